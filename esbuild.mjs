@@ -1,12 +1,12 @@
-// Builds every bundle of the project: node esbuild.mjs [--watch] [--production] [--tests]
+// Builds all bundles: node esbuild.mjs [--watch] [--production] [--tests]
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, extname, join, relative, resolve } from 'node:path';
 import * as esbuild from 'esbuild';
 
 /**
- * Name of a bundle -> esbuild's options.
- * @param {{ production?: boolean, tests?: boolean, dist?: string }} options `dist`: folder of the results
+ * Returns esbuild options by bundle name.
+ * @param {{ production?: boolean, tests?: boolean, dist?: string }} options `dist`: output folder
  * @returns {Record<string, esbuild.BuildOptions>}
  */
 export function bundles({ production = false, tests = false, dist = 'dist' } = {}) {
@@ -19,11 +19,11 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		legalComments: 'none',
 		logLevel: 'warning',
 		define: { 'process.env.NODE_ENV': production ? '"production"' : '"development"' },
-		// A package's UMD build asks for its parts at run time, where a bundle has none: take its ES modules.
+		// Prefers ES modules, because UMD builds load their parts with runtime require() calls that fail in a bundle.
 		mainFields: ['module', 'main'],
 	};
 
-	/** Node programs are ES modules; bundled CommonJS packages still want `require`. */
+	/** Node programs are ES modules, but bundled CommonJS packages still need `require`. */
 	const nodeProgram = {
 		...shared,
 		define: { ...shared.define, HARNESS_FILES: JSON.stringify(JSON.stringify(textsIn('src/rewards/sandbox/harness'))) },
@@ -37,7 +37,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		external: ['onnxruntime-node', '@duckdb/node-api'],
 	};
 
-	/** Suites of the extension host, where `vscode` is: mocha loads them by `require`. */
+	/** Suites that run in the extension host, where `vscode` is available. Mocha loads them with `require`. */
 	const hostSuites = {
 		...shared,
 		outdir: join(dist, 'test'),
@@ -46,7 +46,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		format: 'cjs',
 		target: 'node20',
 		external: ['vscode', 'mocha'],
-		// What starts threads knows its own place; no suite starts one.
+		// Only code that starts threads uses import.meta, and no suite starts threads.
 		logOverride: { 'empty-import-meta': 'silent' },
 	};
 
@@ -67,7 +67,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			define: shared.define,
 			entryPoints: { extension: 'src/extension.ts' },
 			external: ['vscode'],
-			// Activation reads what it needs alone; the rest comes in files of its own when it is first used.
+			// Activation loads only the code it needs; everything else is loaded on first use from separate files.
 			splitting: true,
 			chunkNames: 'extension-[name]-[hash]',
 			plugins: [inOneFile('src/extension.ts')],
@@ -76,30 +76,30 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			...nodeProgram,
 			entryPoints: { engine: 'src/engines/embedded/main.ts', worker: 'src/engines/embedded/worker.ts' },
 		},
-		// The engine's process of recipes whose training runs in Python; Python's side is taken as it is.
+		// Engine process for recipes that train in Python; the Python code is copied unchanged.
 		driver: { ...nodeProgram, entryPoints: { driver: 'src/engines/driver/main.ts' } },
 		trainer: copied('src/engines/trainer/reasoning_lab_trainer', join(dist, 'trainer', 'reasoning_lab_trainer')),
-		// What is installed for it, as pip reads it.
+		// pip requirement files for the trainer.
 		trainerRequirements: copied('src/engines/trainer/requirements', join(dist, 'trainer', 'requirements')),
-		// Parquet and YAML of other trainers are decoded in a thread of their own, whoever reads them.
+		// Parquet and YAML files from other trainers are always decoded in a separate thread.
 		decoding: {
 			...nodeProgram,
 			entryPoints: { decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts' },
 		},
-		// The index worker, and the threads in which it and the CLI go through rollouts.
+		// Index worker, and the threads that it and the CLI use to scan rollouts.
 		rolloutIndex: {
 			...nodeProgram,
 			entryPoints: { rolloutIndex: 'src/rolloutIndex/main.ts', indexThread: 'src/rolloutIndex/thread.ts' },
 		},
 		// The search worker.
 		search: { ...nodeProgram, entryPoints: { search: 'src/search/main.ts' } },
-		// The runner of pipelines.
+		// Pipeline runner.
 		pipeline: { ...nodeProgram, entryPoints: { pipeline: 'src/pipeline/main.ts' } },
 		cli: {
 			...nodeProgram,
 			entryPoints: { cli: 'src/cli.ts' },
 			banner: { js: `#!/usr/bin/env node\n${nodeProgram.banner.js}` },
-			// A verb is read when it is called.
+			// Each CLI command is loaded on demand.
 			splitting: true,
 			chunkNames: 'cli-[name]-[hash]',
 			plugins: [inOneFile('src/cli.ts')],
@@ -107,13 +107,13 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		rewardHost: {
 			...nodeProgram,
 			entryPoints: { rewardHost: 'src/rewards/host/main.ts' },
-			// What one built-in reward alone needs is a file of its own: a host that does not use it starts without it.
+			// Code used by only one built-in reward is a separate file, so hosts that do not use the reward start without it.
 			splitting: true,
 			chunkNames: 'rewardHost-[name]-[hash]',
 		},
-		// The Python reward host is taken as it is.
+		// The Python reward host is copied unchanged.
 		rewardPython: copied('src/rewards/python', join(dist, 'python')),
-		// Sources of the built-in rewards, for people to read.
+		// Readable sources of the built-in rewards.
 		rewardSources: {
 			...nodeProgram,
 			entryPoints: rewardSources(),
@@ -141,8 +141,8 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 }
 
 /**
- * Whatever is imported dynamically imports all of an entry point before. So what the entry point needs from its start is
- * shared by every part of the bundle, and is one file instead of one for each group of parts that share it.
+ * Makes every dynamically imported module import the entry point first. Code that the entry point needs at startup is
+ * then shared by all parts of the bundle and ends up in one file, not in one file per group of parts that share it.
  * @returns {esbuild.Plugin}
  */
 function inOneFile(entryPoint) {
@@ -161,13 +161,14 @@ function inOneFile(entryPoint) {
 	};
 }
 
-/** The files of a folder, name to text: programs that a sandbox runs, which travel inside the bundles. */
+/** Returns the files in a folder, as text by name. These programs run in a sandbox and are embedded in the bundles. */
 function textsIn(folder) {
 	return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
 /**
- * A folder as it is, whatever lies in it: a Python package reads its tables beside its modules when it runs.
+ * Copies a folder unchanged, including data files, because Python packages read data files next to their modules at run
+ * time.
  * @returns {esbuild.BuildOptions}
  */
 function copied(folder, outdir) {
@@ -181,7 +182,10 @@ function copied(folder, outdir) {
 	};
 }
 
-/** The files below a folder, as paths from there with slashes; without what Python has compiled and the system has put there. */
+/**
+ * Returns the paths of all files in a folder, relative to it and with slashes. Excludes hidden files and compiled
+ * Python files.
+ */
 export function shippedFiles(folder) {
 	return readdirSync(folder, { recursive: true, withFileTypes: true })
 		.filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.endsWith('.pyc'))
@@ -189,7 +193,7 @@ export function shippedFiles(folder) {
 		.sort();
 }
 
-/** The files that core/reward/builtInInfos names; a test holds the two against each other. */
+/** Returns the files listed in core/reward/builtInInfos; a test checks that both lists match. */
 function rewardSources() {
 	const folder = 'src/core/reward';
 	const pure = readdirSync(folder).filter((name) => name.endsWith('Reward.ts') || name === 'judgePrompt.ts');
@@ -201,7 +205,7 @@ function rewardSources() {
 	return Object.fromEntries(files.map((file) => [basename(file, '.ts'), file]));
 }
 
-/** The runner and every suite as a file of its own: mocha loads the suites itself. */
+/** Returns the test runner and each suite as a separate file, because mocha loads the suites. */
 function integrationEntryPoints() {
 	const suites = readdirSync('test/integration/suites').filter((name) => name.endsWith('.test.ts'));
 	return {
@@ -210,7 +214,7 @@ function integrationEntryPoints() {
 	};
 }
 
-/** Chunks of earlier builds: their names hold a hash, so none replaces another. */
+/** Removes chunks from earlier builds, which are never overwritten because their names contain a hash. */
 async function removeOldChunks(folder, prefix, { outputs }) {
 	const made = new Set(Object.keys(outputs).map((path) => basename(path)));
 	for (const name of readdirSync(folder)) {
@@ -222,7 +226,7 @@ if (process.argv[1]?.endsWith('esbuild.mjs')) {
 	const has = (flag) => process.argv.includes(flag);
 	const all = Object.entries(bundles({ production: has('--production'), tests: has('--tests') }));
 	if (has('--production')) await rm('dist', { recursive: true, force: true });
-	if (has('--tests')) await rm('dist/test', { recursive: true, force: true }); // suites that are gone must not run
+	if (has('--tests')) await rm('dist/test', { recursive: true, force: true }); // Prevents deleted suites from running.
 	if (has('--watch')) {
 		for (const [, options] of all) {
 			await (await esbuild.context({ ...options, logLevel: 'info' })).watch();
@@ -235,7 +239,7 @@ if (process.argv[1]?.endsWith('esbuild.mjs')) {
 				await writeFile(`dist/meta/${name}.json`, JSON.stringify(metafile));
 				if (options.chunkNames !== undefined) await removeOldChunks('dist', `${name}-`, metafile);
 			} catch {
-				process.exitCode = 1; // esbuild has said what is wrong
+				process.exitCode = 1; // esbuild has already reported the error.
 			}
 		}
 	}

@@ -5,10 +5,10 @@ import { CliOutput } from './cli/cliOutput.ts';
 import { requireNode } from './cli/requireNode.ts';
 import { findVerb } from './cli/verbs.ts';
 
-/** Reasons that are nobody's input: the run failed, or the other side did not answer. */
+/** Failure reasons not caused by user input: the run failed or the other side did not respond. */
 const failedReasons: readonly Reason[] = ['internal', 'timeout', 'unavailable', 'cancelled'];
 
-/** dist/engine.js beside dist/cli.js; the source when the command line itself runs from source. */
+/** Path of dist/engine.js next to dist/cli.js, or of the source file when the CLI itself runs from source. */
 function enginePath(): string {
 	const built = fileURLToPath(new URL('./engine.js', import.meta.url));
 	return existsSync(built) ? built : fileURLToPath(new URL('./engines/embedded/main.ts', import.meta.url));
@@ -33,14 +33,14 @@ async function main(argv: readonly string[]): Promise<number> {
 	}
 }
 
-// A reader that goes away (head, less) ends the output, not with a stack.
+// Exit quietly instead of with a stack trace when the reader closes the pipe (head, less).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 	if (error.code === 'EPIPE') process.exit(0);
 	throw error;
 });
 
-// No `await` at this level: the files of the verbs import this one, and would wait for it while it waits for them. A verb
-// that never settles ends like an error, not like success.
+// No top-level `await`: the verb modules import this module, so the import cycle would deadlock. The default exit code
+// is 1 so that a verb that never settles is reported as an error.
 process.exitCode = 1;
 void main(process.argv.slice(2)).then((code) => {
 	process.exitCode = code;

@@ -23,7 +23,7 @@ import { RowLens } from './extension/search/rowLens.ts';
 import { TraceFeatures } from './extension/traces/traceFeatures.ts';
 import { TranscriptContext } from './extension/transcriptContext.ts';
 
-/** The extension's exports, which tests use. */
+/** The extension's exported API, for tests. */
 export interface ExtensionApi {
 	readonly runStore: RunStore;
 	readonly runsTree: RunsTree;
@@ -34,13 +34,13 @@ export interface ExtensionApi {
 	readonly policies: LazyPolicies;
 	readonly pytorch: LazyPytorch;
 	readonly datasets: DatasetEditors;
-	/** null: right after activation. */
+	/** null immediately after activation. */
 	readonly rewardTests: RewardTests | null;
-	/** null: right after activation. */
+	/** null immediately after activation. */
 	readonly mcpServers: McpServers | null;
 }
 
-/** Composition root: each area of the extension is built from those before it. */
+/** Composition root: each area of the extension depends only on areas created before it. */
 export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const window = registerWindow(context);
 	const { keep, notices } = window;
@@ -55,10 +55,10 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const transcriptContext = keep(new TranscriptContext());
 	let rewardTests: RewardTests | null = null;
 	let mcpServers: McpServers | null = null;
-	// The first look at disks comes after activation.
+	// The first disk access happens after activation.
 	setImmediate(() => {
 		diagnostics.start();
-		// A test controller takes longer than all else here.
+		// Creating the test controller takes longer than the rest of activation.
 		rewardTests = keep(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		store.start();
 		rewards.start();

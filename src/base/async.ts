@@ -16,7 +16,7 @@ export function deferred<T>(): Deferred<T> {
 	return { promise, resolve, reject };
 }
 
-/** Runs tasks one after the other, in the order in which they were queued. */
+/** Runs tasks sequentially, in the order they were queued. */
 export class Sequencer {
 	#tail: Promise<unknown> = Promise.resolve();
 
@@ -27,12 +27,12 @@ export class Sequencer {
 	}
 }
 
-/** What `AbortSignal` is to code that only asks; base knows neither Node nor the DOM. */
+/** The part of `AbortSignal` needed for polling; src/base depends on neither Node nor the DOM. */
 export interface AbortSignalLike {
 	readonly aborted: boolean;
 }
 
-/** Throws the `cancelled` failure once the signal has fired. */
+/** Throws a `cancelled` failure if the signal is aborted. */
 export function checkAborted(signal: AbortSignalLike | undefined): void {
 	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 }

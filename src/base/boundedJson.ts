@@ -1,12 +1,12 @@
 import { jsonLimits } from './decodingLimits.ts';
 
-/** Shorter texts cannot have more values than are allowed, and are not deep enough to hurt. */
+/** Length up to which text skips the check: it is too short to exceed the value limit or to nest dangerously deep. */
 const harmless = 1000;
 
 /**
- * `JSON.parse` for texts of others. Counts values and depth first, since the memory that a value takes is up to sixty times
- * its text, and deep values overflow the stack of whoever walks them.
- * @throws SyntaxError, also where there are too many values or they are too deep
+ * `JSON.parse` for untrusted text. Counts values and nesting depth before parsing, because parsed values can use up to
+ * 60 times the memory of their text and deep nesting overflows the stack of recursive code.
+ * @throws SyntaxError for invalid JSON, too many values, or excessive nesting
  */
 export function parseBoundedJson(text: string, limits: JsonLimits = {}): unknown {
 	if (text.length > harmless) checkSize(text, limits);
@@ -44,7 +44,7 @@ function checkSize(text: string, { values = jsonLimits.values, depth: deepest = 
 	}
 }
 
-/** Place of the quotation mark that ends a string, or the end of the text. */
+/** Returns the index of the closing quotation mark, or the text length if the string is unterminated. */
 function endOfString(text: string, start: number): number {
 	for (let from = start; ; ) {
 		const end = text.indexOf('"', from);

@@ -1,9 +1,9 @@
-/** Anything that holds a resource which must be given back. */
+/** An object that owns a resource and releases it on `dispose`. */
 export interface IDisposable {
 	dispose(): void;
 }
 
-/** Wraps a function so that it runs once, at the first `dispose`. */
+/** Wraps a function so that only the first `dispose` calls it. */
 export function toDisposable(release: () => void): IDisposable {
 	let done = false;
 	return {
@@ -15,7 +15,7 @@ export function toDisposable(release: () => void): IDisposable {
 	};
 }
 
-/** Holds disposables and releases them in reverse order; adding to a disposed store releases at once. */
+/** A set of disposables, released in reverse order. Adding to a disposed store disposes the item immediately. */
 export class DisposableStore implements IDisposable {
 	#items = new Set<IDisposable>();
 	#disposed = false;
@@ -55,7 +55,7 @@ export class DisposableStore implements IDisposable {
 	}
 }
 
-/** Base of everything that registers: `this.register(x)` ties x's life to the object's. */
+/** Base class for objects that own disposables: `this.register(x)` disposes x together with the object. */
 export abstract class Disposable implements IDisposable {
 	readonly #store = new DisposableStore();
 

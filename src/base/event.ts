@@ -2,10 +2,10 @@ import { type IDisposable, toDisposable } from './disposable.ts';
 
 export type Listener<T> = (value: T) => void;
 
-/** Subscribes a listener; the disposable ends the subscription. Shape-compatible with `vscode.Event`. */
+/** Subscribes a listener and returns a disposable that unsubscribes it. Shape-compatible with `vscode.Event`. */
 export type Event<T> = (listener: Listener<T>) => IDisposable;
 
-/** A typed event source. A listener that throws does not keep the others from hearing; its error goes to `onError`. */
+/** A typed event source. If a listener throws, the error goes to `onError` and the remaining listeners still run. */
 export class Emitter<T> implements IDisposable {
 	#listeners = new Set<Listener<T>>();
 	readonly #onError: (error: unknown) => void;

@@ -1,10 +1,11 @@
 /**
- * Why something could not be done. A closed union: the text is for people, the reason is for code.
- * - `invalid`: the input breaks its format; `missing`: a file or a value does not exist; `exists`: it is there and must not be
- * - `busy`: somebody else holds it; `unsupported`: understood, but this version cannot do it; `denied`: no permission
- * - `full`: the disk has no room; `corrupt`: a file is damaged; `mismatch`: it belongs to something else
- * - `version`: the two sides speak different versions; `unavailable`: the other side does not exist
- * - `timeout`, `cancelled`, `internal`: as the words say
+ * Machine-readable reason for a failure. A closed union: the message is for users, the reason is for code.
+ * - `invalid`: malformed input; `missing`: a file or value does not exist; `exists`: it already exists
+ * - `busy`: in use by another process; `unsupported`: valid, but not supported by this version; `denied`: no
+ *   permission
+ * - `full`: disk full; `corrupt`: damaged file; `mismatch`: belongs to something else
+ * - `version`: the two sides use different protocol versions; `unavailable`: the other side does not exist
+ * - `timeout`, `cancelled`, `internal`: self-explanatory
  */
 export type Reason =
 	| 'invalid'
@@ -24,13 +25,13 @@ export type Reason =
 
 export interface FailureData {
 	readonly reason: Reason;
-	/** One sentence: what, where. */
+	/** One sentence: what failed and where. */
 	readonly message: string;
-	/** One sentence: what to do about it. */
+	/** One sentence: how to fix it. */
 	readonly action?: string;
 }
 
-/** The one error class that reaches users: a sentence that says what and where, and an action that says what to do. */
+/** The only error class shown to users: a message (what failed and where) and an action (how to fix it). */
 export class Failure extends Error implements FailureData {
 	override readonly name = 'Failure';
 	readonly reason: Reason;
@@ -50,12 +51,12 @@ export class Failure extends Error implements FailureData {
 		};
 	}
 
-	/** The sentence and the action, as one text. */
+	/** Returns the message and the action as one string. */
 	override toString(): string {
 		return this.action === undefined ? this.message : `${this.message} ${this.action}`;
 	}
 
-	/** Any thrown value as a Failure; system errors keep their code's meaning. */
+	/** Converts any thrown value to a Failure. System error codes map to their reasons. */
 	static from(error: unknown, doing?: string): Failure {
 		if (error instanceof Failure) return error;
 		const code = (error as { code?: unknown } | null)?.code;
@@ -85,7 +86,7 @@ export class Failure extends Error implements FailureData {
 	}
 }
 
-/** "Cannot write x: no space left on device.": of a system error its words, without code and call. */
+/** Returns a sentence such as "Cannot write x: no space left on device." without the error code and syscall name. */
 function sentence(doing: string | undefined, error: unknown): string {
 	const raw = error instanceof Error ? error.message : String(error);
 	const text =

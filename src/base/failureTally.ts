@@ -1,16 +1,16 @@
-/** One cause of failures, with an example of its message, and how often it occurred. */
+/** A failure cause: an example message and the number of occurrences. */
 export interface FailureGroup {
 	readonly message: string;
 	readonly count: number;
 }
 
-/** Distinct causes that are kept; what comes after them is counted together. */
+/** Maximum number of distinct causes tracked; failures with any other cause are counted together. */
 const maxGroups = 64;
 const maxLength = 400;
 
 /**
- * Counts failures by cause. Messages that differ only in numbers and quoted texts (a problem's prompt, a port) have the same
- * cause; the first of them stands for all.
+ * Counts failures by cause. Messages that differ only in numbers or quoted strings (a prompt, a port) share a cause and
+ * are represented by the first message.
  */
 export class FailureTally {
 	readonly #groups = new Map<string, { message: string; count: number }>();
@@ -35,7 +35,10 @@ export class FailureTally {
 		else this.#others++;
 	}
 
-	/** The most frequent causes first; beyond `max` the rest is one group, so that the counts add up to the total. */
+	/**
+	 * Returns the most frequent causes first. Causes beyond `max` are merged into one group, so the counts add up to the
+	 * total.
+	 */
 	groups(max = 5): FailureGroup[] {
 		const sorted = [...this.#groups.values()].sort((a, b) => b.count - a.count);
 		const shown = sorted.length > max || this.#others > 0 ? sorted.slice(0, Math.max(1, max - 1)) : sorted;
@@ -50,7 +53,9 @@ export class FailureTally {
 	}
 }
 
-/** As one text: `The model is gone (12), Other reasons (3).` A single cause stands alone. */
+/**
+ * Formats groups as one string: `The model is gone (12), Other reasons (3).` A single cause is shown without a count.
+ */
 export function failureText(groups: readonly FailureGroup[]): string {
 	if (groups.length === 1) return groups[0]?.message ?? '';
 	return `${groups.map(({ message, count }) => `${message.replace(/[.:\s]+$/, '')} (${count})`).join(', ')}.`;

@@ -1,6 +1,6 @@
 /*
- * Numbers for people: one form each for counts, shares, times and sizes, in views, terminals, reports and messages. What is
- * unknown is a dash, never a zero.
+ * Number formatting for views, terminals, reports, and messages, with one format each for counts, percentages, times,
+ * and sizes. Unknown values are shown as a dash, never as zero.
  */
 
 export const unknown = '\u2013';
@@ -13,7 +13,7 @@ const trimZeros = (text: string): string => (text.includes('.') ? text.replace(/
 const short = (value: number): string => trimZeros(value.toFixed(value < 9.95 ? 1 : 0));
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** A number of at most `digits` significant digits; very small and very large ones with an exponent. */
+/** Formats a number with at most `digits` significant digits; very small and very large numbers use an exponent. */
 export function formatNumber(value: number | null | undefined, digits = 4): string {
 	if (value === null || value === undefined || Number.isNaN(value)) return unknown;
 	if (!Number.isFinite(value)) return value > 0 ? '\u221e' : `${minus}\u221e`;
@@ -28,34 +28,37 @@ export function formatNumber(value: number | null | undefined, digits = 4): stri
 	return signed(trimZeros(value.toFixed(Math.min(decimals, 20))));
 }
 
-/** A share as a percentage: 0.3047 is "30.5%". */
+/** Formats a fraction as a percentage: 0.3047 is "30.5%". */
 export function formatPercent(share: number | null | undefined, decimals = 1): string {
 	return isKnown(share) ? signed(`${(share * 100).toFixed(decimals)}%`) : unknown;
 }
 
-/** A part of a whole in whole percent; what is not quite none or all never reads as 0% or 100%. */
+/** Formats part / whole as a whole percentage. Only an exact 0 or 1 is shown as 0% or 100%. */
 export function formatPart(part: number, whole: number): string {
 	const exact = (100 * part) / whole;
 	const shown = part === 0 || part === whole ? exact : Math.min(99, Math.max(1, Math.round(exact)));
 	return isKnown(shown) ? `${shown}%` : unknown;
 }
 
-/** Progress, rounded down: what is not done is never "100%". 0 of 0 is "0%". */
+/** Formats progress as a percentage, rounded down, so that unfinished work never shows "100%". 0 of 0 is "0%". */
 export function formatProgress(done: number, total: number): string {
 	return `${total > 0 ? Math.floor((100 * done) / total) : 0}%`;
 }
 
-/** A whole number with commas between thousands: "1,896". */
+/** Formats an integer with thousands separators: "1,896". */
 export function formatCount(value: number | null | undefined): string {
 	return isKnown(value) ? signed(String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, ',')) : unknown;
 }
 
-/** A count with its noun: "1 row", "1,896 rows". */
+/** Formats a count with its noun: "1 row", "1,896 rows". */
 export function formatCounted(value: number | null | undefined, one: string, many = `${one}s`): string {
 	return `${formatCount(value)} ${value === 1 ? one : many}`;
 }
 
-/** Seconds as two units at most: "12 µs", "3.4 ms", "850 ms", "12 s", "3 min 05 s", "2 h 07 min", "4 d 03 h". */
+/**
+ * Formats a duration with at most two units: "12 µs", "3.4 ms", "850 ms", "12 s", "3 min 05 s", "2 h 07 min", "4 d 03
+ * h".
+ */
 export function formatDuration(seconds: number | null | undefined): string {
 	if (!isKnown(seconds) || seconds < 0) return unknown;
 	if (seconds === 0) return '0 s';
@@ -71,7 +74,7 @@ export function formatDuration(seconds: number | null | undefined): string {
 	return `${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
 }
 
-/** An estimate of seconds, in one unit below an hour: "40 s", "2 min", "2 h 07 min". */
+/** Formats an estimated duration, with a single unit below an hour: "40 s", "2 min", "2 h 07 min". */
 export function formatEstimate(seconds: number): string {
 	if (!isKnown(seconds) || seconds < 0) return unknown;
 	const minutes = Math.round(seconds / 60);
@@ -79,7 +82,7 @@ export function formatEstimate(seconds: number): string {
 	return seconds < 59.5 ? `${Math.round(seconds)} s` : `${minutes} min`;
 }
 
-/** Seconds as on a clock: "0:05", "12:30", "1:02:30". */
+/** Formats seconds as a clock: "0:05", "12:30", "1:02:30". */
 export function formatClock(seconds: number): string {
 	if (!isKnown(seconds) || seconds < 0) return unknown;
 	const whole = Math.round(seconds);
@@ -89,12 +92,12 @@ export function formatClock(seconds: number): string {
 		: `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
 }
 
-/** Bytes in decimal units, as file managers show them: "340 B", "2.1 GB". */
+/** Formats a size in decimal units, as file managers do: "340 B", "2.1 GB". */
 export function formatBytes(bytes: number): string {
 	return sized(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB']);
 }
 
-/** Bytes of memory in binary units, as its makers count them: "80 GiB". */
+/** Formats a memory size in binary units, as hardware vendors do: "80 GiB". */
 export function formatBinary(bytes: number): string {
 	return sized(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB']);
 }
@@ -113,7 +116,7 @@ function sized(bytes: number, base: number, units: readonly string[]): string {
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /**
- * Local time of day, with the day unless it is today: "16:27", "20 Nov 16:27", "20 Nov 2025 16:27".
+ * Formats a local time of day, preceded by the date unless it is today: "16:27", "20 Nov 16:27", "20 Nov 2025 16:27".
  * @param seconds since the epoch
  * @param now seconds since the epoch
  */
@@ -126,5 +129,5 @@ export function formatTime(seconds: number, now: number): string {
 	return date.toDateString() === today.toDateString() ? time : `${day} ${time}`;
 }
 
-/** A text as a sentence begins. */
+/** Capitalizes the first letter. */
 export const firstUpper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,9 +1,9 @@
-/** A queue whose first is always the least of it; taking and adding look at log n of n. */
+/** Binary min-heap; `push` and `pop` take O(log n). */
 export class Heap<T> {
 	readonly #compare: (a: T, b: T) => number;
 	readonly #items: T[] = [];
 
-	/** @param compare as `Array.sort` takes it */
+	/** @param compare as in `Array.sort` */
 	constructor(compare: (a: T, b: T) => number) {
 		this.#compare = compare;
 	}
@@ -25,7 +25,7 @@ export class Heap<T> {
 		items[at] = item;
 	}
 
-	/** Takes the least; undefined: there is none. */
+	/** Removes and returns the smallest item, or undefined if the heap is empty. */
 	pop(): T | undefined {
 		const items = this.#items;
 		const first = items[0];

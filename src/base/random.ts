@@ -1,14 +1,14 @@
 /** The state of {@link Random}: four unsigned 32-bit words. */
 export type RandomState = readonly [number, number, number, number];
 
-/** 32-bit finaliser of MurmurHash3: every input bit changes about half of the output bits. */
+/** The 32-bit finalizer of MurmurHash3: flipping any input bit flips about half of the output bits. */
 export function mix32(h: number): number {
 	h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
 	h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
 	return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** FNV-1a over UTF-16 code units with a final mix: a stable 32-bit hash of a text. */
+/** FNV-1a over UTF-16 code units with a final mix: a stable 32-bit string hash. */
 export function hashText(text: string, seed = 0): number {
 	let h = (0x811c9dc5 ^ seed) >>> 0;
 	for (let i = 0; i < text.length; i++) {
@@ -20,8 +20,8 @@ export function hashText(text: string, seed = 0): number {
 }
 
 /**
- * xoshiro128** (Blackman and Vigna 2018): small, fast, with a state that can be saved and restored.
- * Not for secrets.
+ * xoshiro128** (Blackman and Vigna 2018): a small, fast generator whose state can be saved and restored. Not
+ * cryptographically secure.
  */
 export class Random {
 	#a: number;
@@ -33,7 +33,7 @@ export class Random {
 		[this.#a, this.#b, this.#c, this.#d] = state;
 	}
 
-	/** A stream of its own for each list of seeds: `Random.of(seed, 'sample', step, row)`. */
+	/** Creates an independent stream for each seed list: `Random.of(seed, 'sample', step, row)`. */
 	static of(...seeds: readonly (number | string)[]): Random {
 		let h = 0x9e3779b9;
 		const words: number[] = [];
@@ -56,7 +56,7 @@ export class Random {
 		return [this.#a, this.#b, this.#c, this.#d];
 	}
 
-	/** A uniform unsigned 32-bit integer. */
+	/** Returns a uniform unsigned 32-bit integer. */
 	uint32(): number {
 		const b5 = Math.imul(this.#b, 5);
 		const result = Math.imul((b5 << 7) | (b5 >>> 25), 9) >>> 0;
@@ -74,22 +74,22 @@ export class Random {
 		return result;
 	}
 
-	/** Uniform in [0, 1) with 32 bits. */
+	/** Returns a uniform number in [0, 1) with 32 bits of resolution. */
 	next(): number {
 		return this.uint32() / 4294967296;
 	}
 
-	/** Uniform integer in [0, n). */
+	/** Returns a uniform integer in [0, n). */
 	int(n: number): number {
 		return Math.floor(this.next() * n);
 	}
 
-	/** Uniform integer in [low, high], both included. */
+	/** Returns a uniform integer in [low, high]. */
 	between(low: number, high: number): number {
 		return low + this.int(high - low + 1);
 	}
 
-	/** Standard normal (Box-Muller, one of the pair). */
+	/** Returns a standard normal sample (Box-Muller, using one of the pair). */
 	normal(): number {
 		const u = 1 - this.next();
 		return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * this.next());
@@ -101,7 +101,7 @@ export class Random {
 		return item;
 	}
 
-	/** Fisher-Yates, in place. */
+	/** Shuffles in place (Fisher-Yates). */
 	shuffle<T>(items: T[]): T[] {
 		for (let i = items.length - 1; i > 0; i--) {
 			const j = this.int(i + 1);

@@ -1,15 +1,15 @@
-/** Replaces a secret. */
+/** Replacement text for a secret. */
 export const redacted = '[redacted]';
 
 /**
- * Shortest secret that is searched for, in characters. Servers without authentication are given placeholders such as "EMPTY" or
- * "none", which are words of ordinary text.
+ * Minimum length of a secret to redact, in characters. Servers without authentication use placeholders such as "EMPTY"
+ * or "none", which also occur in ordinary text.
  */
 export const minSecretLength = 8;
 
-/** Replaces the secrets that were sent to a server wherever its answer repeats them, so that no log or rollout holds one. */
+/** Redacts the secrets sent to a server wherever its response echoes them, so that logs and rollouts contain none. */
 export class Redactor {
-	/** Longest first: a secret may contain another one. */
+	/** Longest first, because one secret can contain another. */
 	readonly #secrets: readonly string[];
 
 	constructor(secrets: readonly (string | null | undefined)[]) {
@@ -24,7 +24,7 @@ export class Redactor {
 		return clean;
 	}
 
-	/** A redacted text with more at its end; only the place where they meet and what is new are searched. */
+	/** Appends to redacted text. Only the new text and the boundary are searched. */
 	append(text: string, more: string): string {
 		const [longest] = this.#secrets;
 		if (longest === undefined) return text + more;
@@ -32,7 +32,7 @@ export class Redactor {
 		return text.slice(0, from) + this.text(text.slice(from) + more);
 	}
 
-	/** The body of an answer, JSON or not: texts in JSON may be written with escapes. */
+	/** Redacts a response body. JSON bodies are decoded first because their strings can contain escapes. */
 	body(text: string): string {
 		if (this.#secrets.length === 0) return text;
 		let value: unknown;
@@ -44,7 +44,7 @@ export class Redactor {
 		return JSON.stringify(this.value(value));
 	}
 
-	/** A decoded JSON value with every text in it redacted, names of fields included. */
+	/** Redacts every string in a decoded JSON value, including field names. */
 	value(value: unknown): unknown {
 		if (this.#secrets.length === 0) return value;
 		if (typeof value === 'string') return this.text(value);
@@ -53,7 +53,7 @@ export class Redactor {
 		return Object.fromEntries(Object.entries(value).map(([name, one]) => [this.text(name), this.value(one)]));
 	}
 
-	/** How many characters at the end of a text may be the start of a secret that is still being written. */
+	/** Returns the number of trailing characters that could be the beginning of an incomplete secret. */
 	pending(text: string): number {
 		let most = 0;
 		for (const secret of this.#secrets) {

@@ -11,8 +11,8 @@ export const runCodeOption = {
 } as const satisfies Options;
 
 /**
- * How the command line asks whether the code of others may run: agreed with `--run-code`, a question at a terminal, else
- * refused with `denied`.
+ * Returns the CLI's consent check for running third-party code: granted by `--run-code`, asked at a terminal, and
+ * otherwise rejected with `denied`.
  */
 export function agreement(output: CliOutput, runCode: boolean | undefined): Agree {
 	return async (code) => {

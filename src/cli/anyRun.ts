@@ -6,13 +6,14 @@ import type { RunContent } from '../runs/runContent.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
 import { findRun } from './findRun.ts';
 
-/** Runs that are named when a folder holds several. */
+/** Maximum number of runs listed in the error when a folder contains several. */
 const maxNamed = 10;
 
 /**
- * The run of any trainer that a person names: a folder, the only one below a folder, or the name of a known run. Fails with
- * `invalid` when the folder holds none, and says what was looked for, or when it holds several, and says which.
- * @param format name of the format, where several fit
+ * Finds a run from any trainer: by its folder, a folder that contains exactly one run, or the name of a known run.
+ * Fails with `invalid` if the folder contains no run (the error lists what was searched for) or several (the error
+ * lists them).
+ * @param format format name, needed if several formats match
  */
 export async function anyRun(named: string, format?: string): Promise<RunContent> {
 	const options = format === undefined ? {} : { format };

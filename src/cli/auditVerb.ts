@@ -72,7 +72,7 @@ export const auditVerb = defineVerb({
 			}
 			return reports.every(isClean) ? 0 : 1;
 		} catch (error) {
-			// A reward that cannot be loaded has broken its word; it is no mistake on the command line.
+			// A reward that cannot be loaded fails the audit; it is not a usage error.
 			if (!(error instanceof LoadFailure)) throw error;
 			output.failure(error);
 			return 1;
@@ -83,7 +83,7 @@ export const auditVerb = defineVerb({
 	},
 });
 
-/** Without data nothing was tried: that is no clean bill. */
+/** A report without data is not clean, because nothing was tested. */
 function isClean({ rows, findings, probes }: AuditReport): boolean {
 	return rows > 0 && findings.length === 0 && probes.every(({ outcome }) => outcome !== 'error');
 }
@@ -99,7 +99,7 @@ function list(output: CliOutput): number {
 	return 0;
 }
 
-/** The reward that a person names, else all of the file. Fails with `invalid` for a name that is missing. */
+/** Returns the requested reward, or all rewards in the file. Fails with `invalid` if the name does not exist. */
 async function chosenRewards(runner: RewardRunner, named: string | undefined, signal: AbortSignal): Promise<string[]> {
 	const names = (await runner.describe(signal)).map(({ name }) => name);
 	if (named === undefined) return names;
@@ -108,7 +108,7 @@ async function chosenRewards(runner: RewardRunner, named: string | undefined, si
 }
 
 const longest = 160;
-/** One line of foreign text. */
+/** Shortens untrusted text to a single line. */
 const shorten = (text: string) => {
 	const line = printable(text).replace(/\s+/g, ' ');
 	return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
@@ -132,7 +132,7 @@ function findingLines(finding: AuditFinding): string[] {
 	return [headLine(finding), ...example, `    fix         ${fix}`];
 }
 
-/** Findings of one cause: of the worst everything, of the others a line each. */
+/** Formats findings that share a cause: the worst one in full, the others on one line each. */
 function clusterLines({ cause, findings }: FindingCluster<AuditFinding>): string[] {
 	const [worst, ...others] = findings as [AuditFinding, ...AuditFinding[]];
 	return [`  ${cause} (${formatCounted(findings.length, 'finding')})`, ...findingLines(worst), ...others.map(headLine)];

@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
 import { hiddenCharacters } from '../core/text/hiddenCharacters.ts';
 
-/** Where a verb writes: people's text or, with `--json`, one JSON object a line and nothing else on stdout. */
+/** A verb's output: text for users or, with `--json`, one JSON object per line and nothing else on stdout. */
 export class CliOutput {
 	readonly json: boolean;
 	readonly #out: NodeJS.WriteStream;
@@ -13,7 +13,7 @@ export class CliOutput {
 		this.#err = err;
 	}
 
-	/** Whether a live display may be drawn. */
+	/** Whether live output can be drawn. */
 	get isTerminal(): boolean {
 		return !this.json && this.#out.isTTY === true && process.env.TERM !== 'dumb';
 	}
@@ -26,37 +26,37 @@ export class CliOutput {
 		return this.#out.columns || 80;
 	}
 
-	/** A line for people, or several; with `--json` nothing. What a terminal would act on is replaced, whoever wrote it. */
+	/** Writes one or more lines of text; does nothing with `--json`. Terminal control characters are always replaced. */
 	line(text: string): void {
 		this.document(printableLines(text));
 	}
 
-	/** A text word for word, as a file would hold it; with `--json` nothing. */
+	/** Writes text verbatim, as if to a file; does nothing with `--json`. */
 	document(text: string): void {
 		if (!this.json) this.#out.write(`${text}\n`);
 	}
 
-	/** Raw text for the live display. */
+	/** Writes raw text to the live display. */
 	draw(text: string): void {
 		this.#out.write(text);
 	}
 
-	/** A line for people that is no result: on stderr, with `--json` too. */
+	/** Writes a message that is not part of the result to stderr, even with `--json`. */
 	note(text: string): void {
 		this.#err.write(`${printableLines(text)}\n`);
 	}
 
-	/** An object for machines; without `--json` nothing. */
+	/** Writes a JSON object; does nothing without `--json`. */
 	object(value: unknown): void {
 		if (this.json) this.#out.write(`${jsonLine(value)}\n`);
 	}
 
-	/** The one line that `--summary` asks for, with and without `--json`. */
+	/** Writes the `--summary` line, with or without `--json`. */
 	summary(value: unknown): void {
 		this.#out.write(`${jsonLine(value)}\n`);
 	}
 
-	/** One sentence and the action on stderr; with `--json` also as the last object on stdout. */
+	/** Writes the message and action to stderr and, with `--json`, also as the last object on stdout. */
 	failure(error: unknown): Failure {
 		const failure = Failure.from(error);
 		this.object({ kind: 'error', error: failure.toJSON() });
@@ -65,7 +65,10 @@ export class CliOutput {
 	}
 }
 
-/** Text in one line without control characters, what turns its direction and what has no width: a foreign run's must not drive the terminal. */
+/**
+ * Returns text as one line without control, bidirectional, or zero-width characters, so that untrusted text cannot
+ * control the terminal.
+ */
 export function printable(text: string): string {
 	const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ');
 	let out = '';
@@ -77,7 +80,7 @@ export function printable(text: string): string {
 	return out + line.slice(at);
 }
 
-/** The same in lines, and tabs stay. */
+/** Like `printable`, but keeps line breaks and tabs. */
 function printableLines(text: string): string {
 	return text
 		.split('\n')
@@ -85,7 +88,7 @@ function printableLines(text: string): string {
 		.join('\n');
 }
 
-/** JSON in which nothing acts on a terminal: JSON itself escapes the first 32 characters alone. */
+/** Returns JSON that cannot control the terminal: JSON itself escapes only the first 32 characters. */
 function jsonLine(value: unknown): string {
 	const escaped = (text: string) =>
 		Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');

@@ -2,8 +2,8 @@ import { PolicyPool } from '../search/policyPool.ts';
 import type { SearchContext } from '../search/searchContext.ts';
 
 /**
- * What searches take from the command line's own process; the pool is disposed of with the verb.
- * @param args as the person typed them: only the environment variables that they name are read as keys
+ * Creates the search context of the CLI process; its pool is disposed together with the verb.
+ * @param args as typed by the user: only environment variables named there are read as API keys
  */
 export function cliSearchContext(engine: string, args: readonly string[]): SearchContext {
 	const { env: environment } = process;
@@ -17,7 +17,7 @@ export function cliSearchContext(engine: string, args: readonly string[]): Searc
 
 const option = '--key-variable';
 
-/** Names of variables with keys in arguments: of `--key-variable`, and of policies that are written out as JSON. */
+/** Returns the API key variables named in the arguments, by `--key-variable` or in policies written as JSON. */
 export function typedKeyVariables(args: readonly string[]): string[] {
 	return args.flatMap((one, i) => {
 		if (one === option) return args.slice(i + 1, i + 2);

@@ -132,7 +132,9 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 	);
 }
 
-/** A specification's file, or `comparison.json` of a folder; its relative paths start in the current folder. */
+/**
+ * Reads a spec file, or `comparison.json` in a folder. Relative paths in it are resolved against the working directory.
+ */
 async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));
 	const object = (one: unknown): one is Record<string, unknown> =>

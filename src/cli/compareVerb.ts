@@ -73,7 +73,7 @@ export const compareVerb = defineVerb({
 	},
 });
 
-/** `a=1,b=0.2`; nothing: the recipe's own. */
+/** Parses `a=1,b=0.2`. Without text, the recipe's weights apply. */
 function parseWeights(text: string | undefined): Record<string, number> {
 	const weights: Record<string, number> = {};
 	for (const part of (text ?? '').split(',').filter((one) => one.trim() !== '')) {

@@ -9,8 +9,8 @@ const budgets = Object.keys(searchBudgetSchema.entries);
 const mostPoints = 64;
 
 /**
- * A strategy as `--strategy` writes it: `best-of-n n=4,16 judge=value tokens<=1000,4000`. A list makes a point of each of its
- * values; of several lists each combination is one. Fails with `invalid`, naming the part.
+ * Parses a `--strategy` value such as `best-of-n n=4,16 judge=value tokens<=1000,4000`. A list adds one point per
+ * value; several lists are combined into all combinations. Fails with `invalid` and names the offending part.
  */
 export async function comparedStrategyOf(written: string): Promise<ComparedStrategy> {
 	const [strategy = '', ...parts] = written.trim().split(/\s+/);

@@ -6,7 +6,7 @@ const signed = (value: number) => `${value < 0 ? '-' : '+'}${Math.abs(value).toF
 const range = ({ low, high }: Interval, form: (value: number) => string) => `[${form(low)}, ${form(high)}]`;
 const amount = (value: number | null) => (value === null ? '-' : value >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** The table of a comparison: one row a point, then the bands, then what may be said. */
+/** Formats a comparison as text: a table with one row per point, then the bands, then the conclusions. */
 export function comparisonLines(summary: ComparisonSummary): string[] {
 	const { points, problems, samples, bands } = summary;
 	const bandHeads = bands.map((_, i) => `band ${i + 1}`);
@@ -36,7 +36,9 @@ function rowOf(point: PointSummary): string[] {
 	];
 }
 
-/** Texts to the left, numbers to the right, no wider than they are. */
+/**
+ * Formats a table with the first two columns left-aligned, the rest right-aligned, and columns as narrow as possible.
+ */
 function table(rows: readonly (readonly string[])[]): string[] {
 	const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? '').length)));
 	return rows.map((row) =>

@@ -1,7 +1,7 @@
 import { completionScript, shells } from './completion/completionScript.ts';
 import { defineVerb, type Verb } from './verb.ts';
 
-/** The verb `completion`. @param allVerbs what it completes: every verb, itself included */
+/** Creates the `completion` verb. @param allVerbs all verbs to complete, including this one */
 export const completionVerb = (allVerbs: () => Promise<Verb[]>) =>
 	defineVerb({
 		name: 'completion',

@@ -26,8 +26,8 @@ const defaultRows = 1000;
 const maxRows = 10_000_000;
 
 /**
- * `dataset export`: problems of a generator or of a recipe's dataset, a line each. Fails with `invalid`, `missing`, `exists`,
- * `denied` or `full`.
+ * Implements `dataset export`: writes problems from a generator or a recipe's dataset, one per line. Fails with
+ * `invalid`, `missing`, `exists`, `denied`, or `full`.
  */
 export async function exportProblems(what: string, options: ExportOptions, output: CliOutput): Promise<void> {
 	const { rows = defaultRows, seed = 0, part = 'training' } = options;
@@ -52,7 +52,7 @@ export async function exportProblems(what: string, options: ExportOptions, outpu
 	output.line(printable(`${out}: ${written} ${part} problems of ${source.name}`));
 }
 
-/** Training problems: each row of a file once, in the order of the seed; a generator's without end. */
+/** Yields training problems: each row of a file once, in seed order, or an endless stream from a generator. */
 function* problemsOf(source: ProblemSource, part: DatasetPart, seed: number, rows: number): Iterable<Problem> {
 	if (part === 'held-out') {
 		yield* source.heldOut(rows);

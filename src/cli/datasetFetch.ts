@@ -14,7 +14,10 @@ interface FetchOptions {
 	readonly replace?: boolean;
 }
 
-/** `dataset fetch`: rows of a dataset of the hub as JSONL. Fails with `exists`, and as `downloadHubRows`. */
+/**
+ * Implements `dataset fetch`: downloads rows of a Hugging Face dataset as JSONL. Fails with `exists` or as
+ * `downloadHubRows` does.
+ */
 export async function fetchDataset(id: string, options: FetchOptions, output: CliOutput): Promise<void> {
 	if (options.out === undefined) {
 		throw new Failure('invalid', 'dataset fetch needs an output file.', 'Use --out FILE.');

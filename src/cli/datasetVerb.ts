@@ -7,7 +7,7 @@ import { printable } from './cliOutput.ts';
 import { choice, flag, group, integer, type Options, path, repeatable, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** Groups and rows that are printed; `--json` has all. */
+/** Maximum number of groups and rows printed; `--json` includes all of them. */
 const maxShown = 10;
 
 const actions = ['check', 'export', 'fetch'] as const;
@@ -113,7 +113,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 	];
 }
 
-/** Numbers of rows, from 1; a group may have a million. */
+/** Formats 1-based row numbers, truncated because a group can have a million rows. */
 function numbers(rows: readonly number[]): string {
 	const shown = rows.slice(0, 20).map((row) => row + 1);
 	return `${shown.join(', ')}${rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''}`;

@@ -57,7 +57,7 @@ export const estimateVerb = defineVerb({
 	},
 });
 
-/** A table of the stages, what they take together, and what would make the first fit that does not. */
+/** Formats the stages as a table, followed by the totals and a fix for the first stage that does not fit. */
 function pipelineLines(forecast: PipelineForecast): string[] {
 	const rows = forecast.stages.map(({ name, type, minutes, estimate }) => {
 		const top = estimate === null ? null : estimate.stages.reduce((a, b) => (b.peak > a.peak ? b : a));

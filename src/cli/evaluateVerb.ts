@@ -30,7 +30,7 @@ import { WorkProgress } from './workProgress.ts';
 /** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
 const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
 
-/** Of the paired test with a baseline: that accuracy fell. */
+/** Significance level of the paired test for a drop in accuracy against the baseline. */
 const maxForFell = 0.05;
 
 const options = {
@@ -71,7 +71,7 @@ export const evaluateVerb = defineVerb({
 		const spec = await specOf(values);
 		const folder = values.out === undefined ? await folderOf(spec) : resolve(values.out);
 		const { evaluatePolicy } = await import('../search/evaluate/evaluatePolicy.ts');
-		// Before any work: a baseline that is none would be found at the end of it.
+		// Read the baseline first so that an invalid one fails before any evaluation work.
 		const baseline = values.baseline === undefined ? null : await readBaseline(resolve(values.baseline));
 		const other = values.against === undefined ? null : await otherOf(values.against, values, spec);
 		const training = await trainingFiles(values.train ?? [], spec);
@@ -94,7 +94,7 @@ export const evaluateVerb = defineVerb({
 			return evaluation;
 		};
 		try {
-			// First: who wants both to be compared wants neither without the other.
+			// Evaluate the other policy first; the comparison needs both results.
 			const first = other === null || 'questions' in other ? other : await measure(other.spec, other.folder);
 			const evaluation = await measure(spec, folder);
 			const { questions, ...summary } = evaluation;
@@ -122,7 +122,7 @@ export const evaluateVerb = defineVerb({
 	},
 });
 
-/** What `--against` names: an evaluation that is there, or a policy that is evaluated in the same way. */
+/** Resolves `--against`: an existing evaluation, or a policy to evaluate with the same settings. */
 async function otherOf(
 	named: string,
 	values: Values,
@@ -139,7 +139,10 @@ async function otherOf(
 	throw new Failure('invalid', '--against is the policy being evaluated.', 'Choose another checkpoint.');
 }
 
-/** The files that are named, and the one of the run's recipe where a checkpoint answers questions of another. */
+/**
+ * Returns the given training files, plus the run's own training file when a checkpoint answers questions from another
+ * file.
+ */
 async function trainingFiles(named: readonly string[], { policy, problems }: EvaluationSpec): Promise<string[]> {
 	const files = named.map((path) => resolve(path));
 	const run = runOf(policy);
@@ -169,7 +172,7 @@ async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
 	throw new Failure('invalid', `The evaluation ${path} has no finished questions.`, 'Let it finish first.');
 }
 
-/** Beside the run whose checkpoint is evaluated, else in the working directory. */
+/** Returns the output folder: inside the run of the evaluated checkpoint, or under the working directory. */
 async function folderOf({ policy, name }: EvaluationSpec): Promise<string> {
 	const safe = name.replace(/[^\w.-]+/g, '-');
 	const run = runOf(policy);
@@ -188,7 +191,7 @@ function runOf(policy: PolicySpec): string | null {
 async function specOf(values: Values): Promise<EvaluationSpec> {
 	const { protocol, category, out } = values;
 	const benchmark = values.benchmark ?? null;
-	// As its results were published, but for the samples, which go with the size of the set.
+	// Settings of the published results, except for the sample count, which depends on the size of the benchmark.
 	const preset =
 		benchmark !== null
 			? { ...protocols.r1, samples: benchmarks[benchmark].samples }
@@ -225,7 +228,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 	);
 }
 
-/** Questions and checkpoint: several evaluations of a run are next to each other. */
+/** Returns a name from questions and checkpoint, because a run can have several evaluations. */
 function nameOf(policy: PolicySpec, problems: EvaluationSpec['problems']): string {
 	const of =
 		problems.from === 'file'

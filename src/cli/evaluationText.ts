@@ -6,13 +6,13 @@ import type { PublishedResult } from '../core/evaluation/publishedResults.ts';
 import { contaminationText } from '../core/report/contaminationText.ts';
 import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 
-/** Categories that are printed; `--json` has all. */
+/** Maximum number of categories printed; `--json` includes all of them. */
 const maxCategories = 20;
 
 const share = (value: number) => value.toFixed(3);
 const interval = ({ accuracy, low, high }: Estimate) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
 
-/** An evaluation for people: a line each. */
+/** Formats an evaluation as lines of text. */
 export function evaluationLines({
 	policy,
 	problems,
@@ -65,7 +65,7 @@ export function evaluationLines({
 	];
 }
 
-/** What others have published, by measure; nothing of it was measured here. */
+/** Formats published results by metric. None of these values were measured by this evaluation. */
 export function publishedLines(published: readonly PublishedResult[]): string[] {
 	return [...new Set(published.map(({ source, measure }) => `${source}: ${measure}`))].map((head) => {
 		const own = published.filter(({ source, measure }) => `${source}: ${measure}` === head);
@@ -73,7 +73,9 @@ export function publishedLines(published: readonly PublishedResult[]): string[] 
 	});
 }
 
-/** How it is against another evaluation. @param name what that is called: "baseline" */
+/**
+ * Formats a paired comparison with another evaluation. @param name label of the other evaluation, such as "baseline"
+ */
 export function againstLines(name: string, paired: PairedComparison): string[] {
 	const lead = `  ${name.padEnd(9)}`;
 	if (paired.test === 'none') return [`${lead} ${paired.reason}`];

@@ -12,7 +12,7 @@ import { findRun } from './findRun.ts';
 import { flag, path } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** The checkpoint folder that a person names: itself, or a run's newest or best one. */
+/** Returns the checkpoint folder for a path: the folder itself, or the latest or best checkpoint of a run. */
 async function findCheckpoint(named: string, best: boolean): Promise<string> {
 	const path = resolve(named);
 	if ((await lstat(join(path, checkpointFiles.state)).catch(() => null))?.isFile()) return path;
@@ -62,7 +62,7 @@ export const exportOnnxVerb = defineVerb({
 	},
 });
 
-/** A folder that is there gets policy.onnx, any other name is the file's. */
+/** Returns the output path: policy.onnx inside an existing folder, or the given file name. */
 async function target(path: string): Promise<string> {
 	const info = await lstat(path).catch(() => null);
 	if (info?.isDirectory()) return join(path, checkpointFiles.policy);

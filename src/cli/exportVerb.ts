@@ -35,7 +35,7 @@ import {
 } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** Options that only some formats take: what is not taken is refused, not passed over. */
+/** Options that apply only to some formats. Using one with any other format is an error. */
 const takes: Readonly<Partial<Record<keyof Values, readonly ExportFormat[]>>> = {
 	'min-reward': ['sft', 'dpo', 'cases'],
 	'max-reward': ['sft', 'dpo', 'cases'],

@@ -4,18 +4,18 @@ import { Failure } from '../base/failure.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { findRuns, isRunFolder, RunRegistry } from '../runs/runRegistry.ts';
 
-/** Every run below the current folder and in the user's registry. */
+/** Returns all runs below the current folder or in the user's registry. */
 export async function knownRuns(folder = process.cwd()): Promise<string[]> {
 	const [near, registered] = await Promise.all([findRuns([folder]), new RunRegistry().list()]);
 	return [...new Set([...near, ...registered])];
 }
 
-/** A run's name, of its folder's: without the time and the mark at its end. */
+/** Returns the run name: the folder name without its trailing timestamp and suffix. */
 const nameOf = (folder: string): string => folder.replace(/-\d{8}-\d{6}-[0-9a-f]+$/, '');
 
 /**
- * The run that a person names: its folder, a checkpoint in it, the folder's name, or the name of one run alone. Fails with
- * `missing`, `invalid`.
+ * Finds a run by its folder, a checkpoint inside it, its folder name, or its name if unique. Fails with `missing` or
+ * `invalid`.
  */
 export async function findRun(named: string): Promise<string> {
 	const path = resolve(named);
@@ -33,7 +33,7 @@ export async function findRun(named: string): Promise<string> {
 	throw new Failure('missing', `There is no run ${named}.`, 'See reasoning-lab status for known runs.');
 }
 
-/** A folder of any trainer as it stands, or one of our own runs by its name. */
+/** Returns an existing folder from any trainer unchanged, or looks up one of our own runs by name. */
 export async function findAnyRun(named: string): Promise<string> {
 	const path = resolve(named);
 	return (await lstat(path).catch(() => null)) === null ? findRun(named) : path;

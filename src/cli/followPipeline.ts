@@ -7,10 +7,10 @@ import { stageLine, stepsOf } from './pipelineText.ts';
 import { formatNumber } from './textForms.ts';
 
 const lookMs = 250;
-/** Between two lines about the running stage where nothing can be redrawn. */
+/** Minimum interval between progress lines for the running stage when output cannot be redrawn. */
 const plainEveryMs = 5000;
 
-/** Follows a pipeline until it ends: a line for each event of a stage, and how far the running one is. */
+/** Follows a pipeline until it ends, printing each stage event and the progress of the running stage. */
 export async function followPipeline(folder: string, output: CliOutput, attempt: number): Promise<PipelineView> {
 	const told = new Map<string, string>();
 	const kept = new Set<string>();
@@ -30,7 +30,7 @@ export async function followPipeline(folder: string, output: CliOutput, attempt:
 			}
 			if (told.get(stage.name) === stage.status) continue;
 			told.set(stage.name, stage.status);
-			// What had ended before is no news.
+			// Stages that had already ended are not reported again.
 			if (first && stage.status !== 'running') continue;
 			if (stage.status === 'waiting') continue;
 			output.object({ kind: 'stage', ...stage });

@@ -6,15 +6,15 @@ import { type CliOutput, printable } from './cliOutput.ts';
 import { coloured, displayLines, eventText, plain, plainLine } from './progressText.ts';
 import { RunProgress } from './runProgress.ts';
 
-/** Between two plain lines when nothing special happens. */
+/** Minimum interval between plain progress lines without events. */
 const plainEveryMs = 5000;
-/** Between two drawings of the live display. */
+/** Minimum interval between redraws of the live display. */
 const drawEveryMs = 100;
 
 export interface FollowOptions {
-	/** Lines of attempts before this one are not shown as news. */
+	/** Events from earlier attempts are not reported as new. */
 	readonly attempt: number;
-	/** Ends following without waiting for the run's end. */
+	/** Stops following without waiting for the run to end. */
 	readonly signal?: AbortSignal;
 }
 
@@ -23,7 +23,10 @@ export interface RunEnd {
 	readonly status: RunStatus;
 }
 
-/** Follows a run until it ends, showing what comes. @returns how it ended; null when following was ended by the signal */
+/**
+ * Follows a run until it ends, printing events as they arrive. @returns the outcome, or null if the signal stopped
+ * following
+ */
 export function followRun(folder: string, output: CliOutput, options: FollowOptions): Promise<RunEnd | null> {
 	const paint = output.colours ? coloured : plain;
 	const progress = new RunProgress();

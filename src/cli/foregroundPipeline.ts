@@ -10,14 +10,14 @@ import { pipelineLines } from './pipelineText.ts';
 
 export interface ForegroundPipeline {
 	readonly output: CliOutput;
-	/** Return as soon as the runner works. */
+	/** Whether to return as soon as the runner has started. */
 	readonly detach: boolean;
 	start(options: Pick<PipelineOptions, 'onFolder' | 'signal'>): Promise<StartedPipeline>;
 }
 
 /**
- * Starts a pipeline and stays with it: the runner is a separate process, so a lost terminal does not end it. Ctrl+C stops
- * the running stage with a checkpoint; a second one leaves it to that.
+ * Starts a pipeline and follows it. The runner is a separate process, so it survives the loss of the terminal. Ctrl+C
+ * stops the running stage with a checkpoint; a second Ctrl+C exits without waiting for the checkpoint.
  */
 export async function foregroundPipeline({ output, detach, start }: ForegroundPipeline): Promise<number> {
 	const startup = new AbortController();
@@ -47,7 +47,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 			return 0;
 		}
 		const view = await followPipeline(started.folder, output, record.attempt);
-		// What follows in a script may need the pipeline, its device or its memory.
+		// The next command in a script may need the pipeline, its device, or its memory.
 		await engineReleased(view.folder, view.record, { lock: pipelineFiles.lock }).catch((failure: unknown) => {
 			output.line(Failure.from(failure).toString());
 		});

@@ -13,16 +13,16 @@ import { endEngineNow, stopEngine } from './stopEngine.ts';
 
 export interface ForegroundOptions {
 	readonly output: CliOutput;
-	/** Return as soon as the engine works. */
+	/** Whether to return as soon as the engine has started. */
 	readonly detach: boolean;
-	/** End with one line of JSON about before and after. */
+	/** Whether to finish with one line of JSON that compares accuracy before and after. */
 	readonly summary: boolean;
 	start(options: Pick<StartOptions, 'onFolder' | 'signal'>): Promise<StartedRun>;
 }
 
 /**
- * Starts a run and stays with it: the engine is a separate process, so a lost terminal does not end it. Ctrl+C stops it
- * with a checkpoint, a second one ends it at once.
+ * Starts a run and follows it. The engine is a separate process, so it survives the loss of the terminal. Ctrl+C stops
+ * the run with a checkpoint; a second Ctrl+C kills it immediately.
  */
 export async function foregroundRun(options: ForegroundOptions): Promise<number> {
 	const { output } = options;
@@ -51,7 +51,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 			return;
 		}
 		await stop(folder, record).catch(async () => {
-			// Nobody answers; unless that is because the second Ctrl+C came in the meantime.
+			// The engine does not respond. Kill it, unless a second Ctrl+C already did.
 			if (!ended) await endEngineNow(folder as string, record);
 		});
 	};
@@ -75,7 +75,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		}
 		const end = await followRun(started.folder, output, { attempt: started.record.attempt });
 		if (end === null) return 0;
-		// What follows in a script may need the run, its device or its memory.
+		// The next command in a script may need the run, its device, or its memory.
 		await engineReleased(started.folder, end.record).catch((error: unknown) => {
 			output.line(Failure.from(error).toString());
 		});

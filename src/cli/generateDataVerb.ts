@@ -102,7 +102,7 @@ export const generateDataVerb = defineVerb({
 	},
 });
 
-/** No line was written. */
+/** Explains why no examples were written. */
 function whyNothing({ keep, least }: DataSpec): string {
 	if (keep === 'all') return 'nothing was kept: no search found a solution';
 	const missing = keep === 'best' || least !== undefined ? 'no solution has that reward' : 'no solution is correct';
@@ -161,7 +161,7 @@ const optionsOf: Readonly<Record<string, readonly (keyof Values)[]>> = {
 	sampling: ['temperature', 'top-p', 'max-tokens', 'max-step-tokens', 'alternatives'],
 };
 
-/** Of a search what was given on the command line, where a file says the rest. */
+/** Returns the search settings given on the command line; all settings if there is no spec file. */
 function changed(search: object, values: Values, file: object | undefined): object {
 	if (file === undefined) return search;
 	return Object.fromEntries(
@@ -169,7 +169,9 @@ function changed(search: object, values: Values, file: object | undefined): obje
 	);
 }
 
-/** A specification's file, or `data.json` of a folder of data; its relative paths start in the current folder. */
+/**
+ * Reads a spec file, or `data.json` from a data folder. Relative paths in it are resolved against the current folder.
+ */
 async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));
 	const object = (one: unknown): one is Record<string, unknown> =>

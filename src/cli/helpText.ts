@@ -2,10 +2,10 @@ import { commonOptions, type Option, type Options } from './options.ts';
 import { usageOf, type Verb, verbGroups } from './verb.ts';
 
 const width = 100;
-/** A longer left cell has a line of its own. */
+/** Maximum width of the left column; longer cells get a line of their own. */
 const maxLeft = 30;
 
-/** Two columns, the right one wrapped. */
+/** Formats two columns, wrapping the right one. */
 function columns(rows: readonly (readonly [string, string])[]): string[] {
 	const left = Math.max(...rows.map(([cell]) => cell.length).filter((length) => length <= maxLeft), 8);
 	return rows.flatMap(([cell, words]) => {
@@ -26,14 +26,14 @@ function wrapped(words: string, limit: number): string[] {
 	return lines;
 }
 
-/** "--seed N" and what it means. */
+/** Returns the help row for an option: its syntax, such as "--seed N", and its description. */
 export function optionRow(name: string, { type, value, meaning, repeatable }: Option): readonly [string, string] {
 	const choices = typeof type === 'string' ? '' : ` One of ${type.join(', ')}.`;
 	const often = repeatable ? ' Repeatable.' : '';
 	return [`--${name} ${value}`.trim(), `${meaning}${choices}${often}`];
 }
 
-/** Heading -> options, those without a heading first. */
+/** Groups options by heading; options without a heading come first. */
 function grouped(options: Options): Map<string, (readonly [string, string])[]> {
 	const groups = new Map<string, (readonly [string, string])[]>([['Options', []]]);
 	for (const [name, option] of Object.entries(options)) {

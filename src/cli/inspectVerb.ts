@@ -10,7 +10,7 @@ import { text } from './options.ts';
 import { formatNumber } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 
-/** Faults that are shown to a person; `--json` has all. */
+/** Maximum number of read errors shown; `--json` includes all of them. */
 const maxShown = 20;
 const maxErrors = 5;
 
@@ -45,7 +45,7 @@ export const inspectVerb = defineVerb({
 	},
 });
 
-/** Draws how far reading is, on a terminal; `total` 0 takes it away. */
+/** Returns a callback that draws read progress on a terminal; a `total` of 0 clears it. */
 function inspectProgress(draw: ((text: string) => void) | null): (done: number, total: number) => void {
 	let told = 0;
 	return (done, total) => {
@@ -78,12 +78,12 @@ function linesOf(inspection: Inspection): string[] {
 	];
 }
 
-/** Said of runs that did not come to their end. */
+/** Formats the status of runs that did not finish. */
 function progressLines({ format, progress }: Inspection): string[] {
 	if (progress === null) return ['status: unknown: the run record is unreadable'];
 	const { status, step, totalSteps, error } = progress;
 	const at = totalSteps === null ? `step ${step}` : `step ${step} of ${totalSteps}`;
-	// The times of another trainer's files do not tell how it ended.
+	// Other trainers' files do not record how the run ended.
 	if (format !== ownFormat) {
 		return totalSteps !== null && step !== null && step < totalSteps
 			? [`last step: ${step} of ${totalSteps} (some steps are missing)`]

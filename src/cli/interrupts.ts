@@ -1,4 +1,6 @@
-/** Calls back for each Ctrl+C (or SIGTERM) with its number, from 1. @returns what ends that */
+/**
+ * Calls the listener on each Ctrl+C (or SIGTERM) with a count that starts at 1. @returns a function that unsubscribes
+ */
 export function onInterrupt(listener: (count: number) => void): () => void {
 	let count = 0;
 	const interrupted = () => listener(++count);

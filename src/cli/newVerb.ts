@@ -6,7 +6,7 @@ import { printable } from './cliOutput.ts';
 import { choice, flag } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** media/templates: beside dist/, and beside src/ where the command line runs from source. */
+/** Path of media/templates, next to dist/, or next to src/ when the CLI runs from source. */
 function templatesFolder(): string {
 	const up = import.meta.url.endsWith('.ts') ? '../../' : '../';
 	return fileURLToPath(new URL(`${up}media/templates`, import.meta.url));

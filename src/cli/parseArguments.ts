@@ -15,8 +15,8 @@ export interface Parsed<T extends Options> {
 }
 
 /**
- * Reads the arguments of a verb by its declaration. Fails with `invalid` for an unknown option, a value of the wrong type,
- * and too few or too many arguments.
+ * Parses the arguments of a verb according to its declaration. Fails with `invalid` for an unknown option, a value of
+ * the wrong type, or too few or too many arguments.
  */
 export function parseArguments<T extends Options>(verb: Accepted<T>, args: readonly string[]): Parsed<T> {
 	const options: Options = { ...verb.options, ...commonOptions };
@@ -63,7 +63,7 @@ function checkCount({ name, arguments: declared }: Accepted<Options>, given: rea
 	if (missing !== undefined && missing.optional === undefined) throw missingArgument(name, missing.phrase);
 }
 
-/** @param phrase such as "a recipe file" */
+/** @param phrase noun phrase for the argument, such as "a recipe file" */
 export function missingArgument(verb: string, phrase: string): Failure {
 	return new Failure('invalid', `reasoning-lab ${verb} needs ${phrase}.`, `See reasoning-lab help ${verb}.`);
 }
@@ -81,7 +81,7 @@ function readValue({ type, min }: Option, written: string | boolean, option: str
 	return typeof type === 'string' ? written : oneOf(written, type, option);
 }
 
-/** One of some names. Fails with `invalid` for another, suggesting a similar one. */
+/** Returns `text` if it is a known name. Otherwise fails with `invalid` and suggests a similar name. */
 export function oneOf<T extends string>(text: string, known: readonly T[], option: string): T {
 	const found = known.find((name) => name === text);
 	if (found !== undefined) return found;

@@ -5,7 +5,7 @@ import type { PipelineRecord } from '../protocol/pipeline.ts';
 import type { PipelineView, StageView } from '../runs/pipeline/pipelineView.ts';
 import { table } from './textForms.ts';
 
-/** A table of the stages, and below it why they stand so. */
+/** Formats the stages as a table with the reason for each status. */
 export function pipelineLines({ name, status, folder, stages, record }: PipelineView): string[] {
 	const rows = stages.map((stage) => [
 		stage.name,
@@ -28,7 +28,7 @@ export function pipelineLines({ name, status, folder, stages, record }: Pipeline
 	];
 }
 
-/** How what a loop measures stands, a line each round. */
+/** Formats the metrics of a loop, one line per round. */
 export function roundLines({ of, points }: RoundSeries): string[] {
 	const rows = points.map(({ number, accuracy, gain }) => [
 		String(number),
@@ -41,12 +41,12 @@ export function roundLines({ of, points }: RoundSeries): string[] {
 const actionOf = ({ message, action }: NonNullable<PipelineRecord['error']>): string =>
 	action === undefined ? message : `${message} ${action}`;
 
-/** `12/20`, of a stage that has started. */
+/** Formats the step count of a stage, such as `12/20`, or "-" if the stage has not started. */
 export function stepsOf({ done, total }: StageView): string {
 	return done === null ? '-' : `${done}${total === null ? '' : `/${total}`}`;
 }
 
-/** What has come of a stage, in a line; null: nothing yet that is worth one. */
+/** Returns a one-line status for a stage, or null if there is nothing to report. */
 export function stageLine(stage: StageView): string | null {
 	const { name, type, status, accuracy, seconds, why } = stage;
 	const measured = accuracy === null ? '' : `, held-out accuracy ${accuracy.toFixed(3)}`;

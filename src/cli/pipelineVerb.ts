@@ -89,7 +89,7 @@ async function showStatus({ output }: VerbContext, named: string | undefined): P
 async function stop({ output }: VerbContext, folder: string): Promise<number> {
 	const { record, status: before } = await readPipelineState(folder);
 	if (!claimsRunning({ status: before })) {
-		// One that has ended its work may still be closing.
+		// The runner may still be shutting down.
 		await engineReleased(folder, record, { lock: pipelineFiles.lock });
 		output.object({ folder, status: before });
 		output.line(`${folder} is not running: it is ${before}.`);
@@ -102,15 +102,15 @@ async function stop({ output }: VerbContext, folder: string): Promise<number> {
 	return 0;
 }
 
-/** Every pipeline below the current folder's `runs`, and around the runs of the user's registry. */
+/** Returns all pipelines below `runs` in the current folder or next to a run in the user's registry. */
 async function knownPipelines(): Promise<string[]> {
 	return pipelinesOf([join(process.cwd(), 'runs'), process.cwd()], await knownRuns());
 }
 
-/** A name, of its folder's: without the time and the mark at its end. */
+/** Returns the pipeline name: the folder name without its trailing timestamp and suffix. */
 const nameOf = (folder: string): string => folder.replace(/-\d{8}-\d{6}-[0-9a-f]+$/, '');
 
-/** The pipeline that a person names: its folder, the folder's name, or its name where one alone has it. */
+/** Finds a pipeline by its folder, its folder name, or its name if unique. */
 async function findPipeline(named: string): Promise<string> {
 	const path = resolve(named);
 	if (await isPipelineFolder(path)) return path;

@@ -7,8 +7,8 @@ import { findRun } from './findRun.ts';
 import { choice, group, integer, type OptionValues, path, text } from './options.ts';
 
 /**
- * How problems are named on the command line: what `evaluate`, `compare-strategies` and `generate-data` share.
- * @param part default part of generators and runs: held-out problems for measuring, the others for training
+ * Returns the options for specifying problems, shared by `evaluate`, `compare-strategies`, and `generate-data`.
+ * @param part default part for generators and runs: held-out problems for evaluation, training problems otherwise
  */
 export const problemOptions = (part: DatasetPart) =>
 	group('Problems', {
@@ -23,7 +23,7 @@ export const problemOptions = (part: DatasetPart) =>
 
 type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
-/** The problems that the options name; undefined: none are named. Fails with `invalid`. */
+/** Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`. */
 export async function problemsOf(values: Values, part: DatasetPart): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);
 	const { limit } = values;

@@ -4,7 +4,7 @@ import { printable } from './cliOutput.ts';
 import type { RunProgress } from './runProgress.ts';
 import { formatNumber, progressBar, sparkline } from './textForms.ts';
 
-/** Puts colors around a text, or does not. */
+/** Adds terminal colors to text, or returns it unchanged. */
 export type Paint = (colour: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan', text: string) => string;
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
@@ -18,7 +18,7 @@ function heldOut({ heldOut }: RunProgress): string | null {
 	return `held-out ${accuracy.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 }
 
-/** The parts of a line that fit into `columns`. */
+/** Joins as many parts as fit into `columns`. */
 function fitting(parts: readonly string[], columns: number, separator: string): string {
 	let line = '';
 	for (const part of parts) {
@@ -29,7 +29,7 @@ function fitting(parts: readonly string[], columns: number, separator: string): 
 	return line;
 }
 
-/** The live display: two or three lines, none wider than `columns`. */
+/** Formats the live display: two or three lines, each at most `columns` wide. */
 export function displayLines(progress: RunProgress, columns: number, paint: Paint): string[] {
 	const { record, last, status } = progress;
 	if (record === null) return [];
@@ -68,7 +68,7 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 	return [...lines, text + spark];
 }
 
-/** One line for a log. */
+/** Formats progress as a single log line. */
 export function plainLine(progress: RunProgress): string {
 	const { record, last } = progress;
 	const total = record?.totalSteps;
@@ -80,7 +80,7 @@ export function plainLine(progress: RunProgress): string {
 	return parts.join('  ');
 }
 
-/** What an event of the run says to a person; null: nothing worth a line. */
+/** Formats a run event for users, or returns null if the event is not worth a line. */
 export function eventText(event: EventLine): string | null {
 	const text = (value: unknown) =>
 		printable(typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 800);

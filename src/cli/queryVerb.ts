@@ -47,7 +47,7 @@ export const queryVerb = defineVerb({
 					const of = total > 1e6 ? `${formatBytes(done)} of ${formatBytes(total)}` : `${done} of ${total}`;
 					output.draw(`\r\u001b[K${drawn ? `run ${number} of ${all}: ${of}` : ''}`);
 				},
-				// The failure is told first; an orderly exit would wait for the statement.
+				// Report the failure first; a graceful exit would wait for the query to finish.
 				onStuck: () => setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500),
 			});
 			const notes = [
@@ -65,7 +65,7 @@ export const queryVerb = defineVerb({
 				const { columns, rows, truncated, millis } = table;
 				output.object({ columns, rows, truncated, millis, runs });
 			} else if (values.csv) {
-				// On a terminal texts are made harmless; into a file or a pipe they go as they were recorded.
+				// Text is sanitized for terminals, and written verbatim to files and pipes.
 				for (const line of csvLines(table)) output.document(output.isTerminal ? printable(line) : line);
 			} else {
 				for (const line of tableLines(table)) output.line(line);
@@ -78,7 +78,10 @@ export const queryVerb = defineVerb({
 	},
 });
 
-/** RFC 4180, but for the line ends. Text that a spreadsheet would run as a formula has an apostrophe before it. */
+/**
+ * Formats rows as CSV (RFC 4180 except for line endings). Text that a spreadsheet would run as a formula is prefixed
+ * with an apostrophe.
+ */
 export function* csvLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows'>): Generator<string> {
 	const field = (value: unknown): string => {
 		const text = value === null ? '' : typeof value === 'string' ? spreadsheetText(value) : String(value);
@@ -88,7 +91,7 @@ export function* csvLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows
 	for (const row of rows) yield row.map(field).join(',');
 }
 
-/** Columns aligned, numbers to the right; long texts are cut. */
+/** Formats rows as an aligned table. Numbers are right-aligned and long strings are truncated. */
 export function* tableLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows'>): Generator<string> {
 	const text = (value: unknown): string => {
 		const whole = value === null ? '-' : printable(typeof value === 'number' ? numberText(value) : String(value));

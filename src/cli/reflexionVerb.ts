@@ -84,7 +84,7 @@ export const reflexionVerb = defineVerb({
 	},
 });
 
-/** Nothing is spent on a report that cannot be written. */
+/** Checks that the report can be written before any tokens are spent. */
 async function requireRoom(report: string, force: boolean): Promise<void> {
 	const there = await lstat(report).catch(() => null);
 	if (there !== null && (!force || !there.isFile())) {
@@ -181,7 +181,7 @@ function paramsWith({ param, rounds }: Values): { param?: string[] } {
 	return given.length === 0 ? {} : { param: given };
 }
 
-/** "workspace,dataset=train.jsonl" */
+/** Parses a tool list such as "workspace,dataset=train.jsonl". */
 function toolsOf(values: Values): ToolSpec[] {
 	const names = (values.tools ?? ['workspace,calculator'])
 		.flatMap((list) => list.split(','))
@@ -191,7 +191,7 @@ function toolsOf(values: Values): ToolSpec[] {
 	return [...tools, { use: 'web', url: values.web, timeoutSeconds: 20 }];
 }
 
-/** The key of the search server under its origin, as keys of other servers are held: a log names none. */
+/** Returns the search server's API key, stored by origin like other server keys, so that logs contain no key. */
 function webKey({ web, 'web-key-variable': variable }: Values): Record<string, string> {
 	if (variable === undefined) return {};
 	const key = process.env[variable];

@@ -1,12 +1,12 @@
 import { Failure } from '../base/failure.ts';
 import { nodeIsNewEnough } from '../base/nodeVersion.ts';
 
-/** Verbs that read, stop or explain: an older Node does for them. */
+/** Verbs that only read, stop, or print help and therefore also work with older Node versions. */
 const readers: ReadonlySet<string> = new Set([
 	...['help', 'version', 'status', 'stop', 'inspect', 'query', 'report', 'export', 'tree', 'transcript', 'doctor'],
 ]);
 
-/** Fails with `version` before a verb does anything that this Node cannot finish: a run would leave its folder behind. */
+/** Fails with `version` up front if this Node is too old for the verb, before it creates a run folder. */
 export function requireNode(verb: string, node: string = process.versions.node): void {
 	if (readers.has(verb) || nodeIsNewEnough(node)) return;
 	throw new Failure(

@@ -40,7 +40,7 @@ export const rescoreVerb = defineVerb({
 	},
 });
 
-/** `3-7` or `3`. */
+/** Parses a step range such as `3-7` or `3`. */
 export function parseSteps(text: string | undefined): { first: number; last: number } | undefined {
 	if (text === undefined) return undefined;
 	const match = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text);

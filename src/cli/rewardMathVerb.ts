@@ -12,7 +12,7 @@ import { printable } from './cliOutput.ts';
 import { path } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** A line of a pairs file. Other keys are left alone. */
+/** Schema for a line in a pairs file. Additional keys are ignored. */
 const pairSchema = v.looseObject({
 	gold: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
 	prediction: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
@@ -63,7 +63,10 @@ export const rewardMathVerb = defineVerb({
 	},
 });
 
-/** A completion with answer tags is judged by its one answer section, as in training; all else by its last stated answer. */
+/**
+ * Scores a completion with answer tags by its only answer section, as in training, and any other by its last stated
+ * answer.
+ */
 function judge(compare: MathComparer, gold: string, prediction: string): Verdict {
 	if (!prediction.includes(r1Tags.answer[0])) return compare(gold, prediction);
 	const answer = soleAnswer(parseTrace(prediction));
@@ -72,7 +75,7 @@ function judge(compare: MathComparer, gold: string, prediction: string): Verdict
 	return { value: 0, reason: 'The completion has no answer section, or several.' };
 }
 
-/** An answer may start with a minus sign: whatever is no option of this verb comes after `--`. */
+/** Moves everything that is not an option of this verb behind `--`, because answers can start with a minus sign. */
 function answersLast(args: readonly string[]): string[] {
 	const options: string[] = [];
 	const answers: string[] = [];
@@ -89,7 +92,10 @@ function answersLast(args: readonly string[]): string[] {
 	return [...options, '--', ...answers];
 }
 
-/** One verdict a line of the file, in its order; a line that is no pair gets null and names itself. 1 if there was one. */
+/**
+ * Prints one verdict per line of the file, in order; malformed lines get null and their line number. Returns 1 if any
+ * line was malformed, else 0.
+ */
 async function judgePairs(path: string, compare: MathComparer, print: (verdict: Verdict) => void): Promise<number> {
 	const info = await stat(path).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${path}`);
@@ -118,7 +124,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 	const handle = await openNamed(path);
 	for await (const chunk of handle.createReadStream())
 		for (const one of splitter.push(chunk as Uint8Array)) judgeLine(one);
-	// The last line may lack its end.
+	// The last line may lack a line break.
 	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judgeLine(one);
 	return bad > 0 ? 1 : 0;
 }

@@ -6,16 +6,16 @@ import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { learnsFromTexts } from '../protocol/stageKinds.ts';
 import type { RunTailEvent } from '../runs/runTail.ts';
 
-/** How many values a sparkline or a rate looks back on. */
+/** Number of recent values kept for sparklines and rates. */
 const memory = 400;
 const rateWindow = 20;
 
-/** What a live display shows of a run, gathered from its tail. */
+/** State of a run for the live display, collected from the run's tail. */
 export class RunProgress {
 	record: RunRecord | null = null;
 	status: RunStatus | null = null;
 	last: MetricsLine | null = null;
-	/** Of the current stage: `reward` in GRPO, `loss` in others. */
+	/** Recent values for the current stage: `reward` for GRPO, `loss` for other stages. */
 	history: (number | null)[] = [];
 	heldOut: EvaluationSummary | null = null;
 	#recent: { time: number; step: number; evaluating: number }[] = [];
@@ -35,7 +35,7 @@ export class RunProgress {
 
 	#note(event: EventLine): void {
 		if (event.type === 'stage') this.#stageStart = event.step;
-		// Waiting says nothing about the rate.
+		// Time spent waiting must not affect the rate.
 		if (event.type === 'paused' || event.type === 'resumed' || event.type === 'continued') this.#recent = [];
 	}
 
@@ -47,14 +47,14 @@ export class RunProgress {
 		}
 		this.last = line;
 		const value = line.values[this.shown];
-		// Updates of one generation batch after its first have no reward.
+		// Only the first update of each generation batch has a reward.
 		if (value !== undefined) this.history.push(value);
 		if (this.history.length > memory) this.history.shift();
 		this.#recent.push({ time: line.time, step: line.step, evaluating: line.values['time/evaluate'] ?? 0 });
 		if (this.#recent.length > rateWindow) this.#recent.shift();
 	}
 
-	/** The metric that the sparkline draws. */
+	/** Name of the metric shown in the sparkline. */
 	get shown(): string {
 		return learnsFromTexts(this.#stage) || this.#stage in headOfStage ? 'loss' : 'reward';
 	}
@@ -67,18 +67,18 @@ export class RunProgress {
 		return Math.max(this.last?.step ?? 0, this.record?.step ?? 0);
 	}
 
-	/** Steps when the run began its current stage. */
+	/** Step at which the current stage began. */
 	get stageStart(): number {
 		return this.#stageStart;
 	}
 
-	/** Share of the steps that the recipe allows, 0 to 1; a stage may end earlier. */
+	/** Fraction of the recipe's step limit completed, 0 to 1; a stage can end earlier. */
 	get share(): number {
 		const total = this.record?.totalSteps ?? 0;
 		return total === 0 ? 0 : Math.min(1, this.step / total);
 	}
 
-	/** Seconds per step over the last steps, evaluations included; null before two. */
+	/** Seconds per recent step, including evaluations; null with fewer than two steps. */
 	get secondsPerStep(): number | null {
 		const first = this.#recent[0];
 		const last = this.#recent.at(-1);
@@ -86,14 +86,14 @@ export class RunProgress {
 		return Math.max(0, last.time - first.time) / (last.step - first.step);
 	}
 
-	/** Seconds to the last step at the present rate, at most; null when unknown. */
+	/** Upper bound on the remaining seconds at the current rate; null if unknown. */
 	get eta(): number | null {
 		const rate = this.secondsPerStep;
 		const total = this.record?.totalSteps;
 		return rate === null || total == null ? null : rate * Math.max(0, total - this.step);
 	}
 
-	/** Seconds since the run was made. */
+	/** Seconds since the run was created. */
 	get elapsed(): number {
 		return this.record === null ? 0 : (this.last?.time ?? this.record.updated) - this.record.created;
 	}

@@ -6,27 +6,27 @@ import { readEvaluations, readEvents, readMetrics } from '../runs/runReader.ts';
 
 export interface Accuracy {
 	readonly accuracy: number;
-	/** 95% interval. */
+	/** Lower bound of the 95% interval. */
 	readonly low: number;
 	readonly high: number;
 }
 
-/** What a GRPO run achieved; everything is computed from the run directory. */
+/** Result of a GRPO run, computed entirely from the run directory. */
 export interface RunSummary {
-	/** Held-out sampled accuracy where the grpo stage begins, before its first update. */
+	/** Held-out sampled accuracy at the start of the grpo stage, before its first update. */
 	readonly before: Accuracy;
-	/** The same at the end. */
+	/** Held-out sampled accuracy at the end. */
 	readonly after: Accuracy;
-	/** Wall time of the grpo stage without evaluations, pauses and gaps between attempts, in seconds. */
+	/** Wall time of the grpo stage in seconds, excluding evaluations, pauses, and gaps between attempts. */
 	readonly trainingSeconds: number;
-	/** Median seconds of a generation batch with all its updates. */
+	/** Median time per generation batch, including all of its updates, in seconds. */
 	readonly stepSeconds: number;
-	/** Optimizer updates per generation batch (the commonest). */
+	/** Median number of optimizer updates per generation batch. */
 	readonly updatesPerStep: number;
 	readonly run: string;
 }
 
-/** Fails with `missing` when the run has no grpo stage with two held-out evaluations. */
+/** Summarizes a run. Fails with `missing` if it has no grpo stage with two held-out evaluations. */
 export async function summarizeRun(folder: string): Promise<RunSummary> {
 	const [metrics, events, evaluations] = await Promise.all([
 		readMetrics(folder),
@@ -36,7 +36,7 @@ export async function summarizeRun(folder: string): Promise<RunSummary> {
 	const heldOut = evaluations.filter(({ name }) => name === 'heldout');
 	const lines = metrics.filter(({ stage, values }) => stage === 'grpo' && typeof values.step_time === 'number');
 	const first = lines[0];
-	// The stage's first update feeds on the weights of the step before.
+	// The stage's first update starts from the weights of the previous step.
 	const start = first === undefined ? undefined : heldOut.findLast(({ step }) => step < first.step);
 	const end = heldOut.at(-1);
 	if (start === undefined || end === undefined || end.step <= start.step) {
@@ -70,7 +70,7 @@ export function median(values: readonly number[]): number {
 		: ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** Only the first update of a generation batch has the batch's own metrics. */
+/** Groups metrics lines by generation batch; only the first update of a batch carries the batch metrics. */
 function generationBatches(lines: readonly MetricsLine[]): MetricsLine[][] {
 	const batches: MetricsLine[][] = [];
 	for (const line of lines) {
@@ -83,8 +83,8 @@ function generationBatches(lines: readonly MetricsLine[]): MetricsLine[][] {
 const idle = new Set(['paused', 'continued', 'resumed', 'started', 'stopped', 'crashed']);
 
 /**
- * Sums the time from each line to the next, less the evaluation in it. Where the run was paused or resumed in between,
- * and for the first line, the step's own time replaces it.
+ * Sums the time between consecutive lines, excluding evaluations. For the first line, and wherever the run was paused
+ * or resumed in between, the step's own time is used instead.
  */
 function trainingSeconds(
 	all: readonly MetricsLine[],

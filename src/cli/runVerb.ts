@@ -8,7 +8,7 @@ import { foregroundRun } from './foregroundRun.ts';
 import { choice, flag, integer, type Options, type OptionValues, repeatable, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** The options of every verb that starts a run from a recipe. */
+/** Options shared by all verbs that start a run from a recipe. */
 export const changeOptions = {
 	seed: integer('N', "Random seed, instead of the recipe's."),
 	set: repeatable(text('KEY=VALUE', 'Override one key of the recipe, such as stages.1.steps=50.')),

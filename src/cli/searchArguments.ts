@@ -18,11 +18,11 @@ import { findRun } from './findRun.ts';
 import { group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
 
 /*
- * How a policy, a strategy, scorers and budgets are named on the command line: what `search`, `solve`, `serve`,
- * `compare-strategies`, `generate-data` and `reflexion` share.
+ * Command-line options for policies, strategies, scorers, and budgets, shared by `search`, `solve`, `serve`,
+ * `compare-strategies`, `generate-data`, and `reflexion`.
  */
 
-/** A policy by itself. */
+/** Options that specify a policy. */
 export const policyOptions = group('Policy', {
 	policy: path(
 		'P',
@@ -34,7 +34,7 @@ export const policyOptions = group('Policy', {
 	system: text('TEXT', 'System message for the server.'),
 });
 
-/** The complete specification of a search. */
+/** Options that fully specify a search. */
 export const searchOptions = {
 	...group('Search', {
 		strategy: text('NAME', 'best-of-n, beam, mcts, ... (default: best-of-n with a scorer, else self-consistency).'),
@@ -64,7 +64,7 @@ export const searchOptions = {
 export type PolicyValues = OptionValues<typeof policyOptions>;
 export type SearchValues = OptionValues<typeof searchOptions>;
 
-/** A search as the command line describes it. Fails with `invalid` or `missing`, naming the option. */
+/** Builds a search spec from command-line options. Fails with `invalid` or `missing` and names the option. */
 export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
 	const file = values.spec === undefined ? {} : await readObject(values.spec, '--spec');
 	const policy = await policyOf(values, file.policy);
@@ -97,7 +97,7 @@ export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
 	return decodeOrThrow(searchSpecSchema, spec satisfies Partial<Record<keyof SearchSpecInput, unknown>>, 'The search');
 }
 
-/** The policy of `--policy` and the options that belong to it. */
+/** Returns the policy specified by `--policy` and its related options. */
 export async function policyOf(values: PolicyValues, otherwise?: unknown): Promise<PolicySpec> {
 	const named = values.policy;
 	if (named === undefined) {
@@ -126,7 +126,7 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 	return runOf(named);
 }
 
-/** A server that without a key variable gets that of `--key-variable`. */
+/** Applies `--key-variable` to a server policy that does not specify a key variable. */
 function withKey(policy: PolicySpec, { 'key-variable': keyVariable }: PolicyValues): PolicySpec {
 	return policy.kind !== 'openai' || keyVariable === undefined ? policy : { keyVariable, ...policy };
 }
@@ -159,7 +159,7 @@ async function serverOf(address: string, values: PolicyValues): Promise<PolicySp
 	return server(named === '' ? await onlyModel(server('any')) : named);
 }
 
-/** Models that are named when a server has several. */
+/** Maximum number of models listed when a server has several. */
 const maxNamed = 10;
 
 async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
@@ -183,7 +183,7 @@ async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
 	);
 }
 
-/** A policy's description, or a script. */
+/** Reads a policy spec or a script from a file. */
 async function fileOf(path: string): Promise<PolicySpec> {
 	if (path.endsWith('.json')) {
 		const value = await readObject(path, '--policy');
@@ -192,7 +192,10 @@ async function fileOf(path: string): Promise<PolicySpec> {
 	return { kind: 'scripted', file: path };
 }
 
-/** RUN: its newest checkpoint; RUN@12: that of a step; RUN@best; RUN@live: the engine that trains it now. */
+/**
+ * Resolves RUN to its latest checkpoint, RUN@12 to the checkpoint at step 12, RUN@best to the best one, and RUN@live to
+ * the running engine.
+ */
 async function runOf(named: string): Promise<PolicySpec> {
 	const at = named.lastIndexOf('@');
 	const [name, which] = at > 0 ? [named.slice(0, at), named.slice(at + 1)] : [named, 'newest'];
@@ -215,7 +218,7 @@ async function runOf(named: string): Promise<PolicySpec> {
 	);
 }
 
-/** A scorer as it is written: a name, `reward:NAME`, `gold:NAME` (an oracle), `FILE#NAME` in place of a name, or JSON. */
+/** Parses a scorer: a name, `reward:NAME`, `gold:NAME` (an oracle), or JSON. `FILE#NAME` can replace a reward name. */
 export async function scorerOf(written: string, option: string): Promise<ScorerSpec> {
 	if (written.trimStart().startsWith('{')) return decodeOrThrow(scorerSpecSchema, parsed(written, option), option);
 	if (plainScorers.includes(written)) return decodeOrThrow(scorerSpecSchema, { use: written }, option);
@@ -240,12 +243,12 @@ async function rewardOf(name: string): Promise<string | Record<string, unknown>>
 	return reward === undefined ? { file: path } : { file: path, name: reward };
 }
 
-/** A rule by its name, or `text=TEXT`: the text that a step ends with. */
+/** Parses a split rule: a rule name, or `text=TEXT` for the text that ends a step. */
 export function splitOf(written: string): string | { text: string } {
 	return written.startsWith('text=') ? { text: written.slice('text='.length) } : written;
 }
 
-/** "tokens=20000,seconds=60" */
+/** Parses a budget such as "tokens=20000,seconds=60". */
 export function budgetOf(written: string, option = '--budget'): SearchBudget {
 	const budget: Record<string, number> = {};
 	for (const part of written.split(',')) {
@@ -262,7 +265,7 @@ export function budgetOf(written: string, option = '--budget'): SearchBudget {
 	return decodeOrThrow(searchBudgetSchema, budget, option);
 }
 
-/** "n=16", "mode=vote" */
+/** Parses strategy parameters such as "n=16" or "mode=vote". */
 export function paramsOf(written: readonly string[]): Record<string, unknown> {
 	return Object.fromEntries(
 		written.map((entry) => {
@@ -281,7 +284,7 @@ function paramValue(written: string): unknown {
 	}
 }
 
-/** The entries that have a value. */
+/** Returns the entries whose value is defined. */
 export function given(entries: Record<string, unknown>): Record<string, unknown> {
 	return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
 }

@@ -20,7 +20,7 @@ import { group, integer, type Options, type OptionValues, path, text } from './o
 import { budgetOf, type SearchValues, searchOptions, searchSpecOf } from './searchArguments.ts';
 import { defineVerb, type VerbContext } from './verb.ts';
 
-/** The problem of a search, and its gold answer. */
+/** Options that specify the problem and its gold answer. */
 export const problemOptions = group('Problem', {
 	answer: text('TEXT', 'Gold answer: the result shows whether it was found.'),
 	dataset: path('FILE', 'Take the problem from a JSONL file instead of the argument.'),
@@ -36,10 +36,10 @@ const options = {
 
 type Values = OptionValues<typeof options>;
 
-/** Any other option requires that a policy is named again. */
+/** Options allowed with --continue. Any other option requires a new policy or spec. */
 const continueOptions: readonly string[] = ['continue', 'budget', 'policy', 'spec'];
 
-/** Interval of the live line in milliseconds. */
+/** Redraw interval of the live line, in milliseconds. */
 export const drawMs = 200;
 
 export const searchVerb = defineVerb({
@@ -69,7 +69,7 @@ async function started(
 	);
 }
 
-/** A search that continues has its problem, its settings and its place in its log. */
+/** Rejects problem, setting, and log options for a continued search, because its log defines them. */
 function requireNoProblem(values: Values, text: string | undefined): void {
 	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 	const spare = given.filter((name) => !continueOptions.includes(name) && !(values.policy ?? values.spec));
@@ -174,7 +174,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 	output.line(printable(session.log));
 }
 
-/** The gold answer was inspected: what is chosen so is an upper bound. */
+/** Returns whether selection used the gold answer, which makes the result an upper bound. */
 const isOracle = ({ spec }: SearchSession): boolean =>
 	[spec.guide, spec.judge].some((scorer) => scorer?.use === 'reward' && scorer.gold);
 
@@ -187,7 +187,7 @@ function textOf({ tree }: SearchSession, best: readonly number[]): string {
 
 export type ProblemValues = OptionValues<typeof problemOptions>;
 
-/** The problem that is written out, or the row of a dataset. Fails with `invalid` or `missing`. */
+/** Returns the problem given as text or as a dataset row. Fails with `invalid` or `missing`. */
 export async function problemOf(values: ProblemValues, text: string | undefined, verb: string): Promise<SearchProblem> {
 	if ((text === undefined) === (values.dataset === undefined)) {
 		throw new Failure(
@@ -202,7 +202,7 @@ export async function problemOf(values: ProblemValues, text: string | undefined,
 	return { ...problem, answer: answer ?? problem.answer };
 }
 
-/** In the run that the policy is of, else in the current folder. */
+/** Returns the log path: inside the policy's run, or in the current folder if there is none. */
 async function logFor({ policy, strategy }: SearchSpec): Promise<string> {
 	const decoded = decode(policySpecSchema, policy);
 	const run = !decoded.ok

@@ -99,7 +99,7 @@ export const serveVerb = defineVerb({
 					},
 				});
 				const { url, model } = server;
-				// A token that somebody chose is known; one that was made is told this once.
+				// Print a generated token once; a user-supplied token is already known.
 				const made = token === undefined ? secret : null;
 				const strategies = reasoner.strategies.map(({ name }) => name);
 				output.object({
@@ -131,7 +131,7 @@ export const serveVerb = defineVerb({
 	},
 });
 
-/** What was chosen; null: none is asked for; undefined: nothing was said. */
+/** Returns the user-supplied token, null if no token is required, or undefined if no option was given. */
 async function tokenOf(values: {
 	readonly token?: string;
 	readonly 'token-file'?: string;

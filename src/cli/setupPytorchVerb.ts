@@ -103,7 +103,7 @@ async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> 
 			if (message === shown) return;
 			shown = message;
 			output.object({ kind: 'progress', message, fraction: Math.round(fraction * 1000) / 1000 });
-			// Every package that is looked for is no line of its own.
+			// Print per percentage point, not per resolved package.
 			const percent = Math.floor(fraction * 100);
 			if (percent === printed && message.includes(': ')) return;
 			printed = percent;

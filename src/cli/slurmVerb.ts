@@ -61,7 +61,7 @@ export const slurmVerb = defineVerb({
 			...(values.account === undefined ? {} : { account: values.account }),
 			...(values.mem === undefined ? {} : { memory: values.mem }),
 		};
-		// Faults of the options are told before a folder is made.
+		// Validate the options before creating a folder.
 		slurmScript({ ...options, name: 'run', run: '/run' });
 		const { folder, recipe } = await prepareRun(positionals[0] as string, {
 			...changes,

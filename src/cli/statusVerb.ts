@@ -14,7 +14,7 @@ interface ListedRun {
 	readonly status: RunStatus | 'prepared' | 'unreadable';
 	readonly record: RunRecord | null;
 	readonly name: string;
-	/** The newest `reward` of the run. */
+	/** Latest `reward` of the run. */
 	readonly reward: number | null;
 	readonly problem?: string;
 }

@@ -4,12 +4,12 @@ import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { connectRun, engineProcess } from '../runs/runControl.ts';
 
-/** How long an engine that was killed, its trainer and its reward workers may take to be gone, in milliseconds. */
+/** Time limit for a killed engine, its trainer, and its reward workers to exit, in milliseconds. */
 const killedMs = 30_000;
 
 /**
- * Asks the engine to stop after its batch; resolves when it has and nothing of it is left. Fails with `timeout` where it has
- * stopped and does not end.
+ * Asks the engine to stop after its current batch and resolves once all of its processes have exited. Fails with
+ * `timeout` if the engine stops but does not exit.
  */
 export async function stopEngine(folder: string, record: RunRecord, checkpoint: boolean): Promise<void> {
 	const client = await connectRun(folder, record, 'reasoning-lab');
@@ -22,8 +22,8 @@ export async function stopEngine(folder: string, record: RunRecord, checkpoint: 
 }
 
 /**
- * Ends the engine's process at once; what is on disk is complete at any moment. Resolves when it and everything that it has
- * started is gone. Fails with `unavailable` if no engine is known.
+ * Kills the engine process immediately; files on disk are always consistent. Resolves once the engine and all processes
+ * that it started have exited. Fails with `unavailable` if the engine is unknown.
  */
 export async function endEngineNow(folder: string, record: RunRecord): Promise<void> {
 	const identity = await engineProcess(folder, record);

@@ -1,8 +1,8 @@
 import { unknown } from '../base/format.ts';
 
 /**
- * Three significant digits, zeros too, so that lines which are drawn again keep their width. A minus is a hyphen here, for
- * programs that read the output.
+ * Formats a number with three significant digits, keeping trailing zeros so that redrawn lines have a constant width.
+ * The minus sign is an ASCII hyphen because programs parse this output.
  */
 export function formatNumber(value: number | null | undefined): string {
 	if (value === null || value === undefined) return unknown;
@@ -14,7 +14,7 @@ export function formatNumber(value: number | null | undefined): string {
 
 const levels = '▁▂▃▄▅▆▇█';
 
-/** The last `width` values as block characters between their least and greatest; gaps are blanks. */
+/** Draws the last `width` values as block characters scaled from min to max. Missing values are blanks. */
 export function sparkline(values: readonly (number | null)[], width: number): string {
 	const shown = values.slice(-width);
 	const known = shown.filter((value) => value !== null);
@@ -29,7 +29,7 @@ export function sparkline(values: readonly (number | null)[], width: number): st
 		.join('');
 }
 
-/** A bar of `width` cells, filled to a share of 0 to 1 with eighths. */
+/** Draws a progress bar of `width` cells for a fraction from 0 to 1, in steps of an eighth of a cell. */
 export function progressBar(share: number, width: number): string {
 	const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
 	const full = Math.floor(eighths / 8);
@@ -38,7 +38,7 @@ export function progressBar(share: number, width: number): string {
 	return '█'.repeat(full) + partial + '░'.repeat(width - full - (partial === '' ? 0 : 1));
 }
 
-/** Columns as wide as their widest cell; the last one is not padded. */
+/** Pads each column except the last to its widest cell. */
 export function table(rows: readonly (readonly string[])[]): string[] {
 	const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)));
 	return rows.map((row) =>

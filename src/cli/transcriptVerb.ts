@@ -13,7 +13,7 @@ import { inspectArchiveText, isZip } from '../runs/inspectArchive.ts';
 import { printable } from './cliOutput.ts';
 import { defineVerb } from './verb.ts';
 
-/** Conversations of a file that are printed; `--json` has all. */
+/** Maximum number of conversations printed per file; `--json` includes all of them. */
 const maxShown = 20;
 
 export const transcriptVerb = defineVerb({
@@ -48,7 +48,7 @@ export const transcriptVerb = defineVerb({
 });
 
 async function readText(path: string, name: string): Promise<string> {
-	// A pipe that nobody writes to is not waited for.
+	// Open without blocking so that a pipe without a writer cannot hang.
 	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${name}`);
 	});

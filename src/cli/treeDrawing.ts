@@ -3,15 +3,15 @@ import { printable } from './cliOutput.ts';
 import { formatNumber } from './textForms.ts';
 
 /**
- * A small drawing of a tree in lines of text: the path `best` whole, marked by `*`, then as many other nodes as there are
- * lines, those near the root first. What is left out is counted where it would be.
- * @param rows nodes that are drawn, at least one of each root
+ * Draws a tree as lines of text: the entire `best` path, marked with `*`, plus as many other nodes as fit, starting
+ * near the root. Each gap shows the number of hidden nodes.
+ * @param rows maximum number of nodes to draw; each root gets at least one
  */
 export function treeDrawing(tree: SearchTree, best: readonly number[], columns: number, rows = 40): string[] {
 	const shown = new Set<number>();
 	const onBest = new Set(best);
 	for (const id of best) shown.add(id);
-	// A child is drawn where its first parent is: a graph has each node once.
+	// In a graph, a node is drawn only once, under its first parent.
 	const children = (id: number) =>
 		(tree.node(id)?.children ?? []).filter((child) => tree.node(child)?.parents[0] === id);
 	const queue: number[] = [...tree.roots];
@@ -21,7 +21,7 @@ export function treeDrawing(tree: SearchTree, best: readonly number[], columns: 
 		queue.push(...children(id));
 	}
 	const lines: string[] = [];
-	/** A node, or the line that counts what is left out. */
+	/** A node, or a line with the number of hidden nodes. */
 	const open: ({ readonly id: number; readonly lead: string; readonly below: string } | string)[] = [];
 	const push = (all: readonly number[], below: string, root: boolean) => {
 		const drawn = all.filter((id) => shown.has(id));

@@ -10,7 +10,7 @@ import { formatNumber } from './textForms.ts';
 import { treeDrawing } from './treeDrawing.ts';
 import { defineVerb } from './verb.ts';
 
-/** Trees of a file that are listed; `--json` has all. */
+/** Maximum number of trees listed per file; `--json` includes all of them. */
 const maxListed = 20;
 
 export const treeVerb = defineVerb({
@@ -56,7 +56,7 @@ export const treeVerb = defineVerb({
 	},
 });
 
-/** What a log of our own says of its search. */
+/** Summarizes a search from a log in our own format. */
 function searchLines({ events }: ReadTree): string[] {
 	const start = events[0];
 	if (start?.t !== 'start' || start.foreign !== undefined) return [];
@@ -75,7 +75,7 @@ function treeOf({ events }: ReadTree): SearchTree {
 	return tree;
 }
 
-/** For machines: `best.path` are numbers of nodes in the order of the file's tree log, `best.text` what they say. */
+/** Returns the JSON output: `best.path` contains node indices in tree-log order, `best.text` the corresponding text. */
 function told({ name, facts }: ReadTree, tree?: SearchTree) {
 	const { nodes, depth, best, measure, counts } = facts;
 	const text = best === null || tree === undefined ? {} : { text: best.path.map((id) => tree.node(id)?.text ?? '') };

@@ -4,43 +4,43 @@ import { type Parsed, parseArguments } from './parseArguments.ts';
 
 export interface VerbContext {
 	readonly output: CliOutput;
-	/** The arguments after the verb. */
+	/** Arguments after the verb. */
 	readonly args: readonly string[];
-	/** Path of the engine's program. */
+	/** Path of the engine's entry point. */
 	readonly engine: string;
 }
 
-/** Headings of the help, in its order. */
+/** Group headings, in help order. */
 export const verbGroups = ['Train', 'Runs', 'Rewards', 'Search and evaluate', 'Data', 'Setup'] as const;
 
-/** One verb of the command line. It returns the exit status: 0 success, 1 failure; bad input is thrown. */
+/** A CLI verb. `run` returns the exit status (0 success, 1 failure) and throws on invalid input. */
 export interface Verb {
-	/** As in `reasoning-lab <name>`. */
+	/** Name, as in `reasoning-lab <name>`. */
 	readonly name: string;
 	readonly group: (typeof verbGroups)[number];
-	/** What follows the name. */
+	/** Usage text after the name. */
 	readonly usage: string;
-	/** One sentence. */
+	/** One-sentence description. */
 	readonly summary: string;
 	readonly arguments: readonly Argument[];
 	readonly options: Options;
 	run(context: VerbContext): Promise<number>;
 }
 
-/** A verb's context with its parsed arguments. */
+/** Verb context plus parsed arguments. */
 export type Call<T extends Options> = VerbContext & Parsed<T>;
 
 interface Declaration<T extends Options> extends Pick<Verb, 'name' | 'group' | 'summary'> {
-	/** Replaces the usage that follows from the arguments. */
+	/** Overrides the usage text derived from the arguments. */
 	readonly usage?: string;
 	readonly arguments?: readonly Argument[];
 	readonly options?: T;
-	/** Rewrites the arguments before they are parsed. */
+	/** Rewrites the arguments before parsing. */
 	reorder?(args: readonly string[]): readonly string[];
 	run(call: Call<T>): Promise<number>;
 }
 
-/** Makes a verb of its declaration, which is all that parsing, help and completion know of it. */
+/** Creates a verb from its declaration, which also drives argument parsing, help, and shell completion. */
 export function defineVerb<const T extends Options = Record<never, never>>(declared: Declaration<T>): Verb {
 	const accepted = { name: declared.name, arguments: declared.arguments ?? [], options: declared.options ?? ({} as T) };
 	const { group, summary, usage = usageOf(accepted.arguments, accepted.options), reorder = (args) => args } = declared;
@@ -55,7 +55,7 @@ export function defineVerb<const T extends Options = Record<never, never>>(decla
 	};
 }
 
-/** "<recipe> [options]" */
+/** Returns the usage text, such as "<recipe> [options]". */
 export function usageOf(positionals: readonly Argument[], options: Options): string {
 	const shown = positionals.map(({ name, type, optional, max = 1 }) => {
 		const one = typeof type === 'string' ? `<${name}>` : type.join('|');

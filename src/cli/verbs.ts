@@ -26,7 +26,7 @@ const helpVerb = defineVerb({
 	},
 });
 
-/** Name -> verb, in the order of the help. What one verb needs is read when it is called. */
+/** Maps verb names to verbs, in help order. A verb's modules are loaded only when it is used. */
 const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	new: async () => (await import('./newVerb.ts')).newVerb,
 	run: async () => (await import('./runVerb.ts')).runVerb,
@@ -69,7 +69,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 
 export const allVerbs = (): Promise<Verb[]> => Promise.all(Object.values(verbs).map((load) => load()));
 
-/** Fails with `invalid` for an unknown name. */
+/** Returns the verb with this name. Fails with `invalid` if there is none. */
 export async function findVerb(name: string): Promise<Verb> {
 	const load = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
 	if (load !== undefined) return load();

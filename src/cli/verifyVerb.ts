@@ -15,7 +15,7 @@ import { onInterrupt } from './interrupts.ts';
 import { integer, type Options, path, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
-/** Rows with the same error are not all printed. */
+/** Maximum number of rows listed per error. */
 const errorsShown = 5;
 
 const options = {
@@ -72,7 +72,7 @@ export const verifyVerb = defineVerb({
 			for (const line of closingLines(plan, verifications)) output.line(printable(line));
 			return plan.caseFaults.length === 0 && verifications.every(isSound) ? 0 : 1;
 		} catch (error) {
-			// A reward that cannot be loaded has broken its word; it is no mistake on the command line.
+			// A reward that cannot be loaded fails verification; it is not a usage error.
 			if (!(error instanceof LoadFailure)) throw error;
 			output.failure(error);
 			return 1;
@@ -110,7 +110,7 @@ async function whatOf(values: { dataset?: string; run?: string; cases?: string }
 	return values.dataset !== undefined ? { kind: 'data', cases: false } : { kind: 'data' };
 }
 
-/** A path as short as a person would write it, with its line: most terminals open it. */
+/** Returns the shortest readable path with its line number, in a format that most terminals turn into a link. */
 function placeOf(file: string, line: number | undefined): string {
 	const near = relative(process.cwd(), file);
 	const shown = near.startsWith('..') ? file : near;
@@ -129,7 +129,7 @@ function failedCase(row: VerifiedRow, verification: Verification): string {
 	return `${place}: ${row.label}: ${verification.reward} ${got}, expected ${expected}: ${shorten(row.completion)}`;
 }
 
-/** Errors outside of cases, those with the same place and words together. */
+/** Formats errors outside of cases, merging errors with the same location and message. */
 function errorLines({ rows, faults, file }: Verification): string[] {
 	const errors = new Map<string, string[]>();
 	const add = (error: NonNullable<VerifiedRow['error']>, label: string | null) => {
@@ -156,7 +156,7 @@ function reportOf(verification: Verification): string[] {
 	];
 }
 
-/** What is said once for all rewards of the file. */
+/** Formats the closing lines shared by all rewards in the file. */
 function closingLines(plan: VerificationPlan, verifications: readonly Verification[]): string[] {
 	const remarks = new Set(verifications.flatMap((verification) => verification.remarks));
 	const data = plan.described.length === 0 ? [] : [`on ${plan.described.join(' and ')}`];

@@ -15,7 +15,7 @@ export const versionVerb = defineVerb({
 	},
 });
 
-/** package.json lies above the program, in a clone and in an installed package. */
+/** Reads the version from package.json, which is above the program both in a clone and in an installed package. */
 export async function packageVersion(): Promise<string> {
 	for (const relative of ['../package.json', '../../package.json']) {
 		const text = await readFile(new URL(relative, import.meta.url), 'utf8').catch(() => null);

@@ -2,19 +2,22 @@ import { formatClock, formatCounted } from '../base/format.ts';
 import type { ProblemFault } from '../search/problemSet.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 
-/** Faults that are printed one by one, and milliseconds between two lines of progress. */
+/**
+ * Maximum number of faults printed individually, followed by the minimum interval between progress lines, in
+ * milliseconds.
+ */
 const maxFaults = 5;
 const everyMs = 200;
 
-/** How far long work is. */
+/** Progress of a long-running task. */
 export interface Work {
 	readonly done: number;
-	/** null: nobody knows. */
+	/** Total number of items; null if unknown. */
 	readonly total: number | null;
 	readonly seconds: number;
 }
 
-/** Progress of work on problems: skipped problems, and how many are done. */
+/** Reports progress on a set of problems: the number completed and any skipped problems. */
 export class WorkProgress<P> {
 	readonly #output: CliOutput;
 	readonly #noun: string;
@@ -24,8 +27,8 @@ export class WorkProgress<P> {
 	#drawn = Number.NEGATIVE_INFINITY;
 
 	/**
-	 * @param noun of what is left out: line, question
-	 * @param words of the line that a terminal shows; the time that is left goes behind it
+	 * @param noun name for a skipped item, such as "line" or "question"
+	 * @param words formats the terminal progress line; the remaining time is appended
 	 */
 	constructor(output: CliOutput, noun: string, workOf: (progress: P) => Work, words: (progress: P) => string) {
 		this.#output = output;

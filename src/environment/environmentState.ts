@@ -2,18 +2,18 @@ import type { ManagedEnvironment } from '../protocol/torchEnvironment.ts';
 import type { ManagedFolder } from './managedFolder.ts';
 import { knownExtras, pinOf, readRequirements } from './setup/requirements.ts';
 
-/** What is known of the managed environment without starting it. */
+/** State of the managed environment, determined without starting it. */
 export type EnvironmentState =
 	| { readonly kind: 'none' }
 	| {
 			readonly kind: 'ready';
 			readonly python: string;
 			readonly record: ManagedEnvironment;
-			/** Pins of this version that differ from what was installed: `trl 1.12.0 -> 1.13.0`; empty: it is current. */
+			/** Pins that differ from the installed versions: `trl 1.12.0 -> 1.13.0`. Empty if up to date. */
 			readonly outdated: readonly string[];
 	  };
 
-/** @param requirements another folder of requirement files; null: the trainer's own */
+/** @param requirements folder with custom requirements files; null for the trainer's own */
 export async function environmentState(
 	folder: ManagedFolder,
 	requirements: string | null = null,
@@ -24,7 +24,7 @@ export async function environmentState(
 	return { kind: 'ready', ...current, outdated: changedPins(current.record.pins, pins) };
 }
 
-/** How the pins of now differ from those of then. */
+/** Returns the differences between old and new pins. */
 export function changedPins(then: readonly string[], now: readonly string[]): string[] {
 	const before = new Map(then.map(pinOf).map(({ name, version }) => [name, version]));
 	return now.map(pinOf).flatMap(({ name, version }) => {

@@ -8,38 +8,41 @@ import { orderedStages } from '../runs/pipeline/startPipeline.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
 import { type EstimateOptions, estimateMemory } from './estimateMemory.ts';
 
-/** What one stage of a pipeline takes, or why that cannot be said. */
+/** Memory estimate for one pipeline stage, or the reason there is none. */
 export interface StageForecast {
 	readonly name: string;
 	readonly type: string;
-	/** Minutes that it may take by its recipe; null: as long as it takes. */
+	/** Time limit from the recipe, in minutes; null if unlimited. */
 	readonly minutes: number | null;
 	readonly estimate: MemoryEstimate | null;
-	/** One sentence; null: there is an estimate. */
+	/** Why there is no estimate, in one sentence; null if there is one. */
 	readonly reason: string | null;
 }
 
-/** What a pipeline takes. Its stages run one after the other: it needs what the largest of them needs. */
+/**
+ * Memory estimate for a pipeline. Stages run sequentially, so the pipeline needs as much memory as its largest stage.
+ */
 export interface PipelineForecast {
 	readonly name: string;
-	/** In the order in which they are run. */
+	/** Stages in execution order. */
 	readonly stages: readonly StageForecast[];
-	/** Name of the stage that takes most. */
+	/** Name of the stage with the highest memory use. */
 	readonly largest: string;
-	/** Bytes, of that stage. */
+	/** Memory of the largest stage, in bytes. */
 	readonly total: number;
 	readonly deviceBytes: number | null;
-	/** null: the device's memory is not known. */
+	/** null if the device memory is unknown. */
 	readonly fits: boolean | null;
-	/** Sum of the minutes that stages may take; null: none has such a bound. */
+	/** Sum of the stages' time limits, in minutes; null if no stage has one. */
 	readonly minutes: number | null;
-	/** Whether every stage that trains has one. */
+	/** Whether every training stage has a time limit. */
 	readonly bounded: boolean;
 }
 
 /**
- * The memory that each stage of a pipeline would take, a stage that starts from another with the model that its policy began as.
- * Fails as `estimateMemory` does where nothing can be said of any stage. @param folder where the recipe's paths start
+ * Estimates the memory of each pipeline stage. A stage that starts from another stage's output is estimated with the
+ * model the chain began with. Fails as `estimateMemory` does if no stage can be estimated.
+ * @param folder base folder for relative paths in the recipe
  */
 export async function estimatePipeline(
 	pipeline: PipelineRecipe,
@@ -86,7 +89,7 @@ export async function estimatePipeline(
 	};
 }
 
-/** The recipe of a stage as if it began with the model of the stage that all it starts from began with. */
+/** Returns a stage recipe that starts from the original model at the root of the stage's chain. */
 function stageRecipe(pipeline: PipelineRecipe, stage: NamedStage) {
 	const origin = originOf(pipeline, stage);
 	const begun = compileStage(pipeline, origin, placeholders(pipeline, origin));

@@ -10,34 +10,34 @@ import { decode } from '../protocol/decode.ts';
 import { hubRowsLineSchema } from '../protocol/hubRows.ts';
 import { trainerFolder } from './trainerFolder.ts';
 
-/** A split of a dataset of the Hugging Face hub. */
+/** Identifies a split of a Hugging Face dataset. */
 export interface HubSplit {
-	/** `name` or `owner/name`. */
+	/** Dataset ID, `name` or `owner/name`. */
 	readonly id: string;
-	/** null: its only one. */
+	/** Configuration; null if the dataset has only one. */
 	readonly config: string | null;
 	readonly split: string;
 }
 
 export interface HubRowsOptions {
-	/** The Python of the PyTorch engine. */
+	/** Python executable of the PyTorch engine. */
 	readonly python: string;
-	/** At most so many rows, the first ones; 0: all. */
+	/** Maximum number of rows, from the start of the split; 0 for all. */
 	readonly rows: number;
-	/** A JSONL file: whole, or not there. One that is there is replaced. */
+	/** Output JSONL file, written atomically. An existing file is replaced. */
 	readonly out: string;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (rows: number) => void;
 	readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Configurations and splits go to a program as they are. */
+/** Restricts configuration and split names, which are passed to a program unescaped. */
 const namePattern = /^[\w.][\w.+-]{0,199}$/;
 
 /**
- * Downloads rows of a dataset of the hub: the only thing here that uses the network, so a person must have asked for it. Fails
- * with `invalid` for what is no id, as the loader does (`missing`, `denied`, `unavailable` without a network), or `cancelled`;
- * then nothing is left at the place.
+ * Downloads rows of a Hugging Face dataset. Uses the network, so call it only at the user's explicit request. Fails
+ * with `invalid` for a malformed ID, with the loader's errors (`missing`, `denied`, `unavailable` without a network),
+ * or with `cancelled`; in each case, no output file is left behind.
  */
 export async function downloadHubRows(
 	{ id, config, split }: HubSplit,

@@ -14,7 +14,7 @@ import { environmentWith } from '../processes/runProgram.ts';
 import { decode } from '../protocol/decode.ts';
 import { labHome } from '../runs/runRegistry.ts';
 
-/** Where Ray's dashboard listens unless it is told otherwise. */
+/** Default address of the Ray dashboard. */
 export const defaultClusterAddress = 'http://127.0.0.1:8265';
 
 const files = { record: 'cluster.json', log: 'cluster.log' } as const;
@@ -25,7 +25,7 @@ const recordSchema = v.object({
 	boot: v.string(),
 	pid: v.number(),
 	processStart: v.string(),
-	/** In the environment of every process of it. */
+	/** Environment variable set in every process of the cluster. */
 	marker: v.pipe(v.string(), v.regex(/^REASONING_LAB_RAY=[0-9a-f]{24}$/)),
 	address: v.string(),
 });
@@ -34,25 +34,25 @@ type ClusterRecord = v.InferOutput<typeof recordSchema>;
 const variables = {
 	RAY_ADDRESS: undefined,
 	RAY_USAGE_STATS_ENABLED: '0',
-	// Binds all of Ray's servers to loopback, on every system: Ray else replaces 127.0.0.1 by the machine's own address.
+	// Binds all Ray servers to loopback on every platform. Otherwise, Ray replaces 127.0.0.1 with the machine's address.
 	RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER: '0',
 };
 
-/** How long Ray may take until it accepts jobs, and until its processes have ended on their own. */
+/** Time limits for Ray to start accepting jobs and for its processes to exit on their own. */
 const startMs = 180_000;
 const stopMs = 10_000;
 
 export interface ClusterStart {
-	/** Of an environment with `ray[default,train]`. */
+	/** Python in an environment with `ray[default,train]`. */
 	readonly python: string;
-	/** As the recipe names it; one of this machine. */
+	/** Cluster address on this machine, as in the recipe. */
 	readonly address: string;
-	/** Folder of the Node that a job's driver runs in; null: it is on PATH. */
+	/** Folder of the Node executable that runs the job's driver; null if Node is on PATH. */
 	readonly nodeFolder: string | null;
 	readonly signal?: AbortSignal;
 }
 
-/** The port of an http address of this machine; null: it is another address. */
+/** Returns the port of an http address on this machine, or null for any other address. */
 export function localPort(address: string): number | null {
 	if (!URL.canParse(address)) return null;
 	const { protocol, hostname, port } = new URL(address);
@@ -60,10 +60,10 @@ export function localPort(address: string): number | null {
 	return local ? Number(port === '' ? 80 : port) : null;
 }
 
-/** The command that starts a cluster with its dashboard at a port of this machine, as a person types it. */
+/** Returns the shell command that starts a cluster with its dashboard at a local port. */
 export const clusterCommand = (port: number): string => `ray start --head --dashboard-port=${port}`;
 
-/** Whether something listens at a local address. */
+/** Returns whether something is listening at a local address. */
 export function listensAt(address: string): Promise<boolean> {
 	const port = localPort(address);
 	if (port === null) return Promise.resolve(false);
@@ -75,14 +75,15 @@ export function listensAt(address: string): Promise<boolean> {
 		};
 		socket.once('connect', () => end(true));
 		socket.once('error', () => end(false));
-		// Something that does not answer takes connections.
+		// A connection timeout means that something is listening but not responding.
 		socket.once('timeout', () => end(true));
 	});
 }
 
 /**
- * The Ray cluster of one node that this user's editors start on this machine: on loopback alone, without telemetry. It outlives
- * the window that started it, as runs do, and any window stops it; a cluster that something else started is left alone.
+ * A single-node Ray cluster started by the user's editor on this machine, on loopback only and without telemetry. It
+ * outlives the window that started it, as runs do, and can be stopped from any window. Clusters started by other means
+ * are not touched.
  */
 export class LocalCluster {
 	readonly #folder: string;
@@ -95,14 +96,15 @@ export class LocalCluster {
 		return join(this.#folder, files.log);
 	}
 
-	/** The address of the cluster that was started here and runs; null: there is none. */
+	/** Returns the address of the running cluster started here, or null if there is none. */
 	async running(): Promise<string | null> {
 		return (await this.#alive())?.address ?? null;
 	}
 
 	/**
-	 * Resolves when it accepts jobs. Fails with `invalid` where something listens already, `missing` where the environment has
-	 * no Ray, `unavailable` where Ray does not start, `timeout` and `cancelled`; then nothing of it is left.
+	 * Starts the cluster and resolves once it accepts jobs. Fails with `invalid` if the address is in use, `missing` if
+	 * the environment lacks Ray, `unavailable` if Ray does not start, `timeout`, or `cancelled`; no processes are left
+	 * after a failure.
 	 */
 	async start({ python, address, nodeFolder, signal }: ClusterStart): Promise<void> {
 		const port = localPort(address);
@@ -125,7 +127,7 @@ export class LocalCluster {
 		const path = [dirname(python), nodeFolder, process.env.PATH].filter((part) => part).join(delimiter);
 		const child = spawn(python, ['-m', 'ray.scripts.scripts', ...startArguments(port)], {
 			stdio: ['ignore', log.fd, log.fd],
-			// Leads a session, and outlives this process.
+			// Starts a new session so that the cluster outlives this process.
 			detached: true,
 			windowsHide: true,
 			env: {
@@ -151,7 +153,7 @@ export class LocalCluster {
 		}
 	}
 
-	/** Ends the cluster that was started here, and all its processes. @returns its address; null: there was none */
+	/** Stops the cluster started here, including all of its processes. @returns its address, or null if there was none */
 	async stop(): Promise<string | null> {
 		const record = await this.#alive();
 		if (record === null) return null;
@@ -185,7 +187,9 @@ export class LocalCluster {
 		await writeFileAtomic(join(this.#folder, files.record), JSON.stringify(record), { mode: 0o600 });
 	}
 
-	/** Jobs are accepted once the agent of the head answers, which is later than the dashboard. */
+	/**
+	 * Waits until jobs are accepted, which requires the head's agent to respond and happens after the dashboard is up.
+	 */
 	async #ready(address: string, signal: AbortSignal | undefined): Promise<void> {
 		for (const until = Date.now() + startMs; Date.now() < until; ) {
 			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
@@ -223,7 +227,7 @@ function startArguments(port: number): string[] {
 	];
 }
 
-/** The status of an answer; null: there is none. */
+/** Returns the HTTP status of a response, or null without one. */
 function statusOf(url: string): Promise<number | null> {
 	return new Promise((resolve) => {
 		const asked = request(url, { timeout: 5000 }, (response) => {

@@ -6,16 +6,18 @@ import { type ManagedEnvironment, managedEnvironmentSchema } from '../protocol/t
 import { labHome } from '../runs/runRegistry.ts';
 import { programOf } from './pythons/interpreter.ts';
 
-/** Of the environment variables: another folder for the managed environment. */
+/** Environment variable that overrides the folder of the managed environment. */
 export const folderVariable = 'REASONING_LAB_PYTORCH_FOLDER';
 
 /**
  * The folder of the managed environment:
- * - `environments/<name>`: virtual environments, of which one is in use; another one is being made, or still used by a run
- * - `environment.json`: which one is in use; replaced at once when a new one is whole
- * - `logs`: of the last set-ups; `lock`: held by who makes or removes one
+ * - `environments/<name>`: virtual environments; one is active, others may be under construction or still in use by a
+ *   run
+ * - `environment.json`: the active environment; replaced atomically once a new one is complete
+ * - `logs`: logs of recent setups; `lock`: held while an environment is created or removed
  *
- * An environment is made where it stays, because programs in it name their own path, and is nothing until it is named.
+ * An environment is created at its final path, because its scripts contain that path, and is not used until
+ * `environment.json` refers to it.
  */
 export class ManagedFolder {
 	readonly path: string;
@@ -24,7 +26,7 @@ export class ManagedFolder {
 		this.path = path;
 	}
 
-	/** @param set as the setting says; null: the variable, else `pytorch` in the per-user data folder */
+	/** @param set folder from the setting; null for the environment variable, or `pytorch` in the per-user data folder */
 	static at(set: string | null = null, environment: NodeJS.ProcessEnv = process.env): ManagedFolder {
 		const named = set ?? environment[folderVariable] ?? '';
 		return new ManagedFolder(isAbsolute(named) ? named : join(labHome(environment), 'pytorch'));
@@ -46,7 +48,7 @@ export class ManagedFolder {
 		return join(this.path, 'environment.json');
 	}
 
-	/** The environment in use; null: none is, or what was is gone. */
+	/** Returns the active environment, or null if there is none or its files are missing. */
 	async current(): Promise<{ readonly record: ManagedEnvironment; readonly python: string } | null> {
 		const decoded = decode(
 			managedEnvironmentSchema,

@@ -4,25 +4,27 @@ import { ManagedFolder } from './managedFolder.ts';
 import { namedInterpreter } from './pythons/interpreter.ts';
 import { probePython } from './pythons/probePython.ts';
 
-/** Of the environment variables: the Python that trains. */
+/** Environment variable for the Python that runs training. */
 export const pythonVariable = torchPythonVariable;
 
-/** Of the editor's settings: the Python that trains. */
+/** Editor setting for the Python that runs training. */
 export const pythonSetting = 'reasoningLab.pytorch.python';
 
-/** Who names the Python: a setting, the variable, *Set Up PyTorch Engine*, or the Python extension. */
+/**
+ * Source of the selected Python: a setting, the environment variable, *Set Up PyTorch Engine*, or the Python extension.
+ */
 export type TorchPythonSource = 'setting' | 'variable' | 'managed' | 'selected';
 
 export interface TorchPythonSettings {
-	/** A program or the folder of an environment; null or empty: none is set. */
+	/** Path of an executable or environment folder; null or empty if not set. */
 	readonly python?: string | null;
-	/** Who names it, for sentences; default: the setting. */
+	/** Name of the source for error messages; defaults to the setting. */
 	readonly namedBy?: string;
-	/** Where the managed environment lies; null: in the per-user data folder. */
+	/** Folder of the managed environment; null for the per-user data folder. */
 	readonly folder?: string | null;
-	/** The interpreter that is selected in the editor; it is taken when it has torch and TRL. */
+	/** Returns the interpreter selected in the editor, which is used if it has torch and TRL. */
 	readonly selected?: () => Promise<string | null>;
-	/** Default: this process's own. */
+	/** Environment variables; defaults to those of this process. */
 	readonly variables?: NodeJS.ProcessEnv;
 }
 
@@ -33,9 +35,9 @@ export interface TorchPython {
 }
 
 /**
- * The Python that the trainer runs in: of the setting, else of the variable, else the managed environment's, else the one
- * that is selected in the editor and has torch and TRL. Whether what is named works, shows when it is used: *Doctor* says it
- * beforehand. Fails with `missing` when there is none, or when what is named does not exist.
+ * Returns the Python for the trainer. In order of precedence: the setting, the environment variable, the managed
+ * environment, and the interpreter selected in the editor if it has torch and TRL. Does not check whether that Python
+ * works; *Doctor* does. Fails with `missing` if there is none or the specified one does not exist.
  */
 export async function torchPython(settings: TorchPythonSettings = {}): Promise<TorchPython> {
 	const variables = settings.variables ?? process.env;
@@ -54,7 +56,7 @@ export async function torchPython(settings: TorchPythonSettings = {}): Promise<T
 	throw noTorchPython();
 }
 
-/** That there is no Python with PyTorch, and what to do. */
+/** Returns the failure for a missing PyTorch environment, including the fix. */
 export function noTorchPython(): Failure {
 	return new Failure(
 		'missing',
@@ -63,7 +65,7 @@ export function noTorchPython(): Failure {
 	);
 }
 
-/** Whether an interpreter has torch and TRL, by their metadata. */
+/** Returns whether an interpreter has torch and TRL, based on package metadata. */
 async function hasTrainer(python: string): Promise<boolean> {
 	const probe = await probePython(python).catch(() => null);
 	return probe !== null && [probe.packages.torch, probe.packages.trl].every((version) => typeof version === 'string');

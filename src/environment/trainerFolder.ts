@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../base/failure.ts';
 
-/** The trainer's folder: dist/trainer beside the bundle that this file is part of; src/engines/trainer when it runs from source. */
+/** Returns the trainer folder: dist/trainer next to this bundle, or src/engines/trainer when running from source. */
 export async function trainerFolder(): Promise<string> {
 	for (const place of ['./trainer', '../engines/trainer']) {
 		const folder = fileURLToPath(new URL(place, import.meta.url));

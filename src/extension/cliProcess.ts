@@ -5,16 +5,16 @@ import { Failure, type Reason } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 
 export interface CliProgram {
-	/** dist/cli.js, and the Node program that runs it; null: this process's own. */
+	/** Path of dist/cli.js, and of the Node executable that runs it (null for this process's own). */
 	readonly cli: string;
 	readonly node: string | null;
-	/** The verb and its arguments; `--json` is added. */
+	/** Verb and arguments; `--json` is added automatically. */
 	readonly args: readonly string[];
 	readonly cwd: string;
-	/** Changes of the environment variables. */
+	/** Environment variables to add or override. */
 	readonly environment?: Readonly<Record<string, string>>;
 	readonly signal: AbortSignal;
-	/** Each object that it prints but for the last one of a failure. */
+	/** Called with each printed object except a final failure. */
 	onObject(value: unknown): void;
 }
 
@@ -24,9 +24,9 @@ const failureSchema = v.looseObject({
 });
 
 /**
- * Runs a verb of the command line in a separate process: for what is not to be in the extension host. Fails as the verb
- * does, and with `cancelled` when the signal fires; then it takes back what it has made.
- * @returns the last line that it said for people, for who misses a result
+ * Runs a CLI verb in a separate process, for work that does not belong in the extension host. Fails like the verb, or
+ * with `cancelled` when the signal is aborted, in which case the verb undoes its changes.
+ * @returns the last line on stderr, for use when there is no result
  */
 export async function runCli(program: CliProgram): Promise<string> {
 	const { cli, node, args, cwd, signal, onObject } = program;

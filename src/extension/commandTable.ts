@@ -8,7 +8,10 @@ import { trustedCommands } from './trustedCommands.ts';
 // biome-ignore lint/suspicious/noExplicitAny: what a menu, a link or a key binding passes is checked by each command.
 type CommandHandler = (...args: any[]) => unknown;
 
-/** Registers commands; those that need trust are refused without it. A failure becomes one notification, and the command then resolves to undefined. */
+/**
+ * Registers commands. Commands that require workspace trust fail without it. A failure is shown as one notification,
+ * and the command resolves to undefined.
+ */
 export class CommandTable extends Disposable {
 	readonly #notices: Notices;
 
@@ -21,7 +24,7 @@ export class CommandTable extends Disposable {
 		this.register(
 			vscode.commands.registerCommand(id, async (...args: unknown[]) => {
 				try {
-					// A key binding or another extension calls a command whatever its menus say.
+					// Key bindings and other extensions can run a command regardless of its menu conditions.
 					if (trustedCommands.has(id) && !vscode.workspace.isTrusted) {
 						throw new Failure(
 							'denied',

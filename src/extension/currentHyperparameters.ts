@@ -11,14 +11,19 @@ const names = Object.keys(hyperparametersSchema.entries) as (keyof Hyperparamete
 const recipeSchema = v.looseObject({ stages: v.array(v.looseObject({ type: v.string() })) });
 const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes: v.record(v.string(), v.number()) });
 
-/** What can be changed in a stage, with its meaning; a change ends with the stage. @param stage null: unknown, so all */
+/**
+ * Returns the hyperparameters that can be changed in a stage, with descriptions. Changes last until the stage ends.
+ * @param stage null if unknown, which includes all hyperparameters
+ */
 export function changeable(stage: string | null): ReadonlyMap<keyof Hyperparameters, string> {
 	const { keys } = stageSchemaOf(stage ?? '') ?? grpoStageSchema;
 	const found = Object.entries(keysOf({ keys })).filter(([, { live }]) => live);
 	return new Map(found.map(([name, key]) => [name as keyof Hyperparameters, meaningOf(key)]));
 }
 
-/** What a run computes with now, as far as its recipe and its recorded changes tell. Unreadable files tell nothing. */
+/**
+ * Returns the current hyperparameters of a run, based on its recipe and recorded changes. Unreadable files are ignored.
+ */
 export async function currentHyperparameters(run: string, stage: string | null): Promise<Hyperparameters> {
 	const current: Record<string, number> = {};
 	const take = (values: Readonly<Record<string, unknown>>) => {

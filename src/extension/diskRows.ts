@@ -5,13 +5,13 @@ import { displayText } from './runView.ts';
 
 export interface DiskRow {
 	readonly label: string;
-	/** "1.2 MB · 34%" */
+	/** Size and percentage, such as "1.2 MB · 34%". */
 	readonly description: string;
-	/** What can be done about it. */
+	/** Available action for reducing the size; null if there is none. */
 	readonly prune: 'checkpoints' | 'tokens' | null;
 }
 
-/** The parts of a run folder by size, largest first. */
+/** Returns the components of a run folder by size, largest first. */
 export function diskRows(use: DiskUse, canPrune: boolean): DiskRow[] {
 	return Object.entries(use.parts)
 		.sort(([a, bytesA], [b, bytesB]) => bytesB - bytesA || (a < b ? -1 : 1))

@@ -11,30 +11,30 @@ interface Needs {
 	readonly store: Pick<RunStore, 'runs' | 'get' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'information' | 'error'>;
 	readonly memory: vscode.Memento;
-	/** A folder that all windows share. */
+	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (view: RunView) => Promise<void>;
 	readonly resume: (view: RunView) => unknown;
-	/** Whether a folder is of a stage: its pipeline's end is told instead of its own. */
+	/** Returns whether a folder is a pipeline stage. Stages are covered by the notification for their pipeline. */
 	readonly isStage: (folder: string) => Promise<boolean>;
 }
 
 const memoryKey = 'reasoningLab.seenAlive';
 
 /**
- * One notification, once, when a run ends. What was seen alive is remembered over reloads, so that an end while the
- * window was closed is told, too; of several windows the first one tells.
+ * Shows exactly one notification when a run ends. Live runs are remembered across reloads, so a run that ends while the
+ * window is closed is also reported. If several windows are open, only the first one shows the notification.
  */
 export class EndNotification extends Disposable {
 	readonly #needs: Needs;
-	/** Folder -> run and attempt that was seen alive. */
+	/** Maps folders to the run and attempt last seen alive. */
 	readonly #alive: Map<string, string>;
-	/** Folders whose start is waited for, with how many wait. */
+	/** Number of pending starts per folder. */
 	readonly #held = new Map<string, number>();
-	/** Folders where an engine was started, with what lay there before: it may end before anybody has seen it alive. */
+	/** Maps folders of started engines to their previous run, because an engine can exit before it is ever seen alive. */
 	readonly #started = new Map<string, string | null>();
-	/** Folders of runs that a person started in this window. */
+	/** Folders of runs started by the user in this window. */
 	readonly #own = new Set<string>();
 
 	constructor(needs: Needs) {
@@ -45,11 +45,11 @@ export class EndNotification extends Disposable {
 	}
 
 	/**
-	 * To be called while a start is waited for: when that fails, whoever waits says so, and the end is not told again.
-	 * @returns what is called with whether it was told
+	 * Suppresses notifications for a folder while a start is pending, because the caller reports a failed start itself.
+	 * @returns a function to call when the start is settled, with whether the end was already reported
 	 */
 	hold(folder: string): (told: boolean) => Promise<void> {
-		// What ended just before is told first: the new attempt would hide it.
+		// Report a run that has just ended before the new attempt replaces it.
 		this.#look();
 		const view = this.#needs.store.get(folder);
 		const before = view === undefined ? null : identityOf(view);
@@ -67,11 +67,12 @@ export class EndNotification extends Disposable {
 
 	async #forget(folder: string): Promise<void> {
 		const view = this.#needs.store.get(folder);
-		// What was told may be that nothing waits any longer: then it is running, and its end is still to come.
+		// The caller may only have reported that it stopped waiting. In that case, the run is live and its end is still to
+		// come.
 		if (view === undefined || isLive(view)) return;
 		const identity = identityOf(view);
 		if (this.#alive.delete(folder)) this.#remember();
-		// Other windows have seen it, too.
+		// Other windows have seen the run too.
 		if (identity !== null) await this.#claim(identity);
 	}
 
@@ -104,7 +105,7 @@ export class EndNotification extends Disposable {
 	async #tell(view: RunView, identity: string): Promise<void> {
 		const wish = settings.notifyRunEnd();
 		if (wish === 'never' || (wish === 'crash' && view.status !== 'crashed')) return;
-		// One that a person started by itself is told.
+		// A stage is reported only if the user started it individually.
 		if (!this.#own.has(view.folder) && (await this.#needs.isStage(view.folder))) return;
 		if (!(await this.#claim(identity))) return;
 		const { notices, openDashboard, openLog, resume } = this.#needs;
@@ -118,7 +119,7 @@ export class EndNotification extends Disposable {
 			: notices.information(text, [dashboard, log, quiet]));
 	}
 
-	/** True for the first window that asks. */
+	/** Returns true for the first window that claims this notification. */
 	#claim(identity: string): Promise<boolean> {
 		return claimNotice(this.#needs.storage, identity);
 	}

@@ -3,7 +3,7 @@ import { readLogEnd } from '../runs/runReader.ts';
 import { formatReward } from './runPresentation.ts';
 import { displayText, elapsedOf, nameOf, type RunView } from './runView.ts';
 
-/** One sentence for the end of a run; for a crash, why. */
+/** Returns one sentence about the end of a run, including the cause of a crash. */
 export async function presentEnd(view: RunView): Promise<string> {
 	if (view.status === 'crashed' && view.record?.error === undefined) {
 		return endText(view, lastWords(await readLogEnd(view.folder, 4096).catch(() => '')));
@@ -11,7 +11,7 @@ export async function presentEnd(view: RunView): Promise<string> {
 	return endText(view, null);
 }
 
-/** @param lastLine of the engine's log, for a crash that left no error in the record */
+/** @param lastLine last line of the engine log, used for a crash without an error in the record */
 export function endText(view: RunView, lastLine: string | null): string {
 	const name = nameOf(view);
 	const { record } = view;

@@ -4,15 +4,16 @@ import { type ProcessIdentity, processState } from '../processes/processIdentity
 import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import { engineProcess } from '../runs/runControl.ts';
 
-/** How long an engine gets to end after a signal, in milliseconds. */
+/** Time for an engine to exit after a signal, in milliseconds. */
 const graceMs = 2000;
-/** How long what it has started may take to be gone after it, in milliseconds. */
+/** Time for the engine's child processes to exit after it, in milliseconds. */
 const remainsMs = 30_000;
 
 /**
- * Ends an engine that does not answer, on a person's word: SIGTERM, and after the grace SIGKILL. Resolves when it and what it
- * has started are gone. Which process that is, the engine has said in the user's own runtime folder: the pid in the run folder may be anybody's. Before each signal
- * its start time is compared. Fails with `unsupported` when it runs on another machine, `unavailable` when it is unknown.
+ * Kills an unresponsive engine at the user's request: SIGTERM, then SIGKILL after a grace period. Resolves once the
+ * engine and its child processes have exited. The process is identified by the engine's entry in the user's own runtime
+ * folder, because the PID in the run folder is not trustworthy, and its start time is checked before each signal. Fails
+ * with `unsupported` if the engine runs on another machine and `unavailable` if it cannot be identified.
  */
 export async function endEngine(folder: string, record: AnyRunRecord): Promise<void> {
 	const engine = await engineProcess(folder, record);
@@ -41,7 +42,7 @@ function doesNotEnd(pid: number): Failure {
 	return new Failure('timeout', `Process ${pid} is still running.`, 'Kill it with the tools of your system.');
 }
 
-/** @returns false when it has ended already */
+/** @returns false if the engine has already exited */
 async function send(engine: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {
 	if ((await processState(engine)) !== 'alive') return false;
 	try {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** Whether something is there, in whatever file system. */
+/** Returns whether a URI exists in its file system. */
 export async function exists(uri: vscode.Uri): Promise<boolean> {
 	try {
 		await vscode.workspace.fs.stat(uri);

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Agree } from '../runs/foreignCode.ts';
 import { displayText } from './runView.ts';
 
-/** Asks whether the code of a run or pipeline that this user has not started may run. */
+/** Asks for consent to run the code of a run or pipeline that this user did not start. */
 export const agreeForeignCode: Agree = async ({ folder, uses }) => {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
 	const answer = await vscode.window.showWarningMessage(

@@ -1,6 +1,6 @@
 /**
- * Every name that package.json and the code share: commands, settings, context keys, views. The code uses nothing but
- * these; a unit test holds them against package.json in both directions.
+ * Every ID shared by package.json and the code: commands, settings, context keys, and views. The code uses only these
+ * constants; a unit test compares them with package.json in both directions.
  */
 export const extensionId = 'reasoning-lab.reasoning-lab';
 
@@ -98,7 +98,7 @@ export const commandIds = {
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
-/** Settings with their full keys. */
+/** Full setting keys. */
 export const settingIds = {
 	nodePath: 'reasoningLab.node.path',
 	whenBusy: 'reasoningLab.device.whenBusy',
@@ -131,36 +131,36 @@ export const settingIds = {
 } as const;
 export type SettingId = (typeof settingIds)[keyof typeof settingIds];
 
-/** Context keys of `when` clauses that say which runs there are. */
+/** `when` clause context keys for the presence of runs. */
 export const runContextKeys = {
-	/** At least one run is known. */
+	/** Whether at least one run is known. */
 	hasRuns: 'reasoningLab.hasRuns',
-	/** At least one engine is running. */
+	/** Whether at least one engine is running. */
 	hasLiveRuns: 'reasoningLab.hasLiveRuns',
 	hasRunningRuns: 'reasoningLab.hasRunningRuns',
 	hasPausedRuns: 'reasoningLab.hasPausedRuns',
-	/** At least one run was stopped or crashed, so that it can continue. */
+	/** Whether at least one run was stopped or crashed and can be resumed. */
 	hasResumableRuns: 'reasoningLab.hasResumableRuns',
-	/** At least one run has no live engine. */
+	/** Whether at least one run has no live engine. */
 	hasEndedRuns: 'reasoningLab.hasEndedRuns',
 } as const;
 export type RunContextKey = (typeof runContextKeys)[keyof typeof runContextKeys];
 
-/** Context keys of `when` clauses about rewards. */
+/** `when` clause context keys for rewards. */
 export const rewardContextKeys = {
-	/** The workspace has a reward file, or one is open. */
+	/** Whether the workspace contains a reward file or one is open. */
 	hasRewards: 'reasoningLab.hasRewards',
-	/** At least one verification has results. */
+	/** Whether at least one verification has results. */
 	hasVerifications: 'reasoningLab.hasVerifications',
 } as const;
 
-/** Context keys of `when` clauses about chat logs. */
+/** `when` clause context keys for chat logs. */
 export const transcriptContextKeys = {
-	/** The active editor shows a chat log. */
+	/** Whether the active editor shows a chat log. */
 	activeTranscript: 'reasoningLab.activeTranscript',
 } as const;
 
-/** Context keys that the extension sets for `when` clauses. */
+/** All `when` clause context keys set by the extension. */
 export const contextKeys = { ...runContextKeys, ...rewardContextKeys, ...transcriptContextKeys } as const;
 
 export const containerId = 'reasoningLab';
@@ -172,7 +172,7 @@ export const viewIds = {
 	policies: 'reasoningLab.policies',
 } as const;
 
-/** Types of webview panels; their serialisers bring them back after a reload. */
+/** Webview panel types; their serializers restore panels after a reload. */
 export const panelTypes = {
 	dashboard: 'reasoningLab.dashboard',
 	rollouts: 'reasoningLab.rollouts',
@@ -185,22 +185,22 @@ export const panelTypes = {
 	playground: 'reasoningLab.playground',
 } as const;
 
-/** Types of custom editors. */
+/** Custom editor view types. */
 export const viewTypes = {
-	/** Of files that are texts as well: by choice. */
+	/** Optional editor for files that can also be opened as text. */
 	dataset: 'reasoningLab.dataset',
-	/** Of Parquet and Arrow, which nothing else opens. */
+	/** Default editor for Parquet and Arrow files. */
 	parquet: 'reasoningLab.parquet',
 } as const;
 
 /**
- * Words in a tree item's `contextValue`, which `viewItem =~ /\bword\b/` tests:
- * of a run `run` always; `foreign` alone where another trainer wrote it, else `live` or `ended`, and `running`, `paused`,
- * `resumable` as they say;
- * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`;
- * of the *Searches* view `search` always, `searching` or `endedSearch`, `resumableSearch` where one can continue, and
- * `research` of an agent's;
- * of the *Policies* view `policy` always, `serverPolicy` with `keyedPolicy` or `keylessPolicy`, and `recentPolicy`.
+ * Words in a tree item's `contextValue`, for use in `viewItem =~ /\bword\b/`:
+ * - Runs view: `run` always; only `foreign` for runs from other trainers; otherwise `live` or `ended`, plus
+ *   `running`, `paused`, and `resumable` as applicable
+ * - Rewards view: `rewardFile`, `reward`, `builtInReward`
+ * - Searches view: `search` always; `searching` or `endedSearch`; `resumableSearch` if the search can continue;
+ *   `research` for agent searches
+ * - Policies view: `policy` always; `serverPolicy` with `keyedPolicy` or `keylessPolicy`; `recentPolicy`
  */
 export const itemFlags = [
 	'run',
@@ -232,5 +232,5 @@ export const itemFlags = [
 ] as const;
 export type ItemFlag = (typeof itemFlags)[number];
 
-/** Language of completions that are shown as text: think and answer tags, words of reflection, numbers. */
+/** Language ID for completions shown as text; highlights think and answer tags, reflection words, and numbers. */
 export const traceLanguage = 'reasoning-trace';

@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 import type { StartOptions } from '../runs/startRun.ts';
 import { settings } from './settings.ts';
 
-/** Fails in an untrusted workspace: training starts programs. */
+/** Fails in an untrusted workspace, because training runs programs. */
 export function requireTrust(): void {
 	if (vscode.workspace.isTrusted) return;
 	throw new Failure(
@@ -15,7 +15,7 @@ export function requireTrust(): void {
 	);
 }
 
-/** Which program runs which engine. Fails with `missing` when one of them does not exist. */
+/** Returns the paths of the engines and of Node. Fails with `missing` if one of them does not exist. */
 export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartOptions, 'engine' | 'node'>> {
 	const engine = join(extension.fsPath, 'dist', 'engine.js');
 	if (!(await isFile(engine))) {

@@ -1,6 +1,6 @@
 import { Disposable, type IDisposable } from '../base/disposable.ts';
 
-/** Something that is loaded once, on first use, so that activation stays short. A failed load is tried again at the next use. */
+/** A value loaded on first use, which keeps activation fast. A failed load is retried on the next use. */
 export class Lazy<T extends IDisposable> extends Disposable {
 	readonly #load: () => Promise<T>;
 	#value: Promise<T> | null = null;
@@ -10,7 +10,7 @@ export class Lazy<T extends IDisposable> extends Disposable {
 		this.#load = load;
 	}
 
-	/** Whether it is loaded, or being loaded. */
+	/** Whether the value is loaded or being loaded. */
 	get begun(): boolean {
 		return this.#value !== null;
 	}

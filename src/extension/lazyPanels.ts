@@ -7,8 +7,8 @@ interface Panels<Options, Place> extends vscode.Disposable, vscode.WebviewPanelS
 }
 
 /**
- * Stands for the panels of one type: their code is loaded when the first is opened, or restored after a reload. It remains
- * their serializer, as several may be restored at once.
+ * A proxy for the panels of one type. Their code is loaded when the first panel is opened or restored after a reload.
+ * The proxy stays registered as the serializer, because several panels can be restored concurrently.
  */
 export class LazyPanels<Options, Place = string> extends Disposable implements vscode.WebviewPanelSerializer {
 	readonly #panels: Lazy<Panels<Options, Place>>;
@@ -19,7 +19,7 @@ export class LazyPanels<Options, Place = string> extends Disposable implements v
 		this.register(vscode.window.registerWebviewPanelSerializer(viewType, this));
 	}
 
-	/** @param place what the panel shows: a run's folder, unless the panels show something else */
+	/** @param place what the panel shows: a run folder, unless these panels show something else */
 	async open(place: Place, options?: Options): Promise<void> {
 		(await this.#panels.get()).open(place, options);
 	}

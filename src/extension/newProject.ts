@@ -11,16 +11,16 @@ import {
 import { exists } from './exists.ts';
 import { showQuickPick } from './quickInput.ts';
 
-/** What a caller may answer in advance; whatever is missing is asked for. */
+/** Answers provided by the caller in advance; the user is asked for the rest. */
 export interface NewProjectAnswers {
 	readonly template?: ProjectTemplate['id'];
 	readonly folder?: vscode.Uri;
 	readonly onConflict?: OnConflict;
-	/** Open the recipe (and the folder, where it is not part of the workspace) when it is done; default true. */
+	/** Whether to open the recipe (and the folder, if it is outside the workspace) when done; default true. */
 	readonly open?: boolean;
 }
 
-/** Scaffolds a project; resolves to its recipe, or undefined if the user canceled. */
+/** Creates a project and resolves to its recipe, or undefined if the user canceled. */
 export async function newProject(
 	templates: vscode.Uri,
 	answers: NewProjectAnswers = {},
@@ -53,7 +53,7 @@ async function pickTemplate(): Promise<ProjectTemplate | undefined> {
 	return picked?.template;
 }
 
-/** The workspace's folder if it is empty, else one that the person chooses. */
+/** Returns the workspace folder if it is empty, or a folder chosen by the user. */
 async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undefined> {
 	const folders = vscode.workspace.workspaceFolders ?? [];
 	const choices: (vscode.QuickPickItem & { uri: vscode.Uri | null })[] = [];
@@ -98,7 +98,7 @@ async function openProject(folder: vscode.Uri, recipe: vscode.Uri): Promise<void
 		if (await exists(recipe)) await vscode.window.showTextDocument(recipe, { preview: false });
 		return;
 	}
-	// Opening a folder restarts the extension host, so that nothing can follow it here.
+	// Opening a folder restarts the extension host, so no code after this call would run.
 	await vscode.commands.executeCommand('vscode.openFolder', folder, {
 		forceReuseWindow: (vscode.workspace.workspaceFolders?.length ?? 0) === 0,
 		forceNewWindow: (vscode.workspace.workspaceFolders?.length ?? 0) > 0,

@@ -5,7 +5,7 @@ import type * as vscode from 'vscode';
 
 const claimsFolder = 'ended';
 
-/** True for the first window that wants to tell something. @param storage a folder that all windows share */
+/** Returns true for the first window that claims a notification. @param storage folder shared by all windows */
 export async function claimNotice(storage: vscode.Uri, what: string): Promise<boolean> {
 	const folder = join(storage.fsPath, claimsFolder);
 	const name = createHash('sha256').update(what).digest('hex').slice(0, 32);
@@ -14,7 +14,7 @@ export async function claimNotice(storage: vscode.Uri, what: string): Promise<bo
 		await writeFile(join(folder, name), '', { flag: 'wx' });
 		return true;
 	} catch (error) {
-		// Told twice is better than not told.
+		// Showing a notification twice is better than not showing it.
 		return (error as NodeJS.ErrnoException).code !== 'EEXIST';
 	}
 }

@@ -4,7 +4,7 @@ import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 import { plainSentence } from './runView.ts';
 
-/** Something that a notification offers to do. */
+/** An action offered by a notification. */
 export interface NoticeAction {
 	readonly title: string;
 	run(): unknown;
@@ -22,11 +22,14 @@ export interface Notice {
 	readonly actions: readonly string[];
 }
 
-/** Shows failures: one sentence that says what and where, what to do, and buttons; details go to the log. */
+/**
+ * Shows failures as notifications: a sentence with what failed and where, a suggested fix, and buttons. Details go to
+ * the log.
+ */
 export class Notices extends Disposable {
 	readonly #log: vscode.LogOutputChannel;
 	readonly #shown = this.register(new Emitter<Notice>());
-	/** What was shown, as it is shown. */
+	/** Fires with the text of each notification shown. */
 	readonly onDidShow = this.#shown.event;
 
 	constructor(log: vscode.LogOutputChannel) {
@@ -34,7 +37,7 @@ export class Notices extends Disposable {
 		this.#log = log;
 	}
 
-	/** Does not wait for the person. Cancellation is no failure and is not shown. */
+	/** Shows a failure without waiting for a response. Cancellations are not shown. */
 	failure(error: unknown, actions: readonly NoticeAction[] = []): void {
 		const failure = Failure.from(error);
 		if (failure.reason === 'cancelled') return;
@@ -43,7 +46,7 @@ export class Notices extends Disposable {
 		void this.#show('error', failure.toString(), all);
 	}
 
-	/** Asks nothing of the person; resolves when it was answered or closed. */
+	/** Shows a message that needs no response; resolves when it is dismissed or an action is chosen. */
 	information(text: string, actions: readonly NoticeAction[] = []): Promise<void> {
 		return this.#show('information', text, actions);
 	}
@@ -57,7 +60,7 @@ export class Notices extends Disposable {
 	}
 
 	async #show(level: keyof typeof ask, words: string, actions: readonly NoticeAction[]): Promise<void> {
-		// A failure may quote a run folder, a recipe or a log.
+		// The failure may quote untrusted text from a run folder, a recipe, or a log.
 		const text = plainSentence(words);
 		this.#shown.fire({ level, text, actions: actions.map((action) => action.title) });
 		const chosen = await ask[level](text, actions);

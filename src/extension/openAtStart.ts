@@ -3,8 +3,8 @@ import type * as vscode from 'vscode';
 const key = 'openedAtStart';
 
 /**
- * `npm run demo` starts a run and names its folder in the editor's environment: that run is shown with the first window,
- * not again when the window is reloaded.
+ * Shows the run specified in the environment by `npm run demo` when the first window opens, but not again when the
+ * window is reloaded.
  */
 export function openAtStart(
 	memory: vscode.Memento,

@@ -9,14 +9,14 @@ import { settings } from './settings.ts';
 interface Needs {
 	readonly store: Pick<RunStore, 'runs' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'warning'>;
-	/** A folder that all windows share. */
+	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (view: RunView) => Promise<void>;
 	readonly continue: (view: RunView) => unknown;
 }
 
-/** One notification, in one window, when a run has paused by itself: it waits for a person. */
+/** Shows one notification, in one window only, when a run pauses on its own and needs user action. */
 export class PauseNotification extends Disposable {
 	readonly #needs: Needs;
 	readonly #seen = new Set<string>();

@@ -2,8 +2,8 @@ import * as vscode from 'vscode';
 import { plainSentence } from './runView.ts';
 
 /*
- * A notification makes links of Markdown, of commands too, and what it tells may come from a server, a file or a model. So every
- * text that is shown without a dialog goes through here or through `Notices`.
+ * Notifications turn Markdown into links, including command links, and their text can come from a server, a file, or a
+ * model. Therefore, all text shown outside of dialogs must be passed through this module or `Notices`.
  */
 
 export function showError(text: string): void {

@@ -2,20 +2,20 @@ import * as vscode from 'vscode';
 import { viewIds } from './ids.ts';
 
 export interface ProgressWords {
-	/** "Stopping addition" */
+	/** Title, such as "Stopping addition". */
 	readonly title: string;
-	/** Why it takes long; said after the grace. */
+	/** Why the task takes long; shown after the delay. */
 	readonly why?: string;
-	/** Whose bar shows it; default: the *Runs* view's. */
+	/** View whose progress bar is used; defaults to the *Runs* view. */
 	readonly view?: string;
 }
 
-/** What is done sooner needs no notification. */
+/** Delay before a notification is shown, in milliseconds. */
 const graceMs = 2000;
 
 /**
- * Runs a task with progress where it belongs: a bar in the view from the start, and after two seconds a notification
- * that says what is waited for and can be cancelled, which fires the signal.
+ * Runs a task with progress: immediately as a bar in the view and, after two seconds, also as a cancellable
+ * notification that shows what is happening. Canceling aborts the signal.
  */
 export async function withProgress<T>(words: ProgressWords, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
 	const abort = new AbortController();

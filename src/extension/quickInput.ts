@@ -1,13 +1,13 @@
 import * as vscode from 'vscode';
 
 /**
- * The lists and lines that commands ask with. They stay open when something else takes the focus: a command that is run
- * from the palette asks while the palette closes, and the panel beside it takes the focus back just then, which would close
- * the question before anybody has seen it. Escape closes them.
+ * Quick picks and input boxes for commands. They stay open when they lose focus. Otherwise, a command run from the
+ * palette would show its prompt while the palette is closing, and a panel that regains the focus at that moment would
+ * close the prompt before the user sees it. Escape closes it.
  */
 const stays = { ignoreFocusOut: true } as const;
 
-/** A list to choose from; undefined: the user canceled. */
+/** Shows a list of choices. Returns undefined if the user canceled. */
 export function showQuickPick<T extends vscode.QuickPickItem>(
 	items: readonly T[] | Thenable<readonly T[]>,
 	options: vscode.QuickPickOptions & { canPickMany: true },
@@ -24,7 +24,7 @@ export function showQuickPick(
 	return vscode.window.showQuickPick(items as readonly vscode.QuickPickItem[], { ...options, ...stays });
 }
 
-/** A line of text; undefined: the user canceled. */
+/** Shows an input box. Returns undefined if the user canceled. */
 export function showInputBox(options: vscode.InputBoxOptions): Thenable<string | undefined> {
 	return vscode.window.showInputBox({ ...options, ...stays });
 }

@@ -3,10 +3,12 @@ import { Disposable } from '../base/disposable.ts';
 
 const scheme = 'reasoning-lab';
 
-/** Documents of which nothing is on disk under that name: a completion, a report. They can be read and copied, not edited. */
+/** Read-only documents that do not exist on disk, such as a completion or a report. */
 export class ReadOnlyDocuments extends Disposable implements vscode.TextDocumentContentProvider {
 	readonly #contents = new Map<string, string>();
-	/** Those that are shown as a preview, which reads them again after the editor has let go of the text; the newest last. */
+	/**
+	 * URIs of previewed documents, newest last. The preview may read them again after the editor has closed the document.
+	 */
 	readonly #previewed = new Set<string>();
 	#made = 0;
 
@@ -29,7 +31,8 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 	}
 
 	/**
-	 * @param name of the tab, with an extension that tells the language (`.trace`, `.md`); foreign characters are replaced
+	 * @param name tab name, with an extension that determines the language (`.trace`, `.md`); unsupported characters are
+	 * replaced
 	 */
 	async show(
 		name: string,
@@ -42,7 +45,7 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		return document;
 	}
 
-	/** Markdown as the editor renders it. @param heading that is brought into sight; null: the beginning */
+	/** Shows rendered Markdown. @param heading heading to scroll to; null for the beginning */
 	async preview(name: string, markdown: string, heading: string | null = null): Promise<void> {
 		const uri = this.#make(name, markdown);
 		this.#previewed.add(uri.toString());
@@ -55,7 +58,7 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		await vscode.commands.executeCommand('markdown.showPreview', place);
 	}
 
-	/** Two texts in the editor's own comparison. */
+	/** Shows two texts in the diff editor. */
 	async compare(left: NamedText, right: NamedText): Promise<void> {
 		const [a, b] = [this.#make(left.name, left.content), this.#make(right.name, right.content)];
 		const title = `${stem(left.name)} ↔ ${stem(right.name)}`;
@@ -70,16 +73,16 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 	}
 }
 
-/** A text and the name of its tab; see {@link ReadOnlyDocuments.show}. */
+/** A text and its tab name; see {@link ReadOnlyDocuments.show}. */
 export interface NamedText {
 	readonly name: string;
 	readonly content: string;
 }
 
-/** Texts that are kept for their previews. */
+/** Maximum number of texts kept for previews. */
 const maxPreviewed = 20;
 
-/** As the editor names the headings of a preview. */
+/** Returns the slug that the Markdown preview generates for a heading. */
 const slugOf = (heading: string) =>
 	heading
 		.trim()

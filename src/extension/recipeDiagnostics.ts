@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
 
-/** How long the text has to rest before it is inspected. */
+/** Delay after the last edit before a recipe is checked, in milliseconds. */
 const restMs = 300;
 
 export function isRecipe(uri: vscode.Uri): boolean {
@@ -10,8 +10,8 @@ export function isRecipe(uri: vscode.Uri): boolean {
 }
 
 /**
- * Faults of open recipes that a JSON schema cannot say: those between keys, and files that are missing. What the schema
- * says the JSON editor marks by itself; only a failed start shows those here as well, until the next edit.
+ * Diagnostics for open recipes that a JSON schema cannot express: conflicts between keys and missing files. The JSON
+ * editor reports schema errors itself; they are shown here only after a failed start, until the next edit.
  */
 export class RecipeDiagnostics extends Disposable {
 	readonly #collection = this.register(vscode.languages.createDiagnosticCollection('reasoningLab'));
@@ -30,12 +30,12 @@ export class RecipeDiagnostics extends Disposable {
 		);
 	}
 
-	/** Looks at the recipes that are open already. */
+	/** Checks the recipes that are already open. */
 	start(): void {
 		for (const document of vscode.workspace.textDocuments) this.#schedule(document, 0);
 	}
 
-	/** Marks faults that a start met. */
+	/** Shows the faults reported by a failed start. */
 	show(uri: vscode.Uri, faults: readonly RecipeFault[]): void {
 		this.#collection.set(uri, faults.map(diagnosticOf));
 	}
@@ -56,7 +56,7 @@ export class RecipeDiagnostics extends Disposable {
 	async #look(document: vscode.TextDocument): Promise<void> {
 		if (document.isClosed) return;
 		const { version } = document;
-		// Loaded with the first recipe, so that activation stays short.
+		// Loaded with the first recipe to keep activation fast.
 		const { faultsBeyondSchema } = await import('./recipeFaults.ts');
 		const faults = await faultsBeyondSchema(document.getText(), document.uri.fsPath);
 		if (!document.isClosed && document.version === version) this.show(document.uri, faults);

@@ -15,7 +15,9 @@ import { machineOf } from '../runs/recipeMachine.ts';
 
 const syntax = { allowTrailingComma: true };
 
-/** What the JSON editor does not already mark by the schema. @param path of the recipe, absolute */
+/**
+ * Returns the faults that the JSON editor does not report based on the schema. @param path absolute path of the recipe
+ */
 export async function faultsBeyondSchema(text: string, path: string): Promise<RecipeFault[]> {
 	if (text.trim() === '') return [];
 	const parsed = parseRecipe(text);
@@ -23,7 +25,7 @@ export async function faultsBeyondSchema(text: string, path: string): Promise<Re
 	return decode(pipelineRecipeSchema, parse(text, [], syntax)).ok ? [...parsed.faults] : [];
 }
 
-/** The engine that a recipe names, whatever else is wrong with it; null: none that is known. */
+/** Returns the engine specified by a recipe, even if the recipe has other faults, or null if it is unknown. */
 export function recipeEngine(text: string): (typeof trainingEngines)[number] | null {
 	const value: unknown = parse(text, [], syntax);
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
@@ -32,14 +34,14 @@ export function recipeEngine(text: string): (typeof trainingEngines)[number] | n
 }
 
 export interface CheckedRecipe {
-	/** null: it has faults. Of a pipeline its first stage. */
+	/** The recipe, or the first stage of a pipeline; null if it has faults. */
 	readonly recipe: Recipe | null;
-	/** Where its stages have names. */
+	/** The pipeline, if the recipe has named stages. */
 	readonly pipeline: PipelineRecipe | null;
 	readonly faults: readonly RecipeFault[];
 }
 
-/** All that keeps a recipe from being started; empty when nothing does. */
+/** Returns everything that prevents a recipe from being started; empty if nothing does. */
 export async function faultsOf(text: string, path: string): Promise<CheckedRecipe> {
 	const parsed = parseRecipe(text);
 	if (!parsed.ok) return { recipe: null, pipeline: null, faults: parsed.faults };
@@ -65,10 +67,10 @@ async function missingOf(
 	return [...faults.values()];
 }
 
-/** To look for a share of another machine is to ask that machine: not before a person starts the run. */
+/** Network shares are not checked until the user starts the run, because that would contact another machine. */
 const isShare = (path: string) => /^[\\/]{2}/.test(path);
 
-/** Files that the recipe names and that are missing. */
+/** Returns the faults for missing files specified by the recipe. */
 async function missingFiles(
 	recipe: Recipe,
 	text: string,
@@ -83,7 +85,7 @@ async function missingFiles(
 		if (written === null) continue;
 		const name = valueAt(recipe, key);
 		if (isShare(name) || isShare(path)) continue;
-		// Where the cluster sees it and this machine does not.
+		// The path is resolved on the cluster and may not exist on this machine.
 		if (recipe.engine === 'ray' && isAbsolute(name)) continue;
 		const there = await stat(path).catch(() => null);
 		if (there?.isFile() || (there?.isDirectory() && kind !== 'file') || (there !== null && kind === 'any')) continue;
@@ -108,7 +110,7 @@ function valueAt(recipe: Recipe, key: readonly (string | number)[]): string {
 	return String(key.reduce<unknown>((at, part) => (at as Record<string | number, unknown>)[part], recipe));
 }
 
-/** Where a value of the recipe is in its text; lines and columns from 1. */
+/** Returns the position of a recipe value in the text; lines and columns start from 1. */
 function placeOf(text: string, path: (string | number)[]): Pick<RecipeFault, 'offset' | 'length' | 'line' | 'column'> {
 	const root = parseTree(text, [], syntax);
 	const node = root && findNodeAtLocation(root, path);

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** Shows a folder: in the explorer where the workspace has it, else in the system's file manager or a window of its own. */
+/** Shows a folder in the Explorer if it is in the workspace, or else in the system's file manager or a new window. */
 export async function openFolder(folder: vscode.Uri): Promise<void> {
 	if (vscode.workspace.getWorkspaceFolder(folder) !== undefined) {
 		await vscode.commands.executeCommand('revealInExplorer', folder);

@@ -13,7 +13,7 @@ const conditions: Readonly<Record<RunContextKey, (view: RunView) => boolean>> = 
 	[runContextKeys.hasEndedRuns]: hasEnded,
 };
 
-/** Keeps the context keys of `when` clauses in step with the runs. */
+/** Updates the `when` clause context keys for runs. */
 export class RunContext extends Disposable {
 	readonly #last = new Map<string, boolean>();
 

@@ -6,13 +6,13 @@ import { withProgress } from './progress.ts';
 import type { RunStore } from './runStore.ts';
 import { nameOf, type RunView } from './runView.ts';
 
-/** Tells live engines what to do, over their own endpoints; the answer comes when it has happened. */
+/** Controls live engines through their endpoints. Requests resolve when the action is complete. */
 export class RunController {
 	readonly #store: RunStore;
 	readonly #notices: Notices;
 	readonly #client: string;
 
-	/** @param client what the engine's log calls this program */
+	/** @param client name of this program in engine logs */
 	constructor(store: RunStore, notices: Notices, client: string) {
 		this.#store = store;
 		this.#notices = notices;
@@ -25,7 +25,7 @@ export class RunController {
 				this.#request(view, 'run/pause', {}, signal),
 			);
 		} catch (error) {
-			// A pause that nobody waits for any more must not happen later.
+			// Cancel the pause as well, so that it does not take effect later.
 			if (Failure.from(error).reason === 'cancelled')
 				await this.#request(view, 'run/continue', {}).catch(() => undefined);
 			throw error;
@@ -38,7 +38,10 @@ export class RunController {
 		);
 	}
 
-	/** Ends the step, saves a checkpoint, ends the engine. What does not answer can be ended at once. */
+	/**
+	 * Finishes the current step, saves a checkpoint, and stops the engine. Offers to force stop an engine that does not
+	 * respond.
+	 */
 	async stop(view: RunView): Promise<void> {
 		try {
 			await withProgress(
@@ -55,7 +58,7 @@ export class RunController {
 			await this.#store.reload(view.folder);
 			const now = this.#store.get(view.folder) ?? view;
 			const over = now.status === 'stopped' || now.status === 'finished';
-			// The connection may end before the answer is through.
+			// The connection may close before the response arrives.
 			if (over && failure.reason !== 'timeout') return;
 			const text =
 				failure.reason === 'cancelled'
@@ -65,7 +68,7 @@ export class RunController {
 		}
 	}
 
-	/** Ends the engine without waiting for its step; the run can be resumed from its newest checkpoint. */
+	/** Stops the engine without finishing its step. The run can be resumed from its latest checkpoint. */
 	async end(view: RunView): Promise<void> {
 		const record = (this.#store.get(view.folder) ?? view).record;
 		if (record === null) throw new Failure('missing', `${nameOf(view)} has no engine.`);
@@ -83,7 +86,7 @@ export class RunController {
 		return path;
 	}
 
-	/** @returns the first step that the changes hold for */
+	/** @returns the first step for which the changes apply */
 	async setHyperparameters(view: RunView, changes: Hyperparameters): Promise<number> {
 		const { fromStep } = await withProgress(
 			{ title: `Changing ${nameOf(view)}`, why: 'finishing its step first' },

@@ -7,7 +7,7 @@ import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { readSummary, summarise } from './runSummary.ts';
 import type { RunView } from './runView.ts';
 
-/** Reads what the lists show of a run: a few small reads, whatever the length of the run. Never fails. */
+/** Reads the list entry of a run with a few small reads, independent of the run's length. Never fails. */
 export async function loadRun(folder: string): Promise<RunView> {
 	try {
 		if (!(await isRunFolder(folder))) return await loadForeign(folder);
@@ -42,9 +42,9 @@ export async function loadRun(folder: string): Promise<RunView> {
 	}
 }
 
-/** Another trainer's run: its record is made from what its files tell, without reading them through. */
+/** Loads a run from another trainer, deriving its record from its files without reading them completely. */
 async function loadForeign(folder: string): Promise<RunView> {
-	// Importers are loaded when there is something for them to read.
+	// Importers are loaded only when needed.
 	const { openRun } = await import('../runs/openRun.ts');
 	const run = await openRun(folder, { live: true });
 	const [newest, annotation] = await Promise.all([
@@ -56,10 +56,10 @@ async function loadForeign(folder: string): Promise<RunView> {
 	return { folder, record, status: record.status, queued: false, fault: null, annotation, ...summary };
 }
 
-/** Waiting for its turn may take hours; loading does not. */
+/** Waiting in a queue can take hours, unlike loading. */
 const isQueued = (wait: EngineWait | null) => wait?.kind === 'device' || wait?.kind === 'job';
 
-/** Whether two snapshots say the same, so that nothing need be drawn. Heartbeats alone are no news. */
+/** Returns whether two snapshots display the same, so that nothing needs to be redrawn. Heartbeats are ignored. */
 export function sameView(a: RunView, b: RunView): boolean {
 	return fingerprint(a) === fingerprint(b);
 }

@@ -7,18 +7,24 @@ import type { RunsTree } from './runsTree.ts';
 import { nameOf, type RunView, sharedNames } from './runView.ts';
 
 export interface RunQuestion {
-	/** Heads the list: "Stop a run". */
+	/** Title of the list, such as "Stop a run". */
 	readonly title: string;
-	/** Which runs the action is for. */
+	/** Returns whether the action applies to a run. */
 	readonly applies: (view: RunView) => boolean;
-	/** Completes "No run ..." when there is none, and "NAME ..." when the named one is not: "is paused". */
+	/**
+	 * Predicate that completes "No run ..." if there is no match, and is negated in "NAME ..." if a specific run does not
+	 * match: "is paused".
+	 */
 	readonly what: string;
 }
 
-/** What key bindings of the view pass in place of a run. */
+/** Argument passed by the view's key bindings instead of a run. */
 export const selectionArgument = 'selection';
 
-/** Finds the runs that a command is about: those it was called on, those selected, the only one, or one that is picked. */
+/**
+ * Determines the runs a command acts on: those in its arguments, the selected runs, the only matching run, or the
+ * user's choice.
+ */
 export class RunPicker {
 	readonly #store: RunStore;
 	readonly #tree: RunsTree;
@@ -28,12 +34,12 @@ export class RunPicker {
 		this.#tree = tree;
 	}
 
-	/** undefined: the user canceled. */
+	/** Returns undefined if the user canceled. */
 	async one(args: readonly unknown[], question: RunQuestion): Promise<RunView | undefined> {
 		return (await this.many(args.slice(0, 1), question))?.[0];
 	}
 
-	/** As {@link one}; a menu of the view passes all that are selected. */
+	/** Same as {@link one}, for several runs; menus in the view pass all selected runs. */
 	async many(args: readonly unknown[], question: RunQuestion): Promise<RunView[] | undefined> {
 		await this.#store.ready;
 		const named = this.#named(args);
@@ -54,7 +60,7 @@ export class RunPicker {
 				const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
-			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
+			// When the palette closes, a panel that had the focus gets it back, possibly after this list has opened.
 			{ title: question.title, placeHolder: 'Select a run', matchOnDescription: true },
 		);
 		return picked && [picked.view];
@@ -76,7 +82,7 @@ function folderOf(argument: unknown): string | null {
 	return null;
 }
 
-/** "is paused" -> "is not paused" */
+/** Negates a predicate: "is paused" becomes "is not paused". */
 function negated(what: string): string {
 	return what.replace(/^(is|has|can) /, '$1 not ').replace(/^can not /, 'cannot ');
 }

@@ -2,16 +2,16 @@ import { formatDuration, formatPercent, formatTime } from '../base/format.ts';
 import { engineFactsOf, engineWaitOf } from '../runs/engineFacts.ts';
 import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, type RunView } from './runView.ts';
 
-/** One row of the *Runs* view, in words; drawing it is `runsTree.ts`. */
+/** Text for one row of the *Runs* view; runsTree.ts renders it. */
 export interface RunPresentation {
 	readonly label: string;
 	readonly description: string;
-	/** Codicon and theme color. */
+	/** Codicon ID; the theme color follows. */
 	readonly icon: { readonly id: string; readonly color: string | null };
 	readonly contextValue: string;
-	/** Names and values, one a line. */
+	/** Names and values, one pair per line. */
 	readonly tooltip: readonly (readonly [name: string, value: string])[];
-	/** What a screen reader says. */
+	/** Text for screen readers. */
 	readonly spoken: string;
 }
 
@@ -44,7 +44,7 @@ export function stateOf(view: RunView): State {
 }
 
 export function stateText(view: RunView): string {
-	// Its files tell whether it is being written, not why no more.
+	// The files show whether the run is still being written, but not why it stopped.
 	if (isForeign(view)) return view.status === 'running' ? 'being written' : 'not written to now';
 	const wait = isLive(view) && view.record !== null && view.status !== 'paused' ? engineWaitOf(view.record) : null;
 	return wait?.words ?? stateWords[stateOf(view)];
@@ -56,7 +56,7 @@ function iconOf(view: RunView): RunPresentation['icon'] {
 
 /**
  * @param now in seconds since the epoch
- * @param dated says when the run was started, too: several runs have its name
+ * @param dated whether to include the start time, because several runs have the same name
  */
 export function presentRun(view: RunView, now: number, dated = false): RunPresentation {
 	const start = view.record === null ? null : formatTime(view.record.created, now);
@@ -66,7 +66,7 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 	const elapsed = elapsedOf(view, now);
 	const time = elapsed === null ? null : formatDuration(elapsed);
 	const foreign = view.record?.foreign ? displayText(view.record.foreign.title, 40) : null;
-	// The engine that everybody has goes without saying.
+	// The default engine is not mentioned.
 	const engine =
 		foreign === null && view.record && view.record.engine !== 'embedded' ? engineFactsOf(view.record).title : null;
 	const state = foreign ?? stateBeside(view);
@@ -91,7 +91,7 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 	};
 }
 
-/** A running row's icon says that it runs; its stage says more. All other states are said in words as well. */
+/** Returns the state to show as text. Running runs show an icon and a stage instead. */
 function stateBeside(view: RunView): string | null {
 	const text = stateText(view);
 	return isRunning(view) && text === stateWords.running ? null : text;
@@ -133,13 +133,13 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 }
 
 export interface StatusBarPresentation {
-	/** With codicons. */
+	/** May contain codicons. */
 	readonly text: string;
 	readonly tooltip: string;
 	readonly spoken: string;
 }
 
-/** The active run in the status bar: stage, step, reward, tokens/s. */
+/** Returns the status bar text for the active run: stage, step, reward, and tokens/s. */
 export function presentStatusBar(view: RunView): StatusBarPresentation {
 	const stage = view.record?.stage ? displayText(view.record.stage, 20) : null;
 	const state = stateBeside(view);

@@ -6,7 +6,7 @@ import { runFiles } from '../runs/runFiles.ts';
 import { findRuns, type RunRegistry } from '../runs/runRegistry.ts';
 import type { RunSource } from './runStore.ts';
 
-/** Runs that this user's programs have started or opened, wherever they lie. */
+/** Runs started or opened by the user's programs, in any folder. */
 export class RegisteredRuns implements RunSource {
 	readonly #registry: RunRegistry;
 
@@ -19,19 +19,19 @@ export class RegisteredRuns implements RunSource {
 		return [...own, ...foreign];
 	}
 
-	/** What other programs register is found by the store's regular look. */
+	/** Runs registered by other programs are found by the store's periodic refresh. */
 	onDidChange(): IDisposable {
 		return { dispose() {} };
 	}
 }
 
-/** A search may take this share of the time at most. */
+/** Maximum fraction of time spent searching. */
 const searchShare = 0.01;
 const shortestPauseMs = 4000;
 
 /**
- * Run folders in `runs/` of the workspace's folders. File events tell of new ones at once; as they are not certain, the
- * folders are searched again now and then, the more rarely the longer a search takes.
+ * Run folders in the `runs/` folders of the workspace. New runs are detected by file events. Because events are
+ * unreliable, the folders are also searched periodically; the longer a search takes, the less often it is repeated.
  */
 export class WorkspaceRuns extends Disposable implements RunSource {
 	readonly #changed = this.register(new Emitter<void>());
@@ -39,7 +39,7 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 	#searchAgainAt = 0;
 	#watched = false;
 
-	/** Not before the first list: a watcher takes milliseconds that activation has not got. */
+	/** Starts watching after the first listing, because creating a watcher would slow down activation. */
 	#watch(): void {
 		if (this.#watched || this.disposed) return;
 		this.#watched = true;
@@ -62,7 +62,7 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 		return [...(await this.#search)];
 	}
 
-	/** Searches all folders again at the next look. */
+	/** Requests a search of all folders at the next refresh. */
 	rescan(): void {
 		this.#search = null;
 		this.#changed.fire();
@@ -75,7 +75,7 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 			const roots = (vscode.workspace.workspaceFolders ?? [])
 				.filter((folder) => folder.uri.scheme === 'file')
 				.map((folder) => folder.uri.fsPath);
-			// The registry knows real paths; a run must not be listed under two names.
+			// The registry contains real paths. Resolve symbolic links so that a run is not listed twice.
 			const real = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
 			return new Set(await findRuns(real));
 		} finally {

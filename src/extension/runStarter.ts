@@ -14,11 +14,11 @@ import type { RunsTree } from './runsTree.ts';
 import { displayText, nameOf, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
-/** Loaded when a run or pipeline is not the user's own. */
+/** Loaded when a run or pipeline was not started by this user. */
 const agree: Agree = async (code) => (await import('./foreignCodeQuestion.ts')).agreeForeignCode(code);
 
 export interface StartPlace {
-	/** Open the dashboard and show the run in the view; default true. */
+	/** Whether to open the dashboard and show the run in the view; default true. */
 	readonly show?: boolean;
 }
 
@@ -28,30 +28,36 @@ interface Needs {
 	readonly tree: RunsTree;
 	readonly notices: Notices;
 	readonly diagnostics: RecipeDiagnostics;
-	/** Of the engine's rewards: which Python, which sandbox, which keys. @param recipe what is started */
+	/** Returns the environment for the engine's rewards: Python, sandbox, and API keys. @param recipe recipe to start */
 	readonly environment: (recipe: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
-	/** Of engines that train in Python: which one; undefined: there is none, and the person was asked. @param retry starts it */
+	/**
+	 * Returns the environment of engines that train in Python, or undefined if there is no Python and the user was asked.
+	 * @param retry starts the run
+	 */
 	readonly torch: (
 		engine: EngineName,
 		retry: () => unknown,
-		/** Recipe or folder of the run; absent: of a pipeline that runs again. */
+		/** Recipe or run folder; absent for a pipeline that is started again. */
 		from?: string,
 	) => Promise<Readonly<Record<string, string>> | undefined>;
-	/** Whether it fits into memory, or the person wants it all the same. */
+	/** Returns whether to start: the run fits into memory, or the user starts it anyway. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
-	/** Takes a pipeline into the view, and tells when it has ended. */
+	/** Adds a pipeline to the view, and reports when it ends. */
 	readonly expectPipeline: (pipeline: StartedPipeline) => Promise<void>;
-	/** Which engine trains the stages of a pipeline. */
+	/** Returns the engine that trains the stages of a pipeline. */
 	readonly pipelineEngine: (folder: string) => Promise<EngineName>;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
-	/** Keeps the run's end from being told while its start is waited for; the result is called with whether it was told. */
+	/**
+	 * Suppresses the end notification while a start is pending. Call the result with whether the end was already
+	 * reported.
+	 */
 	readonly holdEnd: (folder: string) => (told: boolean) => Promise<void>;
 }
 
 /**
- * Starts engines: for a recipe, in place of one that ended, or from a checkpoint. All wait for trust.
- * What is needed only then is loaded only then, so that activation stays short.
+ * Starts engines for a recipe, to resume a run, or from a checkpoint. All of them require workspace trust. Code needed
+ * only for a start is loaded then, to keep activation fast.
  */
 export class RunStarter {
 	readonly #needs: Needs;
@@ -60,7 +66,7 @@ export class RunStarter {
 		this.#needs = needs;
 	}
 
-	/** @returns the run's folder; undefined when the recipe is at fault (which is shown) */
+	/** @returns the run folder, or undefined if the recipe has errors, which are shown */
 	async start(recipe: vscode.Uri, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
 		const document = await vscode.workspace.openTextDocument(recipe);
@@ -88,7 +94,7 @@ export class RunStarter {
 		);
 	}
 
-	/** Continues with a pipeline that has ended. */
+	/** Resumes a pipeline that has ended. */
 	async resumePipeline(folder: string, name: string): Promise<string | undefined> {
 		requireTrust();
 		const engine = await this.#needs.pipelineEngine(folder);
@@ -99,7 +105,7 @@ export class RunStarter {
 		);
 	}
 
-	/** Starts a new pipeline by the recipe of another. */
+	/** Starts a new pipeline with the recipe of another one. */
 	async startPipelineAgain(folder: string, name: string): Promise<string | undefined> {
 		requireTrust();
 		const engine = await this.#needs.pipelineEngine(folder);
@@ -110,7 +116,7 @@ export class RunStarter {
 		);
 	}
 
-	/** Shows the pipeline as soon as it has a folder, and waits until its runner works. */
+	/** Shows the pipeline once its folder exists, and waits until its runner has started. */
 	async #pipeline(
 		title: string,
 		from: vscode.Uri,
@@ -144,7 +150,7 @@ export class RunStarter {
 		);
 	}
 
-	/** A new run from a checkpoint. @param step null: the newest */
+	/** Starts a new run from a checkpoint. @param step null for the latest checkpoint */
 	async branch(view: RunView, step: number | null, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
 		const torch = await this.#torchOf(view, () => this.branch(view, step, place));
@@ -159,8 +165,8 @@ export class RunStarter {
 	}
 
 	/**
-	 * Shows the run as soon as it has a folder, and waits until its engine works. While it waits for its device the row
-	 * says so, and nothing else needs to wait with it.
+	 * Shows the run once its folder exists, and waits until its engine has started. If the run is queued for its device,
+	 * its row shows this, and the call does not wait any longer.
 	 */
 	async #run(
 		title: string,
@@ -206,9 +212,9 @@ export class RunStarter {
 			await store.refresh();
 			const failure = Failure.from(error);
 			const view = folder === null ? undefined : store.get(folder);
-			// It waits for its device, or the person no longer waits for it: the run continues by itself.
+			// The run is queued for its device, or the user canceled the wait. It continues in the background.
 			if (view !== undefined && (view.queued || failure.reason === 'cancelled')) return view.folder;
-			// An engine that ended before it wrote run.json has left its reason in the log.
+			// An engine that exited before it wrote run.json has logged the reason.
 			const run = folder === null ? null : { folder };
 			const actions = run === null ? [] : [{ title: 'Open Log', run: () => this.#needs.openLog(run) }];
 			this.#needs.notices.failure(failure, actions);

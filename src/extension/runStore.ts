@@ -9,46 +9,48 @@ import { loadRun, sameView } from './runLoader.ts';
 import { isForeign, isLive, type RunView } from './runView.ts';
 import { RunWatch } from './runWatch.ts';
 
-/** Where run folders are known from: the registry, the workspace. */
+/** A source of run folders: the registry or the workspace. */
 export interface RunSource {
-	/** Absolute folders; some may be gone. */
+	/** Returns absolute paths, which may include deleted folders. */
 	list(): Promise<readonly string[]>;
-	/** Folders may have come or gone. */
+	/** Fires when folders may have been added or removed. */
 	onDidChange(listener: () => void): IDisposable;
 }
 
 interface Entry {
 	view: RunView;
-	/** Of run.json, so that an ended run is read again only when it changed. */
+	/** Stamp of run.json; a finished run is reread only if it changes. */
 	stamp: string;
 	watch: RunWatch | null;
-	/** Of another trainer's run: when it is read again, in milliseconds of `performance.now()`. */
+	/** For a run from another trainer: time of the next read, in milliseconds of `performance.now()`. */
 	again: number;
 }
 
-/** How often ended runs are inspected for a resume, and the sources for runs that were started elsewhere. */
+/**
+ * Interval for checking whether finished runs were resumed and whether runs were started elsewhere, in milliseconds.
+ */
 const sweepMs = 5000;
-/** Listeners hear of changes at most this often. */
+/** Minimum interval between change events, in milliseconds. */
 const quietMs = 500;
-/** Another trainer's run that is being written is read again after so long, one that is not after the longer time. */
+/** Intervals for rereading runs from other trainers, depending on whether they are being written, in milliseconds. */
 const foreignMs = { running: 5000, other: 30_000 } as const;
-/** Reading such a run takes 5% of the time at most. */
+/** Minimum ratio of idle time to read time for such a run, which limits reading to 5% of the time. */
 const foreignRest = 20;
-/** Folders that are inspected together. */
+/** Number of folders checked concurrently. */
 const together = 16;
 
 /**
- * All known runs, newest first, as snapshots. A live run is followed; an ended one costs a `stat` every few seconds.
- * Nothing here needs an engine: after a reload the runs are found again by their folders.
+ * All known runs as snapshots, newest first. Live runs are followed; a finished run costs one `stat` every few seconds.
+ * No engine is required: after a reload, runs are found again by their folders.
  */
 export class RunStore extends Disposable {
 	readonly #sources: readonly RunSource[];
 	readonly #entries = new Map<string, Entry>();
-	/** Told of by a command before any source knows it. */
+	/** Folders announced by a command before any source lists them. */
 	readonly #expected = new Set<string>();
 	readonly #changed: Emitter<void>;
 	readonly #ready = deferred<void>();
-	/** Folders that turned out to be no runs, and until when that is believed. */
+	/** Folders that are not runs, and the time until which this result is cached. */
 	readonly #noRunsUntil = new Map<string, number>();
 	#runs: readonly RunView[] = [];
 	#sweep: Promise<void> | null = null;
@@ -70,12 +72,12 @@ export class RunStore extends Disposable {
 		);
 	}
 
-	/** The list or a snapshot in it is new; at most twice a second. */
+	/** Fires when the list or a snapshot changes, at most twice a second. */
 	get onDidChange() {
 		return this.#changed.event;
 	}
 
-	/** Resolves once the first look at all sources is done. */
+	/** Resolves once all sources have been read for the first time. */
 	get ready(): Promise<void> {
 		return this.#ready.promise;
 	}
@@ -89,7 +91,7 @@ export class RunStore extends Disposable {
 		return this.#entries.get(resolve(folder))?.view;
 	}
 
-	/** The run in a folder that a caller names; fails when there is none. */
+	/** Returns the run in a folder. Fails if there is none. */
 	async require(folder: string): Promise<RunView> {
 		const known = this.get(folder);
 		if (known !== undefined) return known;
@@ -99,12 +101,12 @@ export class RunStore extends Disposable {
 		return view;
 	}
 
-	/** Begins to look; called once, after activation. */
+	/** Starts reading the sources; called once after activation. */
 	start(): void {
 		void this.refresh();
 	}
 
-	/** Takes in a folder that no source knows yet. @returns its real path, under which the run is listed */
+	/** Adds a folder that no source lists yet. @returns the real path under which the run is listed */
 	async expect(folder: string): Promise<string> {
 		const real = await realpath(folder).catch(() => resolve(folder));
 		this.#expected.add(real);
@@ -113,12 +115,12 @@ export class RunStore extends Disposable {
 		return real;
 	}
 
-	/** A folder that was told of by a command is no longer expected. */
+	/** Removes a folder announced by a command. */
 	forget(folder: string): void {
 		this.#expected.delete(resolve(folder));
 	}
 
-	/** Looks at everything again; resolves when what was on disk at the call is in `runs`. */
+	/** Rescans everything and resolves once everything on disk at the time of the call is in `runs`. */
 	async refresh(): Promise<void> {
 		if (this.disposed) return;
 		if (this.#sweep !== null) {
@@ -139,7 +141,7 @@ export class RunStore extends Disposable {
 		await this.#sweep;
 	}
 
-	/** Reads one run again at once, after an action on it. */
+	/** Rereads a run immediately after an action on it. */
 	async reload(folder: string): Promise<void> {
 		const entry = this.#entries.get(resolve(folder));
 		if (entry !== undefined) this.#take(resolve(folder), await loadRun(folder), entry.stamp);
@@ -165,14 +167,14 @@ export class RunStore extends Disposable {
 		}
 	}
 
-	/** @returns whether there is a run */
+	/** @returns whether the folder contains a run */
 	async #lookAt(folder: string): Promise<boolean> {
 		const stat = await lstat(join(folder, runFiles.record)).catch(() => null);
 		if (stat === null) return this.#lookAtForeign(folder);
 		const person = await lstat(join(folder, runFiles.person)).catch(() => null);
 		const stamp = `${stat.mtimeMs} ${stat.size} ${stat.ino} ${person?.mtimeMs ?? 0}`;
 		const entry = this.#entries.get(folder);
-		// A live run is followed by its own watch.
+		// Live runs have their own watch.
 		if (entry !== undefined && entry.stamp === stamp && !isLive(entry.view)) return true;
 		if (entry?.watch) {
 			entry.watch.stir();
@@ -182,7 +184,7 @@ export class RunStore extends Disposable {
 		return true;
 	}
 
-	/** A folder without run.json: another trainer's run, or none. */
+	/** Checks a folder without run.json, which may be a run from another trainer. */
 	async #lookAtForeign(folder: string): Promise<boolean> {
 		const now = performance.now();
 		const entry = this.#entries.get(folder);

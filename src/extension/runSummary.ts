@@ -6,7 +6,7 @@ import { metricsLineSchema } from '../protocol/metricsLine.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { decodeLines } from '../runs/runReader.ts';
 
-/** The newest values that one row of a list shows. */
+/** Latest values shown in a list row. */
 export interface RunSummary {
 	readonly reward: number | null;
 	readonly accuracy: number | null;
@@ -15,13 +15,13 @@ export interface RunSummary {
 
 const nothing: RunSummary = { reward: null, accuracy: null, tokensPerSecond: null };
 
-/** What the held-out measurements of a run are called; other trainers have only the last. */
+/** Names of held-out accuracy metrics; other trainers use only the last one. */
 const accuracyNames = ['eval/heldout/accuracy', 'eval/until/accuracy', 'eval/accuracy'];
 
-/** Metrics of how many bytes at the end of the file are inspected: some hundred steps. */
+/** Number of bytes read from the end of the metrics file, enough for several hundred steps. */
 const tailBytes = 128 << 10;
 
-/** Reads the end of metrics.jsonl; what is older than that is not looked for. */
+/** Reads the end of metrics.jsonl; older values are ignored. */
 export async function readSummary(run: string): Promise<RunSummary> {
 	const handle = await openRegular(run, runFiles.metrics).catch((error: unknown) => {
 		if (error instanceof Failure && (error.reason === 'missing' || error.reason === 'invalid')) return null;
@@ -33,7 +33,7 @@ export async function readSummary(run: string): Promise<RunSummary> {
 		const buffer = Buffer.allocUnsafe(Math.min(tailBytes, size));
 		const { bytesRead } = await handle.read(buffer, 0, buffer.length, size - buffer.length);
 		const { lines } = splitLines(buffer.subarray(0, bytesRead));
-		// A tail that does not start with the file starts inside a line.
+		// If the tail does not start at the beginning of the file, its first line is incomplete.
 		return summarise(decodeLines(size > buffer.length ? lines.slice(1) : lines, metricsLineSchema));
 	} finally {
 		await handle.close();

@@ -2,53 +2,59 @@ import { elapsedSeconds } from '../protocol/runElapsed.ts';
 import type { AnyRunRecord, RunAnnotation, RunStatus } from '../protocol/runRecord.ts';
 import type { ItemFlag } from './ids.ts';
 
-/** What the lists, the status bar and the notifications know of one run: a complete snapshot, replaced on change. */
+/** A complete snapshot of a run for lists, the status bar, and notifications; replaced on every change. */
 export interface RunView {
-	/** Absolute path; the identity of the run on this machine. */
+	/** Absolute path, which identifies the run on this machine. */
 	readonly folder: string;
-	/** null: run.json does not exist (yet) or cannot be read; `fault` says why. */
+	/** null if run.json does not exist (yet) or is unreadable; see `fault`. */
 	readonly record: AnyRunRecord | null;
-	/** As judged from record, heartbeat and process: a `running` record without an engine reads as `crashed`. */
+	/**
+	 * Status derived from the record, the heartbeat, and the process: `crashed` if the record says `running` but there is
+	 * no engine.
+	 */
 	readonly status: RunStatus | 'unreadable';
-	/** The run waits for its device, or its job for room on the cluster. */
+	/** Whether the run is waiting for its device or its job is waiting for resources on the cluster. */
 	readonly queued: boolean;
 	readonly fault: string | null;
 	readonly annotation: RunAnnotation | null;
-	/** Mean reward of the newest step that has one. */
+	/** Mean reward of the latest step that has one. */
 	readonly reward: number | null;
-	/** Newest held-out accuracy, 0 to 1. */
+	/** Latest held-out accuracy, 0 to 1. */
 	readonly accuracy: number | null;
-	/** Generated tokens per second at the newest step. */
+	/** Generated tokens per second at the latest step. */
 	readonly tokensPerSecond: number | null;
 }
 
-/** Whether another trainer wrote it: it can be inspected, and nothing here starts, stops or changes it. */
+/**
+ * Returns whether the run was created by another trainer. Such runs are read-only: they cannot be started, stopped, or
+ * changed here.
+ */
 export function isForeign(view: RunView): boolean {
 	return view.record?.engine === 'foreign';
 }
 
-/** Whether an engine of ours is at work on it. */
+/** Returns whether one of our engines is working on the run. */
 export function isLive(view: RunView): boolean {
 	if (isForeign(view)) return false;
 	return view.status === 'starting' || view.status === 'running' || view.status === 'paused';
 }
 
-/** Whether it computes now, as far as its record tells. */
+/** Returns whether the run is currently computing, according to its record. */
 export function isRunning(view: RunView): boolean {
 	return view.status === 'running' && !view.queued && !isForeign(view);
 }
 
-/** Whether its engine can take it up again in place. */
+/** Returns whether the run can be resumed in place. */
 export function isResumable(view: RunView): boolean {
 	return view.status === 'stopped' || view.status === 'crashed';
 }
 
-/** Whether its engine is done with it, so that its folder may be changed. */
+/** Returns whether the engine has finished, so that the run folder can be modified. */
 export function hasEnded(view: RunView): boolean {
 	return !isLive(view) && !isForeign(view);
 }
 
-/** The name a person gave it, else the recipe's. */
+/** Returns the user-assigned name, or the name in the recipe. */
 export function nameOf(view: RunView): string {
 	for (const name of [view.annotation?.name, view.record?.name]) {
 		const shown = displayText(name ?? '');
@@ -57,7 +63,7 @@ export function nameOf(view: RunView): string {
 	return displayText(folderName(view.folder));
 }
 
-/** Names that several runs have. */
+/** Returns the names shared by several runs. */
 export function sharedNames(views: readonly RunView[]): ReadonlySet<string> {
 	const seen = new Set<string>();
 	const shared = new Set<string>();
@@ -79,7 +85,7 @@ export function flagsOf(view: RunView): ItemFlag[] {
 	return flags;
 }
 
-/** As `elapsedSeconds` of the record; null also without one. */
+/** Returns `elapsedSeconds` of the record, or null without a record. */
 export function elapsedOf(view: RunView, now: number): number | null {
 	if (view.record === null) return null;
 	const { created, updated, heartbeat } = view.record;
@@ -88,16 +94,16 @@ export function elapsedOf(view: RunView, now: number): number | null {
 }
 
 /**
- * Text of a run folder for one line on screen: run folders are not trusted, so control and direction-changing characters
- * go, `$(icon)` and links are broken up, and the length is bounded.
+ * Sanitizes text from a run folder for display on one line. Run folders are not trusted, so control and bidirectional
+ * characters are removed, `$(icon)` and links are broken up, and the length is limited.
  */
 export function displayText(text: string, longest = 120): string {
 	const clean = withoutHidden(withoutLinks(text)).replace(/\$\(/g, '$ (').replace(/\s+/g, ' ').trim();
-	// Half of a pair of surrogates would be a character of its own.
+	// Do not keep half of a surrogate pair.
 	return clean.length > longest ? `${clean.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…` : clean;
 }
 
-/** Without what is not seen but acts: controls, marks of direction, invisible characters; that of an emoji stays. */
+/** Removes invisible characters (control, bidirectional, and zero-width), except for joiners in emoji. */
 function withoutHidden(text: string): string {
 	return text.replace(
 		/(?!(?<=[\p{Extended_Pictographic}#*\d])[\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu,
@@ -105,14 +111,14 @@ function withoutHidden(text: string): string {
 	);
 }
 
-/** A sentence for a notification, which may quote what somebody else wrote: no link comes of it, and nothing in it is hidden. */
+/** Sanitizes a sentence for a notification, which may quote untrusted text: removes links and hidden characters. */
 export function plainSentence(text: string): string {
 	return withoutHidden(withoutLinks(text));
 }
 
 /**
- * Notifications make links of `[words](target)`, and such a target may be a command with arguments: text that somebody
- * else wrote must not become one.
+ * Breaks up `[text](target)`, which notifications would turn into a link. Its target could be a command with arguments,
+ * so untrusted text must not become a link.
  */
 export function withoutLinks(text: string): string {
 	return text.replace(/\]\(/g, '] (');

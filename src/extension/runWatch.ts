@@ -3,11 +3,11 @@ import { Disposable, toDisposable } from '../base/disposable.ts';
 import { loadRun, sameView } from './runLoader.ts';
 import type { RunView } from './runView.ts';
 
-/** At most two looks a second, and one without a file event. */
+/** Minimum interval between checks, which limits them to two per second; also used as the polling interval. */
 const pauseMs = 500;
 const pollMs = 2000;
 
-/** Follows one live run for the lists: file events make it quick, polling makes it sure. */
+/** Follows a live run for the lists. File events provide fast updates; polling catches missed events. */
 export class RunWatch extends Disposable {
 	readonly #folder: string;
 	readonly #tell: (view: RunView) => void;
@@ -17,7 +17,7 @@ export class RunWatch extends Disposable {
 	#looked = 0;
 	#looking = false;
 
-	/** @param tell is called with each snapshot that says something new */
+	/** @param tell called with each snapshot that differs from the previous one */
 	constructor(view: RunView, tell: (view: RunView) => void) {
 		super();
 		this.#folder = view.folder;
@@ -33,7 +33,7 @@ export class RunWatch extends Disposable {
 		this.#schedule(pauseMs);
 	}
 
-	/** Looks soon. */
+	/** Schedules a check soon. */
 	stir(): void {
 		if (this.#looking) return;
 		this.#schedule(Math.max(0, pauseMs - (Date.now() - this.#looked)));

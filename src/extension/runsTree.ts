@@ -11,8 +11,8 @@ import { isLive, nameOf, type RunView, sharedNames } from './runView.ts';
 import { rowTooltip, type TooltipRow, type TreeRow, treeRowItem } from './treeRow.ts';
 
 /**
- * The *Runs* view: a native tree, newest first. Its elements are folders: of runs and pipelines, below pipelines of their
- * stages, and below what was evaluated of the evaluations.
+ * The *Runs* view: a native tree, newest first. Its elements are folders of runs and pipelines, with pipeline stages
+ * and evaluations as children.
  */
 export class RunsTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #store: RunStore;
@@ -21,7 +21,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	readonly #view: vscode.TreeView<string>;
 	readonly #changed = new vscode.EventEmitter<string[] | undefined>();
 	readonly #shown = new Map<string, Shown>();
-	/** All rows as the editor has read them. */
+	/** All rows as last read by the editor. */
 	#order: readonly string[] = [];
 	#shared: ReadonlySet<string> = new Set();
 	readonly onDidChangeTreeData = this.#changed.event;
@@ -35,8 +35,8 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		this.#view = this.register(
 			vscode.window.createTreeView(viewIds.runs, { treeDataProvider: this, canSelectMany: true }),
 		);
-		// Of a run at work every step changes the words; the editor redraws all rows of a pipeline for each. They wait for the
-		// clock, which also moves elapsed times on between the steps.
+		// Every step of a live run changes its text, and the editor would redraw all rows of its pipeline. Text changes
+		// therefore wait for the timer that also updates elapsed times.
 		const update = () => this.#update(this.#isAnyLive() ? 'states' : 'words');
 		this.register(store.onDidChange(update));
 		this.register(pipelines.onDidChange(update));
@@ -51,12 +51,12 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return this.#store.runs.some(isLive) || this.#pipelines.pipelines.some(isLivePipeline);
 	}
 
-	/** Folders that are selected in the view. */
+	/** Folders selected in the view. */
 	get selection(): readonly string[] {
 		return this.#view.selection;
 	}
 
-	/** Brings the view up with the run selected, as well as it can; the focus stays where it is. */
+	/** Shows the view and selects the run, if possible; the focus does not change. */
 	async reveal(folder: string): Promise<void> {
 		if (this.#store.get(folder) === undefined && this.#pipelines.get(folder) === undefined) return;
 		this.#update();
@@ -64,7 +64,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 			try {
 				return await this.#view.reveal(folder, { select: true, focus: false });
 			} catch {
-				// The editor takes a moment to read a list that has changed.
+				// The editor needs a moment to read a changed list.
 				await new Promise((resolve) => setTimeout(resolve, 250));
 			}
 		}
@@ -100,14 +100,14 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return item;
 	}
 
-	/** What a click does; null: there is nothing to show yet. */
+	/** Returns the command for a click, or null if there is nothing to show yet. */
 	#commandOf(folder: string): vscode.Command | null {
 		const evaluated = this.#pipelines.evaluationAt(folder) ?? this.#evaluations.get(folder);
 		if (evaluated !== undefined) {
 			return { command: commandIds.showEvaluations, title: 'Show Evaluations', arguments: [folder] };
 		}
 		const stage = this.#pipelines.stageAt(folder);
-		// Of a stage that has just started the run may not be listed yet: it is then looked for.
+		// The run of a stage that has just started may not be listed yet. In that case, opening it searches for the run.
 		const trains = stage?.done != null && stage.type !== 'search' && stage.type !== 'evaluate';
 		if (this.#runOf(folder) !== undefined || trains) {
 			return { command: commandIds.openDashboard, title: 'Open Dashboard', arguments: [folder] };
@@ -117,13 +117,15 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return file === null ? null : { command: commandIds.openDataset, title: 'Open Dataset', arguments: [file] };
 	}
 
-	/** The run in a folder; undefined: none, or one of a stage that has not started over. */
+	/**
+	 * Returns the run in a folder, or undefined if there is none or it belongs to a stage that has not been restarted.
+	 */
 	#runOf(folder: string): RunView | undefined {
 		const status = this.#pipelines.stageAt(folder)?.status;
 		return status === 'waiting' || status === 'skipped' ? undefined : this.#store.get(folder);
 	}
 
-	/** What a row says. null: nothing is known of the folder */
+	/** Returns the row for a folder, or null if the folder is unknown. */
 	#rowOf(folder: string, now: number): TooltipRow | null {
 		const run = this.#runOf(folder);
 		return (
@@ -133,7 +135,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		);
 	}
 
-	/** Pipelines, and runs that are no pipeline's, the newest first. */
+	/** Returns the pipelines and the runs that do not belong to one, newest first. */
 	#top(): string[] {
 		const runs = this.#store.runs
 			.filter(({ folder }) => this.#pipelines.around(folder) === undefined)
@@ -143,21 +145,21 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return [...pipelines, ...runs].sort((a, b) => b.created - a.created).map(({ folder }) => folder);
 	}
 
-	/** Tooltips are made when they are asked for. */
+	/** Creates tooltips on demand. */
 	resolveTreeItem(item: vscode.TreeItem, folder: string): vscode.TreeItem {
 		const row = this.#rowOf(folder, Date.now() / 1000);
 		if (row !== null) item.tooltip = rowTooltip(row);
 		return item;
 	}
 
-	/** Rows, each with those below it. */
+	/** Returns the rows, each followed by its children. */
 	#withChildren(folders: readonly string[]): string[] {
 		return folders.flatMap((folder) => [folder, ...this.#withChildren(this.getChildren(folder))]);
 	}
 
 	/**
-	 * Redraws the rows whose words, or whose state, changed, and the list only when rows came or went: while the editor reads
-	 * a list it knows none of its rows, and an action that is clicked then reaches its command without one.
+	 * Redraws rows whose text or state has changed, and the list only if rows were added or removed. While the editor
+	 * reads a list, it has no rows, and an action clicked in the meantime would reach its command without an argument.
 	 */
 	#update(what: 'words' | 'states' = 'words'): void {
 		const now = Date.now() / 1000;
@@ -182,7 +184,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return presentRun(view, now, this.#shared.has(nameOf(view)));
 	}
 
-	/** @returns whether its words are new, or its state, where that alone counts */
+	/** @returns whether the row's text has changed, or its state if only the state matters */
 	#remember(folder: string, { label, description, icon, contextValue }: TreeRow, what: 'words' | 'states'): boolean {
 		const state = JSON.stringify([label, icon, contextValue]);
 		const words = JSON.stringify([state, description]);
@@ -193,7 +195,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	}
 }
 
-/** What a row said when it was drawn last. */
+/** Content of a row when it was last drawn. */
 interface Shown {
 	readonly state: string;
 	readonly words: string;

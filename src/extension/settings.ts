@@ -5,9 +5,9 @@ import { settingIds } from './ids.ts';
 
 export type NotifyRunEnd = 'always' | 'crash' | 'never';
 
-/** The extension's settings, read when they are needed: a change holds from the next use. */
+/** Extension settings. Values are read on each access, so changes apply immediately. */
 export const settings = {
-	/** Node program for the engine; null: the editor's own. */
+	/** Path to the Node.js executable for the engine, or null to use the one bundled with VS Code. */
 	nodePath(): string | null {
 		return vscode.workspace.getConfiguration().get<string>(settingIds.nodePath)?.trim() || null;
 	},
@@ -21,11 +21,11 @@ export const settings = {
 		const value = vscode.workspace.getConfiguration().get<string>(settingIds.notifyRunEnd);
 		return value === 'crash' || value === 'never' ? value : 'always';
 	},
-	/** Whether runs are inspected for what goes wrong. */
+	/** Whether to diagnose problems in runs. */
 	diagnosis(): boolean {
 		return vscode.workspace.getConfiguration().get<boolean>(settingIds.diagnosis) ?? true;
 	},
-	/** The name that ratings of this person carry: as set, else as the system knows the person. */
+	/** Name attached to this user's ratings: the configured name, or the system user name by default. */
 	rater(): string {
 		const named = vscode.workspace.getConfiguration().get<string>(settingIds.rater)?.trim();
 		return named || systemUser();
@@ -38,7 +38,7 @@ export const settings = {
 			if (event.affectsConfiguration(settingIds.diagnosis)) listener();
 		});
 	},
-	/** From now on only crashes are notified, in all windows. */
+	/** Limits notifications to crashes, in all windows. */
 	async notifyOnlyCrashes(): Promise<void> {
 		const value: NotifyRunEnd = 'crash';
 		await vscode.workspace.getConfiguration().update(settingIds.notifyRunEnd, value, vscode.ConfigurationTarget.Global);
@@ -49,7 +49,7 @@ function systemUser(): string {
 	try {
 		return userInfo().username || 'person';
 	} catch {
-		// A container may run under a number that has no name.
+		// In a container, the user ID may not have a user name.
 		return 'person';
 	}
 }

@@ -6,7 +6,7 @@ import type { RunStore } from './runStore.ts';
 import { isLive, isRunning, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
-/** The active run in the status bar; a click opens its dashboard. Hidden when nothing is running. */
+/** Status bar item for the active run. Clicking it opens the dashboard. Hidden when no run is active. */
 export class StatusBar extends Disposable {
 	readonly #store: RunStore;
 	#item: vscode.StatusBarItem | null = null;
@@ -51,7 +51,7 @@ export class StatusBar extends Disposable {
 	}
 }
 
-/** The newest run that computes, else the newest that is running. */
+/** Returns the newest run that is computing, falling back to the newest running run. */
 export function activeRun(runs: readonly RunView[]): RunView | null {
 	return runs.find(isRunning) ?? runs.find(isLive) ?? null;
 }

@@ -3,7 +3,7 @@ import { Disposable } from '../base/disposable.ts';
 import { isTranscript } from './commands/transcriptCommands.ts';
 import { contextKeys } from './ids.ts';
 
-/** Says to `when` clauses whether the active editor shows a chat log, so that its title offers the inspector. */
+/** Sets a context key while the active editor shows a chat log, so its title bar offers the inspector. */
 export class TranscriptContext extends Disposable {
 	#said: boolean | null = null;
 

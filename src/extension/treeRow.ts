@@ -1,22 +1,22 @@
 import * as vscode from 'vscode';
 import { plainMarkdown } from './rewards/plainMarkdown.ts';
 
-/** A row of a list in the side bar, as its presentation tells it. */
+/** Display data for a row in a side bar list. */
 export interface TreeRow {
 	readonly label: string;
 	readonly description: string;
 	readonly icon: { readonly id: string; readonly color: string | null };
 	readonly contextValue: string;
-	/** For screen readers. */
+	/** Screen reader label. */
 	readonly spoken: string;
 }
 
-/** A row with a tooltip: names and values, one per line. */
+/** A row with a tooltip made of name-value pairs, one per line. */
 export interface TooltipRow extends TreeRow {
 	readonly tooltip: readonly (readonly [name: string, value: string])[];
 }
 
-/** The row's item, without children, command and tooltip; null: nothing is known of it but its id. */
+/** Returns the tree item without children, command or tooltip. If `row` is null, only the ID is known. */
 export function treeRowItem(id: string, row: TreeRow | null): vscode.TreeItem {
 	const item = new vscode.TreeItem(row?.label ?? id);
 	item.id = id;
@@ -29,7 +29,7 @@ export function treeRowItem(id: string, row: TreeRow | null): vscode.TreeItem {
 	return item;
 }
 
-/** Plain values only: text of a run folder becomes neither link, image nor HTML. */
+/** Escapes all values, so text from a run folder cannot become a link, an image or HTML. */
 export function rowTooltip({ label, tooltip }: Pick<TooltipRow, 'label' | 'tooltip'>): vscode.MarkdownString {
 	const text = new vscode.MarkdownString();
 	text.appendMarkdown('**').appendText(label).appendMarkdown('**\n\n');

@@ -1,9 +1,9 @@
 import { type CommandId, commandIds as id } from './ids.ts';
 
 /**
- * Commands that run programs, or code, servers and keys that files of the workspace can name. They are refused where the
- * workspace is not trusted, before they read an argument; what they share is guarded besides, where the process is
- * started. All others read, write what a person asks for, or stop what runs.
+ * Commands that run programs, or that use code, servers or API keys that workspace files can specify. In untrusted
+ * workspaces they are rejected before their arguments are read. The code that starts the processes checks trust again.
+ * All other commands only read, write what the user requests, or stop something.
  */
 export const trustedCommands: ReadonlySet<CommandId> = new Set([
 	...[id.startDemoRun, id.startRun, id.resumeRun, id.resumeFromCheckpoint],

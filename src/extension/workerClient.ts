@@ -13,21 +13,21 @@ import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import { fromResponseError } from '../rpc/failureCodec.ts';
 
 export interface WorkerClientOptions {
-	/** Its program: dist/<name>.js, or the source. */
+	/** Worker entry point: dist/<name>.js or the source file. */
 	readonly program: string;
 	readonly args?: readonly string[];
-	/** Program that runs it; default: this one, as Node. */
+	/** Executable that runs the worker. Default: the current executable in Node mode. */
 	readonly node?: (() => string | null) | undefined;
 	readonly log: (message: string) => void;
-	/** In sentences: "index worker". */
+	/** Worker name for messages, such as "index worker". */
 	readonly name: string;
-	/** What it answers, and how: method -> schema of the result. */
+	/** Result schemas by method name. */
 	readonly results: Readonly<Record<string, Schema<unknown>>>;
-	/** What it tells by itself: name -> schema. */
+	/** Parameter schemas by notification name. */
 	readonly notifications: Readonly<Record<string, Schema<unknown>>>;
 }
 
-/** Crashes within the time below after which the worker is not started again by itself. */
+/** Maximum number of crashes within the time window below before automatic restarts stop. */
 const maxCrashes = 4;
 const maxRestarts = 30;
 const withinMs = 600_000;
@@ -35,7 +35,7 @@ const graceMs = 3000;
 
 interface Pending {
 	reject(failure: Failure): void;
-	/** Sends the request again, to the next worker. */
+	/** Resends the request to the next worker. */
 	again(): void;
 	retried: boolean;
 }
@@ -44,14 +44,14 @@ interface Running {
 	readonly child: ChildProcess;
 	readonly connection: MessageConnection;
 	readonly pending: Set<Pending>;
-	/** It said that it wants to be started again. */
+	/** Whether the worker has asked to be restarted. */
 	startsAgain: boolean;
 }
 
 /**
- * A worker process of this window: started when it is first asked, started again after a crash, ended with the window. Every
- * request settles: with a result, a Failure, or `cancelled` by its signal. A worker that says `startAgain` ends and is started
- * again; what it was asked is asked once more.
+ * A worker process owned by this window. Starts on the first request, restarts after a crash, and stops when the window
+ * closes. Every request settles with a result, a Failure, or `cancelled` if its signal aborts. A worker that sends
+ * `startAgain` is restarted and its pending requests are retried once.
  */
 export class WorkerClient extends Disposable {
 	readonly #options: WorkerClientOptions;
@@ -62,11 +62,11 @@ export class WorkerClient extends Disposable {
 	#crashes: number[] = [];
 	#restarts: number[] = [];
 	#words = '';
-	/** What the worker tells by itself, decoded. */
+	/** Fires for each notification from the worker, after decoding. */
 	readonly onNews = this.#news.event;
-	/** A new process is there. */
+	/** Fires when a new process has started. */
 	readonly onStarted = this.#started.event;
-	/** The worker is gone: what it told holds no longer. */
+	/** Fires when the worker exits. Any state received from it is stale. */
 	readonly onEnded = this.#ended.event;
 
 	constructor(options: WorkerClientOptions) {
@@ -75,7 +75,7 @@ export class WorkerClient extends Disposable {
 		this.register(toDisposable(() => this.#stop()));
 	}
 
-	/** The worker's process, while there is one. */
+	/** Worker process ID, or null if the worker is not running. */
 	get pid(): number | null {
 		return this.#running?.child.pid ?? null;
 	}
@@ -121,7 +121,7 @@ export class WorkerClient extends Disposable {
 						}
 					},
 					(error: unknown) => {
-						// Of a worker that has ended `#gone` decides.
+						// If the worker has exited, `#gone` handles the error.
 						if (this.#running === running) fail(fromResponseError(error, method));
 					},
 				);
@@ -160,7 +160,7 @@ export class WorkerClient extends Disposable {
 			words = (words + text).slice(-4000);
 		});
 		child.once('error', (error) => this.#gone(running, null, error.message));
-		// Streams may have more to say when the process has ended.
+		// Streams can still deliver output after the process exits, so wait for "close".
 		child.once('close', (code, signal) => this.#gone(running, code, signal === null ? lastLine(words) : signal));
 		connection.onNotification('startAgain', () => {
 			running.startsAgain = true;
@@ -200,7 +200,7 @@ export class WorkerClient extends Disposable {
 			'Try again; it restarts automatically.',
 		);
 		for (const pending of [...running.pending]) {
-			// What it gave up for another request's sake is asked once more.
+			// Retry requests that the worker dropped to serve another request.
 			if (wanted && !pending.retried && !this.disposed) {
 				pending.retried = true;
 				pending.again();
@@ -214,7 +214,7 @@ export class WorkerClient extends Disposable {
 		this.#running = null;
 		for (const pending of [...running.pending]) pending.reject(new Failure('cancelled', 'The window is closing.'));
 		const { child } = running;
-		// It ends by itself when its channel does.
+		// The worker exits when its channel closes.
 		if (child.connected) child.disconnect();
 		running.connection.dispose();
 		const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);

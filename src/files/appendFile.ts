@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import { openToAppend } from './safeFile.ts';
 
-/** A file of lines that grows: a line is whole and flushed, or it does not exist. */
+/** Append-only file of lines. Each line is either written whole and flushed, or absent. */
 export class AppendFile {
 	readonly #path: string;
 	#handle: FileHandle | null = null;
@@ -12,14 +12,14 @@ export class AppendFile {
 		this.#path = path;
 	}
 
-	/** Appends text that ends with `\n`. When it fails (`full`, `denied`) the file is cut back to what it was. */
+	/** Appends text ending in `\n`. On failure (`full`, `denied`), truncates the file to its previous size. */
 	async append(text: string): Promise<void> {
 		let lines = text;
 		try {
 			if (this.#handle === null) {
 				this.#handle = await openToAppend(this.#path);
 				this.#size = (await this.#handle.stat()).size;
-				// A line that a crash has torn must not swallow the next one.
+				// Keep a line torn by a crash from running into the next one.
 				if (await endsTorn(this.#handle, this.#size)) lines = `\n${text}`;
 			}
 			await this.#handle.appendFile(lines);
@@ -31,7 +31,7 @@ export class AppendFile {
 		}
 	}
 
-	/** Closes the file; a later append opens it again. */
+	/** Closes the file. A later append reopens it. */
 	async close(): Promise<void> {
 		const handle = this.#handle;
 		this.#handle = null;

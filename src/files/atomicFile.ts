@@ -3,7 +3,10 @@ import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
-/** Makes renames and new names in a folder durable. Some systems cannot sync a folder; there the file's own sync must do. */
+/**
+ * Makes renames and new entries in a folder durable. Some systems cannot sync folders. There, durability depends on
+ * syncing the file itself.
+ */
 export async function syncFolder(path: string): Promise<void> {
 	let handle: FileHandle;
 	try {
@@ -23,7 +26,10 @@ export async function syncFolder(path: string): Promise<void> {
 	}
 }
 
-/** Renames over what is there. On Windows a reader that has the target open makes it fail for a moment. */
+/**
+ * Renames a file, replacing the target. Retries on Windows, where a reader with the target open makes the rename fail
+ * briefly.
+ */
 export async function renameOver(from: string, to: string): Promise<void> {
 	for (let attempt = 0; ; attempt++) {
 		try {
@@ -37,14 +43,17 @@ export async function renameOver(from: string, to: string): Promise<void> {
 	}
 }
 
-/** A name beside `path` that no other writer uses; such names start with a dot and end with `.tmp`. */
+/**
+ * Returns a temporary file name next to `path` that no other writer uses. The name starts with a dot and ends in
+ * `.tmp`.
+ */
 export function asidePath(path: string): string {
 	return join(dirname(path), `.${basename(path)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
 }
 
 /**
- * Removes what writes left behind in a folder because their process ended in the middle. For the holder of the folder's lock:
- * nobody else writes there. A missing folder has nothing to remove.
+ * Removes temporary files left in a folder by interrupted writes. The caller must hold the folder's lock, so no other
+ * process is writing there. Does nothing if the folder is missing.
  */
 export async function removeAsideFiles(folder: string): Promise<void> {
 	const names = await readdir(folder).catch(() => []);
@@ -54,8 +63,8 @@ export async function removeAsideFiles(folder: string): Promise<void> {
 }
 
 /**
- * Writes a file so that it is either the old or the new one, whatever happens: aside, fsync, rename, fsync of the folder.
- * Fails with `full` or `denied`, and then the old file is untouched.
+ * Writes a file atomically, leaving either the old or the new content: write to a temporary file, fsync, rename, fsync
+ * the folder. If it fails with `full` or `denied`, the old file is unchanged.
  */
 export async function writeFileAtomic(
 	path: string,
@@ -91,7 +100,7 @@ async function writeChunks(handle: FileHandle, parts: Iterable<string>): Promise
 	if (chunk !== '') await handle.appendFile(chunk);
 }
 
-/** Makes a folder and those above it. Unlike a recursive mkdir it says of a read-only disk that it is read-only. */
+/** Creates a folder and its parents. Unlike recursive mkdir, reports read-only file systems as such. */
 export async function ensureFolder(path: string): Promise<void> {
 	try {
 		await mkdir(path);

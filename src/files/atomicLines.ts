@@ -5,7 +5,10 @@ import { asidePath, ensureFolder, renameOver, syncFolder } from './atomicFile.ts
 
 const chunkLength = 1 << 18;
 
-/** A file of lines that is written aside, in portions, and takes its name when it is whole; else nothing is left of it. */
+/**
+ * Writes a file of lines in batches to a temporary file that is renamed on commit. Nothing remains if the write is not
+ * committed.
+ */
 export class AtomicLines {
 	readonly path: string;
 	readonly #aside: string;
@@ -22,7 +25,7 @@ export class AtomicLines {
 		this.#handle = handle;
 	}
 
-	/** Fails with `exists` when the file is there and is not to be replaced, with `denied` or `full`. */
+	/** Fails with `exists` if the file exists and `replace` is false, or with `denied` or `full`. */
 	static async open(path: string, { replace }: { readonly replace: boolean }): Promise<AtomicLines> {
 		await checkFree(path, replace);
 		const aside = asidePath(path);
@@ -34,7 +37,7 @@ export class AtomicLines {
 		}
 	}
 
-	/** @param line with its line feed */
+	/** @param line line including its line feed */
 	async append(line: string): Promise<void> {
 		this.#chunk += line;
 		if (this.#chunk.length >= chunkLength) await this.#flush();
@@ -53,7 +56,7 @@ export class AtomicLines {
 		}
 	}
 
-	/** Leaves nothing behind; after a commit it does nothing. */
+	/** Removes the temporary file. Does nothing after a commit. */
 	async discard(): Promise<void> {
 		if (this.#open) await this.#close().catch(() => undefined);
 		await rm(this.#aside, { force: true }).catch(() => undefined);

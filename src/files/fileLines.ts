@@ -2,7 +2,10 @@ import { Failure } from '../base/failure.ts';
 import { LineSplitter, parseLine } from './jsonLines.ts';
 import { openRegular } from './safeFile.ts';
 
-/** The values of a JSONL file's lines, in their order; none where there is no file. A torn last line is left out. */
+/**
+ * Yields the value of each line in a JSONL file, in order. Yields nothing if the file is missing, and skips a torn last
+ * line.
+ */
 export async function* fileLines(root: string, name: string): AsyncIterable<unknown> {
 	const handle = await openRegular(root, name).catch((error: unknown) => {
 		if (Failure.from(error).reason === 'missing') return null;

@@ -12,7 +12,7 @@ interface LockEntry extends ProcessIdentity {
 }
 
 const largestEntry = 64 << 10;
-/** Between two looks at a lock that is waited for. */
+/** Polling interval while waiting for a lock. */
 const lookMs = 30;
 
 function decodeEntry(text: string): LockEntry | null {
@@ -37,13 +37,14 @@ async function generations(folder: string): Promise<number[]> {
 const fileOf = (folder: string, generation: number) => join(folder, String(generation).padStart(6, '0'));
 
 /**
- * An exclusive lock between processes, which the leftovers of a dead holder do not block.
+ * An exclusive interprocess lock that recovers from dead holders.
  *
- * The lock is a folder of numbered files; the highest number is the lock, its content names the holder. Who finds the
- * highest number released or its holder dead creates the next one; creating fails if it is there, so of any number of
- * contenders one wins. Numbers never go back: a release overwrites the end of the file in place of deleting it, only lower numbers
- * are deleted, and who created a number looks again whether a higher one is there. So a contender that acts on an old
- * look cannot take a lock that somebody else has taken since.
+ * The lock is a folder of numbered files. The file with the highest number is the current lock, and its content
+ * identifies the holder. A process that finds this file released, or its holder dead, creates the next number. Creation
+ * fails if the file exists, so only one contender wins. Numbers never decrease: releasing overwrites the end of the
+ * file instead of deleting it, only lower numbers are deleted, and after creating a file, a process checks for a higher
+ * number again. A contender acting on a stale read therefore cannot acquire a lock that another process has acquired in
+ * the meantime.
  */
 export class FileLock {
 	readonly #folder: string;
@@ -60,10 +61,10 @@ export class FileLock {
 	}
 
 	/**
-	 * Takes the lock or fails with `busy`, naming the process that holds it.
-	 * @param folder the lock's own folder; made if missing
-	 * @param what what is locked, for the sentence: "The run /a/b"
-	 * @param patienceMs how long to wait for a holder that is about to end; default: not at all
+	 * Acquires the lock, or fails with `busy` and an error that names the holder.
+	 * @param folder dedicated folder for the lock; created if missing
+	 * @param what subject of the error message, such as "The run /a/b"
+	 * @param patienceMs how long to wait for a holder that is about to exit; default: no wait
 	 */
 	static async acquire(folder: string, what: string, patienceMs = 0): Promise<FileLock> {
 		const deadline = performance.now() + patienceMs;
@@ -97,7 +98,7 @@ export class FileLock {
 		}
 	}
 
-	/** Who holds the lock now; null when nobody does. Takes nothing and writes nothing. */
+	/** Returns the current lock holder, or null if the lock is free. Does not acquire or write anything. */
 	static async holder(folder: string): Promise<ProcessIdentity | null> {
 		for (let attempt = 0; attempt < 10; attempt++) {
 			const newest = (await generations(folder).catch(() => [])).at(-1) ?? 0;
@@ -114,7 +115,7 @@ export class FileLock {
 		const content = entryText(identity);
 		try {
 			await writeFile(aside, content, { flag: 'wx' });
-			// A link appears with its whole content at once, or fails if the name is taken.
+			// A hard link appears with its full content atomically, or fails if the name is taken.
 			if (!(await linkOrCopy(aside, path, content))) return null;
 			const all = await generations(folder);
 			if (all.some((other) => other > generation)) {
@@ -134,13 +135,14 @@ export class FileLock {
 		await utimes(fileOf(this.#folder, this.#generation), now, now).catch(() => undefined);
 	}
 
-	/** Gives the lock back; a second call does nothing. */
+	/** Releases the lock. Later calls have no effect. */
 	async release(): Promise<void> {
 		if (this.#timer === null) return;
 		clearInterval(this.#timer);
 		this.#timer = null;
 		try {
-			// In place, over as many bytes as are there: that needs no room on a full disk and leaves no second file behind.
+			// Overwrite in place with the same number of bytes: this works on a full disk and does not leave a second file
+			// behind.
 			const file = await open(fileOf(this.#folder, this.#generation), constants.O_WRONLY | (constants.O_NONBLOCK ?? 0));
 			try {
 				const from = Buffer.byteLength(entryText(this.#identity)) - held.length;
@@ -154,14 +156,14 @@ export class FileLock {
 	}
 }
 
-/** The ends of an entry's text, equally long. */
+/** Alternative endings of a lock entry, equal in length. */
 const held = 'false}';
 const released = 'true} ';
 
 const entryText = ({ host, boot, pid, processStart }: ProcessIdentity) =>
 	`${JSON.stringify({ host, boot, pid, processStart }).slice(0, -1)},"released":${held}`;
 
-/** Removes what contenders for earlier generations left behind when they died; one that still lives looks again. */
+/** Removes temporary files left by dead contenders for earlier generations. A live contender checks again. */
 async function removeAsides(folder: string, generation: number): Promise<void> {
 	for (const name of await readdir(folder)) {
 		const of = /^\.(\d{1,9})\..*\.tmp$/.exec(name)?.[1];
@@ -175,12 +177,13 @@ async function linkOrCopy(aside: string, path: string, content: string): Promise
 		return true;
 	} catch (error) {
 		const code = (error as NodeJS.ErrnoException).code;
-		// ENOENT: who has taken a later generation has removed what lay aside.
+		// ENOENT: the owner of a later generation has removed the temporary file.
 		if (code === 'EEXIST' || code === 'ENOENT') return false;
 		if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
 			throw error;
 	}
-	// No hard links here (FAT, some network folders): exclusive creation, then the content; readers wait for it.
+	// No hard links (FAT, some network file systems): create the file exclusively, then write to it. Readers wait for the
+	// content.
 	try {
 		await writeFile(path, content, { flag: 'wx' });
 		return true;
@@ -190,7 +193,10 @@ async function linkOrCopy(aside: string, path: string, content: string): Promise
 	}
 }
 
-/** The live holder named by a generation's file, null when it is released or dead, 'gone' when the file vanished. */
+/**
+ * Returns the live holder of a generation, null if it is released or the holder is dead, or 'gone' if the file has
+ * vanished.
+ */
 async function holderOf(
 	folder: string,
 	generation: number,
@@ -210,7 +216,7 @@ async function holderOf(
 				if (state === 'dead') return null;
 				return Math.abs(silent) < silentMs ? entry : null;
 			}
-			// Unreadable: being written just now, or damaged.
+			// Unreadable: still being written, or damaged.
 			if (Math.abs(silent) >= silentMs || (attempt >= 20 && !wait)) return null;
 			if (attempt >= 20) return { host: 'an unknown host', boot: '', pid: 0, processStart: '' };
 		} catch (error) {

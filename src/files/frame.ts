@@ -1,22 +1,22 @@
 import type { AbortSignalLike } from '../base/async.ts';
 
-/** A file that was written to so recently may still be being written. */
+/** A file modified less than this long ago may still be open for writing. In milliseconds. */
 export const freshMs = 60_000;
 
-/** A piece of a file: a line, an event, a row, or all of it. */
+/** A unit of a file: a line, an event, a row, or the whole file. */
 export interface Frame {
-	/** Bytes of a line or an event; 0 elsewhere. */
+	/** Byte offset of a line or event; 0 for other formats. */
 	readonly offset: number;
 	readonly length: number;
-	/** Which piece, from 1. */
+	/** One-based index. */
 	readonly number: number;
-	/** What is in it: mostly one record. Empty where there is a fault. */
+	/** Parsed records, usually one. Empty if there was an error. */
 	readonly records: readonly unknown[];
-	/** Why it could not be read, in words. */
+	/** Error message if the frame is unreadable. */
 	readonly fault: string | null;
-	/** Nothing follows it and it is not whole: it may still be being written. */
+	/** Whether this is an incomplete frame at the end of the file. A writer may still be appending to it. */
 	readonly torn: boolean;
-	/** How many records a fault lost, where that is known; else one. */
+	/** Number of records lost to the error. Defaults to 1 if unknown. */
 	readonly lost?: number;
 }
 
@@ -26,22 +26,22 @@ export interface FramePlace {
 	readonly number: number;
 }
 
-/** A piece of a file that was read through once, and what could not be read of it. */
+/** A frame seen in an earlier full read, with any read error. */
 export interface KnownPiece extends FramePlace {
 	readonly unread?: Pick<Frame, 'fault' | 'torn' | 'lost'>;
 }
 
-/** A file opened for reading, cut into its pieces. */
+/** A file opened for reading as a sequence of frames. */
 export interface FrameFile {
 	readonly size: number;
 	readonly modifiedMs: number;
-	/** Changes when the file is replaced or written to. */
+	/** Changes whenever the file is written to or replaced. */
 	readonly stamp: string;
-	/** From an earlier place on, or all of them. Fails with `cancelled`. */
+	/** Yields all frames, or those after a given position. Fails with `cancelled`. */
 	frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame>;
-	/** One of them again. */
+	/** Rereads a frame. */
 	frame(place: FramePlace): Promise<Frame>;
-	/** The last bytes before a position, to tell a file that grew from one that was rewritten. */
+	/** Returns the last bytes before a position, to distinguish a file that has grown from one that was rewritten. */
 	bytesBefore(position: number): Promise<Uint8Array>;
 	close(): Promise<void>;
 }

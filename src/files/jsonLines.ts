@@ -1,17 +1,20 @@
 import { parseBoundedJson } from '../base/boundedJson.ts';
 
-/** Longest line that is read, in bytes: rollouts carry one completion of up to 1 MB with its tokens. */
+/** Maximum line length in bytes. A rollout line holds one completion of up to 1 MB plus its tokens. */
 export const longestLine = 64 << 20;
 
 const newline = 0x0a;
 
 export interface SplitLines {
 	readonly lines: Uint8Array[];
-	/** Bytes up to the end of the last complete line. */
+	/** Number of bytes through the end of the last complete line. */
 	readonly consumed: number;
 }
 
-/** Cuts a buffer at `\n` alone (JSON may hold U+2028 and `\r`); what follows the last one is not yet a line. */
+/**
+ * Splits a buffer at `\n` only, because JSON can contain U+2028 and `\r`. Text after the last `\n` is not a complete
+ * line.
+ */
 export function splitLines(bytes: Uint8Array): SplitLines {
 	const lines: Uint8Array[] = [];
 	let start = 0;
@@ -24,7 +27,7 @@ export function splitLines(bytes: Uint8Array): SplitLines {
 
 const decoder = new TextDecoder('utf-8');
 
-/** A line as a value; undefined when it is blank or not JSON (torn by a crash, or foreign). */
+/** Parses a line. Returns undefined if it is blank or not valid JSON (torn by a crash, or in another format). */
 export function parseLine(line: Uint8Array): unknown {
 	if (line.length === 0) return undefined;
 	try {
@@ -34,14 +37,14 @@ export function parseLine(line: Uint8Array): unknown {
 	}
 }
 
-/** One line with its `\n`. JSON has no NaN or infinity: they become null. */
+/** Formats a value as a line ending in `\n`. NaN and infinity become null, because JSON cannot represent them. */
 export function formatLine(value: unknown): string {
 	return `${JSON.stringify(value)}\n`;
 }
 
 /**
- * Cuts a stream of chunks into lines. A line longer than the limit is dropped, not kept in memory; `dropped` counts them.
- * The text after the last `\n` stays `pending`.
+ * Splits a stream of chunks into lines. Overlong lines are dropped instead of buffered, and counted in `dropped`. Text
+ * after the last `\n` remains `pending`.
  */
 export class LineSplitter {
 	readonly #limit: number;
@@ -54,7 +57,7 @@ export class LineSplitter {
 		this.#limit = limit;
 	}
 
-	/** Bytes since the last `\n`. */
+	/** Number of bytes since the last `\n`. */
 	get pending(): number {
 		return this.#length;
 	}

@@ -9,7 +9,9 @@ const chunkBytes = 256 << 10;
 const newline = 0x0a;
 const decoder = new TextDecoder('utf-8');
 
-/** A file of one JSON value a line. Lines end at \n alone: texts hold U+2028, U+2029 and U+0085 as they are. */
+/**
+ * A file with one JSON value per line. Only \n ends a line: strings can contain U+2028, U+2029 and U+0085 unescaped.
+ */
 export class LineFile implements FrameFile {
 	readonly #file: OpenedFile;
 	readonly #longest: number;
@@ -76,7 +78,7 @@ export class LineFile implements FrameFile {
 		return this.#file.close();
 	}
 
-	/** null: a blank line. A last line without its \n is a record if it is whole. */
+	/** Returns null for a blank line. A last line without \n counts as a record if it is complete. */
 	#frame(parts: readonly Uint8Array[], place: FramePlace, last: boolean): Frame | null {
 		if (place.length > this.#longest) {
 			const fault = `longer than ${Math.floor(this.#longest / 2 ** 20)} MiB`;

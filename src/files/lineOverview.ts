@@ -2,23 +2,24 @@ import type { FileHandle } from 'node:fs/promises';
 import { openRegular } from './safeFile.ts';
 
 export interface LineOverviewOptions {
-	/** How many lines at most. */
+	/** Maximum number of lines. */
 	readonly lines?: number;
-	/** Shorter files, in bytes, have no overview: they are read whole in a moment. */
+	/** Minimum file size, in bytes, for an overview. Smaller files load quickly enough without one. */
 	readonly atLeast?: number;
 }
 
 const newline = 0x0a;
-/** Bytes that are inspected for one line. */
+/** Minimum number of bytes read per line. */
 const smallestWindow = 4 << 10;
 const largestWindow = 1 << 20;
-/** Bytes that an overview reads in all. */
+/** Total number of bytes an overview may read. */
 const budget = 24 << 20;
 const readsAtOnce = 8;
 
 /**
- * Lines that lie evenly over a long file, in its order, the first and the last complete one among them, found by seeking:
- * what the whole of it looks like, long before it is read. null: the file is short. Fails as `openRegular`.
+ * Samples lines evenly across a long file by seeking, in file order, including the first and last complete lines. Gives
+ * a preview of the whole file long before it has been read. Returns null if the file is short. Fails with the same
+ * errors as `openRegular`.
  */
 export async function overviewLines(
 	root: string,
@@ -48,7 +49,7 @@ export async function overviewLines(
 }
 
 interface FoundLine {
-	/** Byte at which the line begins. */
+	/** Byte offset of the line. */
 	readonly start: number;
 	readonly bytes: Uint8Array;
 }
@@ -59,7 +60,7 @@ async function read(handle: FileHandle, position: number, length: number): Promi
 	return buffer.subarray(0, bytesRead);
 }
 
-/** Room for two lines and a half of the file's longest among its first ones. */
+/** Returns a read window of 2.5 times the longest line at the start of the file. */
 async function windowOf(handle: FileHandle, size: number): Promise<number> {
 	const head = await read(handle, 0, Math.min(size, 64 << 10));
 	let longest = 0;
@@ -72,9 +73,9 @@ async function windowOf(handle: FileHandle, size: number): Promise<number> {
 	return Math.min(largestWindow, Math.max(smallestWindow, Math.ceil(longest * 2.5)));
 }
 
-/** The first line that begins at or after a position; null: none is complete within the window. */
+/** Returns the first line that begins at or after a position, or null if no complete line fits in the window. */
 async function lineAfter(handle: FileHandle, position: number, window: number): Promise<FoundLine | null> {
-	// The byte before tells whether a line begins at the position itself.
+	// The preceding byte shows whether a line begins exactly at the position.
 	const before = Math.max(0, position - 1);
 	const bytes = await read(handle, before, window);
 	const start = position === 0 ? 0 : bytes.indexOf(newline) + 1;

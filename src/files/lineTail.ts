@@ -3,14 +3,14 @@ import { Failure } from '../base/failure.ts';
 import { longestLine, splitLines } from './jsonLines.ts';
 import { openRegular } from './safeFile.ts';
 
-/** Read and handed over at once, so that parsing a portion does not hold up the event loop. */
+/** Size of a batch. Batches are small enough that parsing one does not block the event loop. */
 const portionBytes = 256 << 10;
 const fingerprintBytes = 64;
 
 /**
- * Reads a growing file of lines, each complete line once. Its position is always the end of a line: what follows is read
- * again when more of it is there. It notices when the file is no longer the one it was reading: another inode, shorter
- * than the position, or other bytes before the position.
+ * Reads each complete line of a growing file once. The read position is always at the end of a line, and an incomplete
+ * last line is reread when it grows. Detects when the file has been replaced: a different inode, a size smaller than
+ * the position, or different bytes before the position.
  */
 export class LineTail {
 	readonly #root: string;
@@ -25,7 +25,10 @@ export class LineTail {
 		this.#relative = relative;
 	}
 
-	/** The next complete lines; null when there are none now; 'replaced' when all that was read no longer holds. */
+	/**
+	 * Returns the next complete lines, null if there are none yet, or 'replaced' if the file changed and all lines read
+	 * so far are invalid.
+	 */
 	async read(): Promise<Uint8Array[] | null | 'replaced'> {
 		let handle: FileHandle;
 		try {
@@ -63,7 +66,7 @@ export class LineTail {
 			this.#portion = portionBytes;
 			return lines;
 		}
-		// A line longer than a portion: look at more of it, up to the longest that is read; then step over it unseen.
+		// The line is longer than a batch: extend the read up to the maximum line length, then skip the line.
 		if (bytes.length < this.#portion) return null;
 		if (this.#portion < longestLine) {
 			this.#portion = Math.min(this.#portion * 4, longestLine);

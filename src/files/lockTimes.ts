@@ -1,9 +1,9 @@
-/** The holder of a lock, and who writes a record, renews it this often, in milliseconds. */
+/** Heartbeat interval for lock holders and record writers, in milliseconds. */
 export const heartbeatMs = 5000;
 /**
- * Who has written that its work is over still puts its lock away; it is waited for this long, in milliseconds. An engine may
- * give its trainer 20 s to end, and ends what is left of it after that.
+ * How long to wait for a process that has recorded its completion to release its lock, in milliseconds. An engine may
+ * give its trainer 20 s to exit before killing whatever remains.
  */
 export const endingMs = 60_000;
-/** A holder on another host that was silent for so long is taken for dead. */
+/** Time without a heartbeat after which a holder on another host is presumed dead. */
 export const silentMs = 30_000;

@@ -1,8 +1,8 @@
 import { type JsonLimits, parseBoundedJson } from '../base/boundedJson.ts';
 
 /**
- * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity, which are no JSON, read as null. Fails like
- * `JSON.parse` when there are other faults.
+ * Parses JSON as written by Python, reading the nonstandard tokens NaN, Infinity and -Infinity as null. Fails like
+ * `JSON.parse` on any other error.
  */
 export function parseLooseJson(text: string, limits: JsonLimits = {}): unknown {
 	try {
@@ -13,7 +13,7 @@ export function parseLooseJson(text: string, limits: JsonLimits = {}): unknown {
 	}
 }
 
-/** Replaces the tokens outside of strings; one pass, whatever the text is. */
+/** Replaces bare tokens outside strings in a single linear pass. */
 function withoutBareTokens(text: string): string {
 	const parts: string[] = [];
 	let at = 0;

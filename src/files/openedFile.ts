@@ -4,11 +4,11 @@ import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { openNamed, openRegular } from './safeFile.ts';
 
-/** A step may have a hundred thousand files in one folder: that it is not a link is inspected once in so long. */
+/** A step folder can hold 100,000 files, so the check that the folder is not a link is cached this long. */
 const believedMs = 1000;
 const believed = { folder: '', until: 0 };
 
-/** As `openRegular`, but for what was seen a moment ago of the folder that the file is in. */
+/** Like `openRegular`, but skips the folder check if it passed recently. */
 async function openBelow(folder: string, path: string): Promise<FileHandle> {
 	const slash = path.lastIndexOf('/');
 	const within = join(folder, path.slice(0, Math.max(0, slash)));
@@ -20,7 +20,7 @@ async function openBelow(folder: string, path: string): Promise<FileHandle> {
 		believed.until = performance.now() + believedMs;
 		return handle;
 	}
-	// A link fails here, and a pipe is not waited for.
+	// Fails for links, and does not block on pipes.
 	const flags = constants.O_RDONLY | constants.O_NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 	return open(join(within, name), flags).catch((error: unknown) => {
 		if ((error as { code?: unknown }).code !== 'ELOOP') throw Failure.from(error, `Cannot read ${path}`);
@@ -28,10 +28,10 @@ async function openBelow(folder: string, path: string): Promise<FileHandle> {
 	});
 }
 
-/** A regular file below a folder that nobody vouches for. */
+/** A regular file in an untrusted folder. */
 export class OpenedFile {
 	readonly #handle: FileHandle;
-	/** When it was opened; what is written later is not read through this object. */
+	/** Size when the file was opened. Data appended later is not visible through this object. */
 	readonly size: number;
 	readonly modifiedMs: number;
 	readonly stamp: string;
@@ -43,7 +43,7 @@ export class OpenedFile {
 		this.stamp = stamp;
 	}
 
-	/** Fails with `missing`, or with `invalid` for a link, a pipe, a device. */
+	/** Fails with `missing`, or with `invalid` for a link, pipe or device. */
 	static async open(folder: string, path: string): Promise<OpenedFile> {
 		const handle = await openBelow(folder, path);
 		try {
@@ -58,8 +58,7 @@ export class OpenedFile {
 	}
 
 	/**
-	 * A file that a person chose: a link is followed, but never into a pipe or a device. Fails with `missing`, or with
-	 * `invalid`.
+	 * Opens a file chosen by the user. Follows links, but rejects pipes and devices. Fails with `missing` or `invalid`.
 	 */
 	static async chosen(path: string): Promise<OpenedFile> {
 		const name = basename(path);
@@ -74,12 +73,12 @@ export class OpenedFile {
 		}
 	}
 
-	/** For the decoding thread, which shares it. */
+	/** File descriptor, shared with the decoding thread. */
 	get descriptor(): number {
 		return this.#handle.fd;
 	}
 
-	/** Fewer bytes than asked for where the file has become shorter. */
+	/** Returns fewer bytes than requested if the file has shrunk. */
 	async read(offset: number, length: number): Promise<Buffer> {
 		const buffer = Buffer.allocUnsafe(length);
 		let filled = 0;
@@ -91,7 +90,7 @@ export class OpenedFile {
 		return buffer.subarray(0, filled);
 	}
 
-	/** Up to 64 bytes that end at a position. */
+	/** Returns up to 64 bytes before a position. */
 	bytesBefore(position: number): Promise<Buffer> {
 		const start = Math.max(0, position - 64);
 		return this.read(start, position - start);

@@ -2,15 +2,15 @@ import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
-/** A file of this name in the folder that a link leads to says that its owner wants what is written through the link. */
+/** Marker file in a link's target folder by which the owner allows writes through the link. */
 export const linkMarker = '.reasoning-lab';
 
 /**
- * A place below a folder where something is about to be written whose path nobody has typed: `runs/`, `searches/`, a folder of a
- * run. What came with a repository or a downloaded run may have a link there. One is followed where it leads to an empty
- * folder (which is then marked) or to one that is marked. Nothing is made.
- * @param parts names below `base`, which itself may be a link
- * @returns the path; fails with `invalid` where a part is a link to other files, or no folder
+ * Resolves a write location below `base` whose path the user did not type, such as `runs/`, `searches/` or a folder
+ * inside a run. A cloned repository or downloaded run could contain a link there. A link is followed only if its target
+ * is an empty folder (which is then marked) or a marked one. Creates no folders.
+ * @param parts names below `base`; `base` itself can be a link
+ * @returns the path; fails with `invalid` if a part is not a folder or links to a folder with other files
  */
 export async function requireInside(base: string, ...parts: string[]): Promise<string> {
 	let path = base;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 
-/** Largest file that is read whole, in bytes. */
+/** Maximum size of a file read into memory at once, in bytes. */
 export const largestSmallFile = 16 << 20;
 
 /**
- * Opens a file of a folder that nobody vouches for: every part of the relative path is a folder, not a link, and the end
- * is a regular file. Fails with `missing`, or with `invalid` for a link, a pipe, a device.
- * @param relative names of files.ts or built from numbers, never a text that was read from the folder
+ * Opens a file in an untrusted folder. Every parent in the relative path must be a folder, not a link, and the file
+ * must be a regular file. Fails with `missing`, or with `invalid` for a link, pipe or device.
+ * @param relative path built from names in files.ts or from numbers, never from text read from the folder
  */
 export async function openRegular(root: string, relative: string): Promise<FileHandle> {
 	const parts = relative.split('/');
@@ -30,7 +30,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 	}
 	let handle: FileHandle;
 	try {
-		// Should the file be swapped for a link or a pipe in between: do not follow, do not wait.
+		// In case the file is swapped for a link or a pipe in the meantime, do not follow links or block.
 		handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
 	} catch (error) {
 		throw Failure.from(error, `Cannot read ${path}`);
@@ -42,16 +42,16 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 }
 
 /**
- * Opens a file that a person or a recipe names: a link is followed, but a pipe is not waited for, and a pipe, a device or a
- * folder is refused. Fails with `missing`, `invalid` or `denied`.
- * @param what the file for people, as the beginning of a sentence: 'The dataset train.jsonl'
- * @param flags how it is opened; for reading, unless they say otherwise. A pipe that nobody reads is refused, too
+ * Opens a file named by the user or a recipe. Follows links, but rejects pipes, devices and folders without blocking.
+ * Fails with `missing`, `invalid` or `denied`.
+ * @param what file description that starts a sentence, such as 'The dataset train.jsonl'
+ * @param flags open flags, read-only by default. Pipes without a reader are also rejected
  */
 export async function openNamed(path: string, what = path, flags: number = constants.O_RDONLY): Promise<FileHandle> {
 	const handle = await open(path, flags | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		const { code } = error as { code?: unknown };
 		if (code === 'ENOENT') throw new Failure('missing', `${what} does not exist.`, 'Fix the path.', { cause: error });
-		// A socket.
+		// ENXIO: a socket.
 		if (code === 'ENXIO') throw notRegular(what);
 		throw Failure.from(error, `${what} cannot be read`);
 	});
@@ -69,8 +69,8 @@ function notRegular(what: string): Failure {
 }
 
 /**
- * Opens a file of ours for appending (and reading its end), and makes it if it does not exist. What is under its name may
- * be somebody else's: a link, a pipe or a device is refused. Fails with `invalid`, `denied` or `full`.
+ * Opens one of our own files for appending and for reading its end. Creates the file if it does not exist. Rejects a
+ * link, pipe or device in its place, which someone else may have put there. Fails with `invalid`, `denied` or `full`.
  */
 export async function openToAppend(path: string): Promise<FileHandle> {
 	const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
@@ -82,7 +82,10 @@ export async function openToAppend(path: string): Promise<FileHandle> {
 	throw new Failure('invalid', `${path} is not a regular file, so nothing was written.`, 'Remove it, then try again.');
 }
 
-/** A whole file that a person or a recipe names. Fails as `openNamed`, and with `unsupported` where it is larger. */
+/**
+ * Reads a whole file named by the user or a recipe. Fails with the same errors as `openNamed`, or with `unsupported` if
+ * the file is too large.
+ */
 export async function readNamed(
 	path: string,
 	{ what = path, largest = largestSmallFile }: { readonly what?: string; readonly largest?: number } = {},
@@ -106,7 +109,7 @@ export async function readNamed(
 	}
 }
 
-/** A whole file as text; its size is checked before it is read. */
+/** Reads a whole file as text, after checking its size. */
 export async function readSmallFile(root: string, relative: string, largest = largestSmallFile): Promise<string> {
 	const handle = await openRegular(root, relative);
 	try {
@@ -127,7 +130,7 @@ export async function readSmallFile(root: string, relative: string, largest = la
 	}
 }
 
-/** As {@link readSmallFile}, parsed; a file that is not JSON fails with `corrupt`. */
+/** Like {@link readSmallFile}, but parses the file as JSON. Fails with `corrupt` if it is not valid JSON. */
 export async function readJson(root: string, relative: string, largest?: number): Promise<unknown> {
 	const text = await readSmallFile(root, relative, largest);
 	try {
@@ -137,9 +140,9 @@ export async function readJson(root: string, relative: string, largest?: number)
 	}
 }
 
-/** Names in a folder of the run; none when it is missing or is not a folder. */
+/** Lists a folder inside the run. Returns an empty list if the folder is missing or is not a folder. */
 export async function listFolder(run: string, ...relative: string[]): Promise<Dirent[]> {
-	// A folder that is a link would lead out of the run: readdir of the parent tells, without following.
+	// A linked folder would lead outside the run. Listing the parent reveals links without following them.
 	let path = run;
 	for (const part of relative) {
 		const entries = await readdir(path, { withFileTypes: true }).catch(() => [] as Dirent[]);

@@ -1,4 +1,4 @@
 import { createHash } from 'node:crypto';
 
-/** In hexadecimal digits. */
+/** Returns the SHA-256 hash in hexadecimal. */
 export const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');

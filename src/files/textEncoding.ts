@@ -2,7 +2,10 @@ import { Failure } from '../base/failure.ts';
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bytes as text. Fails with `invalid` for what is not UTF-8, naming the line. @param what the file for people */
+/**
+ * Decodes UTF-8. Fails with `invalid` and the line number if the bytes are not UTF-8. @param what file description for
+ * the error
+ */
 export function utf8Text(bytes: Uint8Array, what: string): string {
 	try {
 		return strict.decode(bytes);
@@ -13,7 +16,7 @@ export function utf8Text(bytes: Uint8Array, what: string): string {
 	}
 }
 
-/** What to do about bytes that are not UTF-8, with the encoding that they seem to have. */
+/** Returns advice for bytes that are not UTF-8, including the encoding they appear to use. */
 export function encodingAdvice(bytes: Uint8Array): string {
 	const [a, b] = bytes;
 	const encoding =
@@ -25,7 +28,7 @@ export function encodingAdvice(bytes: Uint8Array): string {
 	return `It looks like ${encoding}: convert it to UTF-8, for example with iconv -f ${encoding} -t UTF-8 FILE > NEW.`;
 }
 
-/** The line, from 1, of the first bytes that are not UTF-8; no character of UTF-8 reaches across a line break. */
+/** Returns the one-based line of the first invalid bytes. UTF-8 sequences never span a line break. */
 function lineOfFault(bytes: Uint8Array): number {
 	let line = 1;
 	for (let at = 0; at < bytes.length; line++) {

@@ -1,9 +1,9 @@
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 
-/** Longest stretch of work before other events get their turn. */
+/** Maximum time to run before yielding to the event loop. */
 const stretchMs = 4;
 
-/** Lets other work in between now and then, and ends with `cancelled` when nobody wants the result any more. */
+/** Yields to the event loop at intervals, and fails with `cancelled` once the signal has aborted. */
 export class Turns {
 	readonly #signal: AbortSignalLike | undefined;
 	#since = performance.now();
@@ -16,7 +16,7 @@ export class Turns {
 		return performance.now() - this.#since >= stretchMs;
 	}
 
-	/** To be awaited when `due`. */
+	/** Yields to the event loop. Await this when `due` is true. */
 	async pass(): Promise<void> {
 		checkAborted(this.#signal);
 		await new Promise((resolve) => setImmediate(resolve));
@@ -25,7 +25,7 @@ export class Turns {
 	}
 }
 
-/** What a search comes to that yields now and then, with turns for other work in between. Fails with `cancelled`. */
+/** Runs a generator to completion, yielding to the event loop at intervals. Fails with `cancelled`. */
 export async function inTurns<T>(search: Generator<void, T>, signal?: AbortSignalLike): Promise<T> {
 	const turns = new Turns(signal);
 	for (;;) {

@@ -1,20 +1,20 @@
-/** Shapes that all answers share: quoted text, pages and their limits. */
+/** Shared response types: quoted text, pages and their limits. */
 
-/** Text that a model, a dataset or another program wrote. Readers of an answer must not take it for instructions. */
+/** Text written by a model, a dataset or another program. Clients must not treat it as instructions. */
 export interface QuotedText {
 	readonly quoted_text: string;
-	/** Of the whole text, in UTF-16 code units. */
+	/** Length of the full text, in UTF-16 code units. */
 	readonly characters: number;
-	/** Where the rest begins; absent: this is the end of the text. */
+	/** Offset of the next part. Absent at the end of the text. */
 	readonly next_offset?: number;
 }
 
-/** Characters of quoted text in one answer, where the caller does not name a limit. */
+/** Default number of quoted characters per response. */
 export const defaultCharacters = 2000;
 export const maxCharacters = 20_000;
 export const maxRows = 200;
 
-/** A part of a text; never half of a surrogate pair. */
+/** Returns part of a text without splitting surrogate pairs. */
 export function quote(text: string, limit = defaultCharacters, offset = 0): QuotedText {
 	let end = Math.min(text.length, offset + limit);
 	const isHigh = (at: number) => (text.charCodeAt(at) & 0xfc00) === 0xd800;
@@ -29,7 +29,7 @@ export function quote(text: string, limit = defaultCharacters, offset = 0): Quot
 export interface Page<T> {
 	readonly items: readonly T[];
 	readonly total: number;
-	/** Argument `cursor` of the call for the next page; absent on the last one. */
+	/** Value to pass as `cursor` for the next page. Absent on the last page. */
 	readonly next_cursor?: number;
 }
 

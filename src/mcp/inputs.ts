@@ -1,4 +1,4 @@
-/** Arguments that several tools take. */
+/** Arguments shared by several tools. */
 import * as v from 'valibot';
 import { rolloutSplits } from '../protocol/rolloutSplit.ts';
 import { defaultCharacters, maxCharacters, maxRows } from './answer.ts';

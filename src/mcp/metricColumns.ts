@@ -2,13 +2,13 @@ import type { RunContent } from '../runs/runContent.ts';
 
 export interface MetricColumns {
 	readonly steps: readonly number[];
-	/** Parallel to the names that were asked for; each parallel to `steps`. null: no value at that step. */
+	/** One column per requested name, each parallel to `steps`. null if there is no value at that step. */
 	readonly columns: readonly (readonly (number | null)[])[];
-	/** Every metric name of the run. */
+	/** All metric names in the run. */
 	readonly names: ReadonlySet<string>;
 }
 
-/** Some metrics of a run by step. */
+/** Reads the requested metrics of a run by step. */
 export async function readColumns(
 	content: RunContent,
 	wanted: readonly string[],

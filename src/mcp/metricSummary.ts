@@ -1,5 +1,5 @@
 export interface MetricSummary {
-	/** Rows that have a value. */
+	/** Number of rows with a value. */
 	readonly count: number;
 	readonly first: number | null;
 	readonly last: number | null;
@@ -8,12 +8,12 @@ export interface MetricSummary {
 	readonly max: number | null;
 	readonly max_step: number | null;
 	readonly mean: number | null;
-	/** Means of the first and the last tenth of the rows with a value. */
+	/** Means over the first and last 10% of rows with a value. */
 	readonly start_mean: number | null;
 	readonly end_mean: number | null;
 }
 
-/** One metric over steps; null values are left out. */
+/** Summarizes a metric over steps, ignoring null values. */
 export function summarize(steps: readonly number[], values: readonly (number | null)[]): MetricSummary {
 	const rows = values.flatMap((value, i) => (value === null ? [] : [{ value, step: steps[i] as number }]));
 	const [first] = rows;

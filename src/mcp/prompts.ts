@@ -2,7 +2,7 @@ export interface PromptTemplate {
 	readonly name: string;
 	readonly title: string;
 	readonly description: string;
-	/** Argument -> meaning. */
+	/** Argument descriptions by name. */
 	readonly arguments: Readonly<Record<string, string>>;
 	text(values: Readonly<Record<string, string>>): string;
 }

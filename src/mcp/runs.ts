@@ -8,15 +8,15 @@ import { findRuns, RunRegistry } from '../runs/runRegistry.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
 
 export interface KnownRun {
-	/** Unique among the known runs: the folder's name, with a number where several have it. */
+	/** Unique name among the known runs: the folder name, plus a number if it is ambiguous. */
 	readonly name: string;
 	readonly folder: string;
 }
 
-/** How long a list of runs is believed. */
+/** How long a run list is cached. */
 const listedMs = 5000;
 
-/** The runs that a server answers for: those below its folders and those that the user has registered. */
+/** Runs that the server exposes: those in its folders, plus those the user has registered. */
 export class Runs {
 	readonly #folders: readonly string[];
 	readonly #registry: RunRegistry | null;
@@ -24,13 +24,13 @@ export class Runs {
 	readonly #opened = new Map<string, Promise<RunContent>>();
 	#index: Promise<RolloutIndex> | null = null;
 
-	/** @param registry null: only runs below the folders are known */
+	/** @param registry null to expose only runs in the folders */
 	constructor(folders: readonly string[], registry: RunRegistry | null = new RunRegistry()) {
 		this.#folders = folders;
 		this.#registry = registry;
 	}
 
-	/** Nearest folders first, then those registered, newest first. */
+	/** Lists runs in the folders, nearest first, then registered runs, newest first. */
 	list(): Promise<readonly KnownRun[]> {
 		if (this.#listed === null || performance.now() - this.#listed.at > listedMs) {
 			const runs = this.#look();
@@ -61,7 +61,9 @@ export class Runs {
 		});
 	}
 
-	/** A known run by its name or folder. Fails with `missing`: a path that is not among the known runs is not opened. */
+	/**
+	 * Finds a known run by name or folder. Fails with `missing` for any path that is not a known run, without opening it.
+	 */
 	async find(named: string): Promise<KnownRun> {
 		const runs = await this.list();
 		const found = runs.find(({ name, folder }) => name === named || folder === named);
@@ -80,7 +82,7 @@ export class Runs {
 		return { run, content: await content };
 	}
 
-	/** The index of rollouts with some runs brought up to date in it; it lives as long as the server. */
+	/** Updates the rollout index for the given runs and returns it. The index is kept while the server runs. */
 	async index(runs: readonly KnownRun[], signal: AbortSignal): Promise<RolloutIndex> {
 		this.#index ??= RolloutIndex.open({ storage: null });
 		const index = await this.#index;
@@ -89,7 +91,8 @@ export class Runs {
 	}
 
 	/**
-	 * A file below the server's folders, links resolved. Fails with `denied` for any other place, `missing` where there is none.
+	 * Resolves a file inside the server's folders, following links. Fails with `denied` if the file is outside, or
+	 * `missing` if it does not exist.
 	 * @param path absolute, or relative to one of the folders
 	 */
 	async fileWithin(path: string): Promise<string> {

@@ -1,21 +1,21 @@
 import type * as v from 'valibot';
 import type { Runs } from './runs.ts';
 
-/** What tools work with. */
+/** Resources available to tools. */
 export interface ToolContext {
 	readonly runs: Runs;
 	readonly signal: AbortSignal;
 }
 
-/** One tool of the server: what a client sees of it, and what it does. */
+/** An MCP tool: its declaration for clients and its implementation. */
 export interface Tool {
-	/** As clients call it. */
+	/** Tool name used by clients. */
 	readonly name: string;
 	readonly title: string;
-	/** For the model that chooses among tools. */
+	/** Description for the model that selects tools. */
 	readonly description: string;
 	readonly input: v.ObjectSchema<v.ObjectEntries, undefined>;
-	/** @param input decoded by `input` */
+	/** @param input arguments decoded by `input` */
 	run(input: never, context: ToolContext): Promise<object>;
 }
 
@@ -24,5 +24,5 @@ interface Declaration<T extends v.ObjectEntries> extends Omit<Tool, 'input' | 'r
 	run(input: v.InferOutput<v.ObjectSchema<T, undefined>>, context: ToolContext): Promise<object>;
 }
 
-/** Checks that a tool's function takes what its schema gives. */
+/** Checks that the tool function accepts the type its schema produces. */
 export const defineTool = <T extends v.ObjectEntries>(declared: Declaration<T>): Tool => declared as unknown as Tool;

@@ -6,7 +6,7 @@ import { checkRecipe, compareRuns } from './tools/recipeTools.ts';
 import { readCompletion, readGroup, readStep } from './tools/rolloutTools.ts';
 import { describeRun, diagnose, listRuns } from './tools/runTools.ts';
 
-/** Every tool, in the order in which clients list them. All of them only read. */
+/** All tools, in the order clients list them. All are read-only. */
 export const tools: readonly Tool[] = [
 	listRuns,
 	describeRun,

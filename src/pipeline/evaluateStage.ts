@@ -9,7 +9,7 @@ import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.t
 import { outputOf } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
-/** Measures the policy in the stage's folder, which is that of an evaluation; what is done is kept by who stops it. */
+/** Evaluates the policy in the stage's folder. If stopped, keeps the results so far. */
 export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 	const stage = work.stage as unknown as EvaluateStage;
 	const protocol = stage.protocol === undefined ? {} : evaluationProtocols[stage.protocol];

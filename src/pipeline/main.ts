@@ -3,8 +3,9 @@ import { Failure } from '../base/failure.ts';
 import { PipelineRunner } from './pipelineRunner.ts';
 
 /**
- * The runner's process: `--pipeline <folder> --engine <program> [--recipe <file>] [--accept-changes]`. Ends with 0 when the
- * pipeline has finished or was stopped, 1 when a stage failed, 2 when it did not begin, with the failure as JSON on stderr.
+ * Entry point of the runner process: `--pipeline <folder> --engine <program> [--recipe <file>] [--accept-changes]`.
+ * Exits with 0 if the pipeline finished or was stopped, 1 if a stage failed, or 2 if it could not start, with the
+ * failure as JSON on stderr.
  */
 async function main(): Promise<number> {
 	const { values } = parseArgs({
@@ -24,7 +25,7 @@ async function main(): Promise<number> {
 		(stop) => {
 			process.on('SIGTERM', stop);
 			process.on('SIGINT', stop);
-			// It outlives the terminal that it was started from.
+			// Keep running after the terminal closes.
 			process.on('SIGHUP', () => undefined);
 		},
 	);

@@ -32,20 +32,20 @@ import { finishedRun, runLives, stopRun, trainStage } from './trainStage.ts';
 
 export interface RunnerOptions {
 	readonly folder: string;
-	/** The embedded engine's program. */
+	/** Path to the embedded engine. */
 	readonly engine: string;
-	/** A changed recipe; null: that of the folder. */
+	/** Path to a changed recipe, or null to use the recipe in the folder. */
 	readonly recipe: string | null;
 	readonly acceptChanges: boolean;
 }
 
-/** Progress of a stage is written this often at most. */
+/** Minimum interval between stage progress writes. */
 const tellMs = 1000;
 const seconds = () => Date.now() / 1000;
 
 /**
- * Runs the stages of a pipeline one after the other, in a folder that says at any moment how they stand: who is killed is
- * gone on with. One runner works on a folder.
+ * Runs the stages of a pipeline in sequence. The pipeline folder always records the current state, so a killed run can
+ * be resumed. Only one runner can use a folder at a time.
  */
 export class PipelineRunner {
 	readonly #options: RunnerOptions;
@@ -63,9 +63,10 @@ export class PipelineRunner {
 	}
 
 	/**
-	 * Works until all stages are done, one fails, or it is stopped. Fails before anything is changed with `busy` while another
-	 * runner works on the folder, with `mismatch` where what a stage has made is not as it was, and with `invalid` for a recipe
-	 * at fault. @returns the exit status: 0 finished or stopped, 1 a stage failed
+	 * Runs until all stages are done, one fails, or the pipeline is stopped. Before changing anything, fails with `busy`
+	 * if another runner is using the folder, with `mismatch` if a stage output has changed, and with `invalid` for a bad
+	 * recipe.
+	 * @returns the exit status: 0 if finished or stopped, 1 if a stage failed
 	 */
 	static async run(options: RunnerOptions, onStopper: (stop: () => void) => void): Promise<number> {
 		const before = await readPipeline(options.folder).catch(() => null);
@@ -174,7 +175,7 @@ export class PipelineRunner {
 				started: seconds(),
 				inputHash: compiled.inputHash,
 			});
-			// Before the folder: one that is there without its hash would be taken for another stage's.
+			// Write this before creating the folder: a folder without a recorded hash would be mistaken for another stage's.
 			await this.#write();
 			if ((await lstat(folder).catch(() => null)) === null) await makeStageFolder(this.#options.folder, compiled);
 		}
@@ -221,20 +222,20 @@ export class PipelineRunner {
 		return compiledStage(this.#recipe, stage, artefacts, this.#record.recipeFolder, known);
 	}
 
-	/** How what is in the stage's folder stands. */
+	/** Returns the status of the run in the stage's folder. */
 	async #runOf(stage: NamedStage, state: StageState | undefined): Promise<StageRun> {
 		const folder = join(this.#options.folder, stage.name);
 		const info = await lstat(folder).catch(() => null);
 		if (info === null) return 'none';
 		if (!info.isDirectory()) throw new Failure('invalid', `${folder} is not a folder.`, 'Remove it, then resume.');
-		// Searches and evaluations continue from what is there.
+		// Searches and evaluations can resume from existing results.
 		if (isRunnerStage(stage.type)) return state?.status === 'finished' ? 'finished' : 'resumable';
 		if (await runLives(folder)) return 'live';
 		const record = await readRecord(folder).catch(() => null);
 		return record?.status === 'finished' ? 'finished' : 'resumable';
 	}
 
-	/** Keeps what is in the stage's folder under another name. */
+	/** Renames the stage's folder to keep its content. */
 	async #setAside(stage: NamedStage): Promise<void> {
 		const folder = join(this.#options.folder, stage.name);
 		if ((await lstat(folder).catch(() => null)) === null) return;
@@ -257,7 +258,7 @@ export class PipelineRunner {
 		return new Map(this.#record.stages.map((state) => [state.name, state]));
 	}
 
-	/** Undefined takes a field away. */
+	/** Undefined removes a field. */
 	#change(stage: NamedStage, change: { readonly [K in keyof StageState]?: StageState[K] | undefined }): void {
 		const stages = this.#record.stages.map((state) => {
 			if (state.name !== stage.name) return state;
@@ -274,7 +275,7 @@ export class PipelineRunner {
 		void this.#write().catch(() => undefined);
 	}
 
-	/** One write after the other; each writes how it stands then. */
+	/** Serializes writes. Each one writes the state at the time it starts. */
 	#write(): Promise<void> {
 		const now = async () => {
 			const time = seconds();
@@ -289,8 +290,8 @@ export class PipelineRunner {
 const roundOf = ({ round }: StageState) => (round === undefined ? {} : { round });
 
 /**
- * The states of a recipe's stages: as they were, of new ones fresh. What finished stages have made must be there as it was;
- * or, where changes are accepted, is taken as it is, and what is gone is made again.
+ * Returns the stage states for a recipe: existing states, and fresh ones for new stages. Outputs of finished stages
+ * must be unchanged. If changes are accepted, changed outputs are kept as they are and missing ones are regenerated.
  */
 async function checkedStates(
 	{ folder, acceptChanges }: RunnerOptions,

@@ -7,7 +7,7 @@ import { PolicyPool } from '../search/policyPool.ts';
 import type { SearchContext } from '../search/searchContext.ts';
 import type { StageWork } from './stageWork.ts';
 
-/** What searches and evaluations of a stage take from the runner; the pool is disposed of with the stage. */
+/** Returns the context for a stage's searches and evaluations. The policy pool is disposed of with the stage. */
 export function contextOf({ engine, folder }: StageWork): SearchContext {
 	const { env: environment } = process;
 	return {
@@ -17,7 +17,7 @@ export function contextOf({ engine, folder }: StageWork): SearchContext {
 	};
 }
 
-/** The checkpoint that the stage starts from. */
+/** Returns the checkpoint that the stage starts from. */
 export function policyOf({ recipe, stage }: StageWork): PolicySpec {
 	if ('path' in recipe.model) return { kind: 'checkpoint', folder: recipe.model.path };
 	throw new Failure('invalid', `The stage "${stage.name}" has no policy.`, 'Add "from" with a stage that trains.');
@@ -27,14 +27,14 @@ export function problemsOf({ recipe }: StageWork, part: DatasetPart, limit: numb
 	return { from: 'dataset', dataset: { ...recipe.dataset }, seed: recipe.seed, part, limit };
 }
 
-/** A scorer by its name, `gold:NAME` for one that sees the answer, or as an object. */
+/** Parses a scorer given as an object, by name, or as `gold:NAME` if it sees the gold answer. */
 export function scorerOf(written: string | Readonly<Record<string, unknown>> | undefined): unknown {
 	if (typeof written !== 'string') return written;
 	if (plainScorers.includes(written)) return { use: written };
 	return { use: 'reward', reward: written.replace(/^(?:reward|gold):/, ''), gold: written.startsWith('gold:') };
 }
 
-/** Undefined entries left out. */
+/** Removes undefined entries. */
 export function given(entries: Readonly<Record<string, unknown>>): Record<string, unknown> {
 	return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
 }

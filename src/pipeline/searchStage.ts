@@ -22,7 +22,7 @@ import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.t
 import { dataFile, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
-/** Which export a kind of data is made of. */
+/** Export format for each kind of data. */
 const exportOf = {
 	completions: 'solutions',
 	pairs: 'dpo',
@@ -49,7 +49,7 @@ function specOf(work: StageWork, settings: Settings): DataSpec {
 				topP: settings.top_p,
 				maxTokens: stage.max_completion_length,
 			}),
-			// Else they are those of the policy's own run.
+			// Otherwise the tags come from the policy's own run.
 			tags: work.stage.template === undefined ? undefined : { think: template.think, answer: template.answer },
 			concurrency: settings.concurrency,
 			seed: work.recipe.seed,
@@ -68,7 +68,7 @@ function specOf(work: StageWork, settings: Settings): DataSpec {
 	);
 }
 
-/** Searches problems with the policy and writes what it finds as data; what is done is kept by who stops it. */
+/** Searches problems with the policy and writes the results as training data. If stopped, keeps the results so far. */
 export async function searchStage(work: StageWork): Promise<StageEnd> {
 	const stage = work.stage as unknown as SearchStage;
 	const settings = { ...defaultsOf(searchStageSchema), ...given(stage) } as Settings;
@@ -101,7 +101,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 	return { kind: 'finished', outputs, accuracy: null, ...(partial === undefined ? {} : { partial }) };
 }
 
-/** The lines of a kind of data, in an order that does not depend on which search was done first. */
+/** Returns the lines for one kind of data, in an order that does not depend on which search finished first. */
 async function linesOf(folder: string, kind: DataKind, { template }: ResolvedRecipe): Promise<string[]> {
 	const lines: string[] = [];
 	for await (const value of fileLines(folder, exportFile(exportOf[kind]))) {
@@ -110,7 +110,7 @@ async function linesOf(folder: string, kind: DataKind, { template }: ResolvedRec
 			if (decoded.ok) lines.push(formatLine(completionLine(decoded.value)));
 		} else {
 			const line = value as { readonly prompt?: unknown };
-			// As the policy sees it: no template is put around the prompts of pairs and labels.
+			// The prompt as the policy sees it, because prompts in pairs and labels are not wrapped in a template.
 			const prompt =
 				typeof line.prompt === 'string'
 					? template.prompt.replaceAll('{prompt}', () => String(line.prompt))

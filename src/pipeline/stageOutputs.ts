@@ -13,7 +13,7 @@ export async function outputOf(folder: string, kind: OutputKind, path: string): 
 	return decodeOrThrow(stageOutputSchema, { kind, path, ...(await hashInside(folder, path)) }, `The output ${path}`);
 }
 
-/** The last and the best checkpoint of a run that has finished. */
+/** Returns the last and best checkpoints of a finished run. */
 export async function checkpointOutputs(run: string): Promise<StageOutput[]> {
 	const checkpoints = await listCheckpoints(run);
 	const path = (folder: string) => relative(run, folder).replaceAll('\\', '/');
@@ -26,8 +26,8 @@ export async function checkpointOutputs(run: string): Promise<StageOutput[]> {
 }
 
 /**
- * The data that a stage has made. Fails with `missing` when a kind that was asked for has no line, and when there is none at
- * all: who would learn from it could not.
+ * Returns the data produced by a stage. Fails with `missing` if a requested kind is empty, or if there is no data at
+ * all, because a later stage could not train on it.
  */
 export async function dataOutputs(
 	folder: string,

@@ -2,32 +2,32 @@ import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { StageOutput, StageState } from '../protocol/pipeline.ts';
 import type { NamedStage } from '../protocol/pipelineRecipe.ts';
 
-/** A stage whose inputs are there, and its folder. */
+/** A stage whose inputs are ready, and its folder. */
 export interface StageWork {
 	readonly stage: NamedStage;
 	readonly recipe: ResolvedRecipe;
 	readonly folder: string;
-	/** Continue what is there. */
+	/** Whether to resume existing work. */
 	readonly resume: boolean;
-	/** The embedded engine's program. */
+	/** Path to the embedded engine. */
 	readonly engine: string;
-	/** Seconds that the stage was worked on before. */
+	/** Seconds spent on the stage so far. */
 	readonly spent: number;
-	/** Fires when the pipeline is to stop. */
+	/** Aborts when the pipeline is stopped. */
 	readonly signal: AbortSignal;
-	/** Tells how far it is; what is told is in pipeline.json soon. */
+	/** Reports progress, which is then written to pipeline.json. */
 	tell(news: Partial<Pick<StageState, 'attempt' | 'progress' | 'spent'>>): void;
 }
 
-/** How a stage ended; a failure is thrown. */
+/** How a stage ended. Failures are thrown instead. */
 export type StageEnd =
 	| { readonly kind: 'stopped' }
 	| {
 			readonly kind: 'finished';
 			readonly outputs: readonly StageOutput[];
 			readonly accuracy: number | null;
-			/** Why it was ended before its time. */
+			/** Why the stage ended early. */
 			readonly cut?: string;
-			/** What of it failed, though it finished. */
+			/** What failed in a stage that finished anyway. */
 			readonly partial?: string;
 	  };

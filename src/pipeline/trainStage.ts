@@ -14,32 +14,33 @@ import { checkpointOutputs, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
 const lookMs = 100;
-/** The time that a stage has taken is written this often: who is killed is given so much more. */
+/** Interval between writes of the elapsed stage time. A killed stage can exceed its time limit by this much. */
 const tellSeconds = 5;
 
-/** Whether an engine is at work on a run. */
+/** Returns whether an engine is working on a run. */
 export async function runLives(run: string): Promise<boolean> {
 	const state = await readRunState(run).catch(() => null);
 	return state !== null && claimsLife(state);
 }
 
 /**
- * A stage that an engine does: starts it, or continues with one that is at work, and follows it to its end. Fails as the engine
- * does. When the signal fires the engine stops with a checkpoint; so it does when the stage has used up its time, and has
- * then finished.
+ * Runs a training stage: starts its engine or attaches to one that is already running, then follows it to the end.
+ * Fails with the engine's failure. If the signal aborts, the engine saves a checkpoint and stops. If the stage's time
+ * limit expires, the engine does the same and the stage counts as finished.
  */
 export async function trainStage(work: StageWork): Promise<StageEnd> {
 	const { folder, engine } = work;
 	if (!(await runLives(folder))) {
 		const began = (await lstat(join(folder, runFiles.record)).catch(() => null)) !== null;
-		// What is in its folder may have come there since the pipeline was agreed to.
+		// The folder content may have changed since the user approved the pipeline.
 		await requireOwnRun(folder, 'engine', undefined);
-		// A run that is not in the list of runs is still a run.
+		// Failing to register the run is not an error.
 		await new RunRegistry().add(folder).catch(() => undefined);
 		await launchEngine(folder, { engine, resume: work.resume && began });
 	}
 	const { record, status, late } = await followToEnd(work);
-	// The next stage needs its device and its memory, and whoever stops the pipeline may want to resume it at once.
+	// Wait for the engine to exit: the next stage needs its device and memory, and a stopped pipeline may be resumed
+	// immediately.
 	await engineReleased(folder, record);
 	if (status === 'stopped' && late) {
 		const cut = `its ${work.stage.minutes} minutes ran out at step ${record.step}`;
@@ -59,7 +60,7 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 	return { kind: 'finished', ...(await finishedRun(work)) };
 }
 
-/** What a run that has finished has made. Fails with `missing` where that is nothing. */
+/** Returns the outputs of a finished run. Fails with `missing` if there are none. */
 export async function finishedRun({ folder, stage }: Pick<StageWork, 'folder' | 'stage'>) {
 	const some = stage.type === 'rejection-sampling';
 	const outputs = [
@@ -70,7 +71,7 @@ export async function finishedRun({ folder, stage }: Pick<StageWork, 'folder' | 
 	return { outputs, accuracy };
 }
 
-/** `late`: it was stopped because its time was over. */
+/** Follows the run to its end. `late` means that it was stopped at its time limit. */
 async function followToEnd({
 	folder,
 	stage,
@@ -107,7 +108,7 @@ async function followToEnd({
 	}
 }
 
-/** Stops the engine of a run; one that has ended in the meantime has stopped. */
+/** Stops the engine of a run. Succeeds if the engine has exited in the meantime. */
 export async function stopRun(folder: string, record: Pick<RunRecord, 'id'>, checkpoint: boolean): Promise<void> {
 	try {
 		const client = await connectRun(folder, record, 'reasoning-lab pipeline');

@@ -3,41 +3,46 @@ import type { GenerateRequest, Generation, Policy } from '../core/search/policy.
 import { joined } from '../core/search/readGeneration.ts';
 import type { BindOptions, OpenPolicy } from './openedPolicy.ts';
 
-/** A question to a policy, for a person who reads along. */
+/** Request to a policy with live output for the user. */
 export interface Asked extends Omit<GenerateRequest, 'stop' | 'schema'> {
 	/**
-	 * Ask for a few tokens at a time, each portion continuing from all before it, so that what is written is seen while it is
-	 * written, and cancelling ends it soon: for policies that continue from a beginning and do not stream.
+	 * Whether to generate a few tokens at a time, each portion continuing from the previous ones, so output appears as it
+	 * is written and cancellation takes effect quickly. For policies that can continue from a prefix but do not stream.
 	 */
 	readonly portions: boolean;
-	/** Characters of a completion at most. */
+	/** Maximum number of characters per completion. */
 	readonly longest: number;
 }
 
 export interface AskedPart {
-	/** Which completion. */
+	/** Completion index. */
 	readonly index: number;
-	/** What was added. */
+	/** Added text. */
 	readonly text: string;
-	/** How it was generated; null: nothing is told before its end. */
+	/** Generation details, or null if they are only known at the end. */
 	readonly generation: Generation | null;
 }
 
-/** A completion without the prefix. `context`: its context is full; `cut`: it has come to the limit of characters. */
+/**
+ * Completion without the prefix. Finish reason `context`: the context is full; `cut`: the character limit was reached.
+ */
 export interface Answered extends Omit<Generation, 'finish'> {
 	readonly finish: Generation['finish'] | 'context' | 'cut';
 }
 
-/** Tokens of the first portion and of the longest: the first words come soon, and long texts cost few requests. */
+/**
+ * Token counts of the first and the largest portion: a small first one gives quick feedback, and large later ones need
+ * fewer requests.
+ */
 const shortest = 16;
 const longest = 256;
-/** So far apart that the seeds of completions and of their portions differ. */
+/** Seed increments, chosen so that seeds of completions and their portions do not collide. */
 const sampleStep = 0x1e3779b1;
 const portionStep = 0x2545f491;
 
 /**
- * Asks a policy for `n` completions. Fails with what the policy fails with where there is no completion at all, and with
- * `cancelled`; what came before is then known by `onPart`.
+ * Requests `n` completions from a policy. Fails with `cancelled`, or with the policy's failure if there are no
+ * completions. Text generated before the failure has already been passed to `onPart`.
  */
 export async function askCompletions(
 	open: OpenPolicy,
@@ -60,7 +65,7 @@ interface Draft {
 	left: number;
 }
 
-/** As `continueText` (src/runs/continuation.ts), for several completions and with what is told of their tokens. */
+/** Like `continueText` (src/runs/continuation.ts), but for several completions and with token details. */
 async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart) => void): Promise<Answered[]> {
 	const { portions: _, longest: most, n, seed, maxTokens, ...shared } = asked;
 	const drafts = Array.from({ length: n }, (): Draft => ({ made: null, finish: null, left: maxTokens }));
@@ -84,14 +89,14 @@ async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart
 			const answer = answers[k];
 			const part = answer instanceof Failure ? answer : answer?.[0];
 			if (part === undefined || part instanceof Failure) {
-				// What there is, is kept; nothing at all is a failure.
+				// Keep partial output. Fail only if there is none.
 				if (draft.made === null) throw part ?? new Failure('internal', `${policy.name} did not respond.`);
 				draft.finish = 'context';
 				continue;
 			}
 			const wanted = (requests[k] as GenerateRequest).maxTokens;
 			if (draft.made !== null && part.tokens === 0) {
-				// Of nothing nothing is told: what was told before holds.
+				// An empty portion has no details, so keep the previous ones.
 				draft.finish = part.finish === 'length' ? 'context' : part.finish;
 				continue;
 			}

@@ -1,9 +1,9 @@
 import { Failure } from '../base/failure.ts';
 import type { Generated, GenerateRequest } from '../core/search/policy.ts';
 
-/** What a policy was given leaves no room for an answer. Only this one request fails by it. */
+/** Thrown when the input leaves no room for a completion. Only the affected request fails. */
 export class ContextOverflow extends Failure {
-	/** Tokens of the context; null: the policy does not tell. */
+	/** Context length in tokens, or null if the policy does not report it. */
 	readonly context: number | null;
 
 	constructor(message: string, context: number | null, cause?: unknown) {
@@ -23,7 +23,10 @@ export function contextOverflow(policy: string, tokens: number | null, context: 
 	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
 }
 
-/** What comes of a request that the context has no room for: a completion that was started ends where it is, cut by its length. */
+/**
+ * Handles a request that does not fit into the context. A completion that was already started ends there with finish
+ * reason `length`.
+ */
 export function endOfContext(overflow: ContextOverflow, { prefix }: GenerateRequest, n: number): Generated {
 	if (prefix === '') return overflow;
 	const nothing = { text: '', finish: 'length', tokens: 0, promptTokens: null, logprob: 0, detail: null } as const;

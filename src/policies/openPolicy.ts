@@ -4,11 +4,11 @@ import type { PolicySpec } from '../protocol/policySpec.ts';
 import type { OpenPolicy, PolicyContext } from './openedPolicy.ts';
 
 /**
- * Opens a policy: connects to its engine, serves its checkpoint, or tries its server with a few small requests. What one kind
- * alone needs is loaded for that kind.
+ * Opens a policy: connects to its engine, serves its checkpoint, or probes its server with a few small requests.
+ * Dependencies needed by only one kind of policy are loaded on demand.
  *
- * Fails with `unavailable` (no engine, no server), `missing` (no checkpoint, no file, no key), `invalid` (a script or an
- * address that is none), `denied` (the key), `timeout`, `cancelled`.
+ * Fails with `unavailable` (no engine or server), `missing` (no checkpoint, file or key), `invalid` (malformed script
+ * or address), `denied` (wrong key), `timeout` or `cancelled`.
  */
 export async function openPolicy(spec: PolicySpec, context: PolicyContext): Promise<OpenPolicy> {
 	checkAborted(context.signal);

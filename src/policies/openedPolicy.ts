@@ -3,107 +3,108 @@ import type { GenerateRequest, Generation, Policy, PolicyCapabilities, TokenDeta
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { ChatMessage, ChatToolCall } from '../protocol/scorer.ts';
 
-/** What opening a policy takes from the program that opens it. */
+/** Options for opening a policy, provided by the program that opens it. */
 export interface PolicyContext {
-	/** API keys by `policyKeyName`; one is sent to that policy's own server alone. */
+	/** API keys by `policyKeyName`. A key is sent only to its own policy's server. */
 	readonly keys?: Readonly<Record<string, string>>;
-	/** The engine's program, dist/engine.js: it serves checkpoints. */
+	/** Path to the engine, dist/engine.js, which serves checkpoints. */
 	readonly engine: string;
-	/** The node program for it; default: this process's own. */
+	/** Path to the Node.js executable for the engine. Default: the one running this process. */
 	readonly node?: string;
-	/** What the logs of engines call this program. */
+	/** Client name recorded in engine logs. */
 	readonly client: string;
-	/** Ends opening; not what is open. */
+	/** Aborts opening. Has no effect on a policy that is already open. */
 	readonly signal?: AbortSignal;
-	/** Where relative paths of scripts and checkpoints start. */
+	/** Base folder for relative script and checkpoint paths. */
 	readonly folder: string;
 	/**
-	 * Where `keyVariable` is looked up, keys by origin (`REASONING_LAB_API_KEYS`) are, and which Python serves checkpoints of the
-	 * pytorch engine. Default: none are there.
+	 * Environment used to look up `keyVariable`, keys by origin (`REASONING_LAB_API_KEYS`), and the Python that serves
+	 * checkpoints of the pytorch engine. Default: empty.
 	 */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 	/**
-	 * Names of the environment variables that the person has named as keys. A policy that names another one is refused: files name
-	 * policies, and a file does not choose which secret is sent where. Default: none.
+	 * Environment variables that the user allows as API keys. A policy that names any other variable is rejected:
+	 * policies come from files, and a file must not choose which secrets are sent where. Default: none.
 	 */
 	readonly keyVariables?: readonly string[];
-	/** Checkpoints and engines get what they are asked as it stands, without their run's template. Default: with it. */
+	/** Sends prompts to checkpoints and engines verbatim, without the run's template. Default: false. */
 	readonly rawPrompts?: boolean;
-	/** How long a checkpoint that nobody uses stays served, for the next search, in milliseconds. Default 0. */
+	/** How long to keep an unused checkpoint served for the next search, in milliseconds. Default: 0. */
 	readonly idleMs?: number;
 }
 
-/** What has been used so far, by all that is bound to a policy. */
+/** Usage so far, over everything bound to a policy. */
 export interface PolicyTotals {
 	readonly requests: number;
-	/** Tokens that it was given and that it generated; those that it did not count are estimated. */
+	/** Prompt and generated tokens. Estimated where the policy did not report counts. */
 	readonly promptTokens: number;
 	readonly tokens: number;
-	/** null: it has no price. */
+	/** null if the policy has no price. */
 	readonly cost: number | null;
 	readonly currency: string | null;
-	/** Requests that were made again after a failure that may pass. */
+	/** Number of requests repeated after a transient failure. */
 	readonly retries: number;
 }
 
-/** A part of a generation that is still being written. */
+/** Part of a generation in progress. */
 export interface GeneratedText {
 	readonly request: GenerateRequest;
-	/** Which of its `n` generations. */
+	/** Index among the `n` generations. */
 	readonly index: number;
-	/** What was added since the last time. */
+	/** Text added since the previous part. */
 	readonly text: string;
 }
 
 export interface BindOptions {
-	/** Cancels what is under way; its promises reject with `cancelled`. */
+	/** Cancels pending requests. Their promises reject with `cancelled`. */
 	readonly signal: AbortSignal;
-	/** Hears texts while they are written, where the policy streams; else each text once, when it is there. */
+	/** Receives text as it is written if the policy streams, and otherwise each completed text once. */
 	readonly onText?: (text: GeneratedText) => void;
-	/** Tags for thinking that a server distinguishes from the answer. Default: `<think>`, `</think>`. */
+	/** Tags for reasoning that a server returns separately from the answer. Default: `<think>`, `</think>`. */
 	readonly think?: readonly [open: string, close: string] | null;
 }
 
-/** A policy that can be used. Whoever opened it disposes it; what is under way then rejects. */
+/** An open policy. Whoever opens it must dispose of it, which rejects pending requests. */
 export interface OpenPolicy extends IDisposable {
-	/** As people call it. */
+	/** Display name. */
 	readonly name: string;
-	/** What answers: the server's name of the model, a run and a step. */
+	/** What generates the completions: the server's model name, or a run and step. */
 	readonly model: string;
 	readonly capabilities: PolicyCapabilities;
-	/** Tags around the thinking and the answer of what it writes; null: nothing is known of them. */
+	/** Tags around the reasoning and the answer in completions, or null if unknown. */
 	readonly tags: TraceTags | null;
-	/** Tokens of prompt and completion together; null: it is not known. */
+	/** Context length in tokens, for prompt and completion together, or null if unknown. */
 	readonly context: number | null;
 	readonly totals: PolicyTotals;
-	/** What was tried and did not work, in words; for people. */
+	/** Notes for the user on features that were tried and failed. */
 	readonly notes: readonly string[];
-	/** Keeps to the JSON Schema of a request. Default: it does not. */
+	/** Whether the policy enforces a request's JSON Schema. Default: false. */
 	readonly schemas?: boolean;
-	/** Its vocabulary, for prompts that are token ids; null or missing: it is not known here. */
+	/** Tokenizer for prompts given as token IDs, or null if not available. */
 	readonly tokenizer?: PolicyTokenizer | null;
-	/** There where the policy reports the log-probabilities of a text it is given. Fails as `generate`. */
+	/** Defined if the policy reports log-probabilities of given text. Fails with the same errors as `generate`. */
 	readonly read?: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | undefined;
 	/**
-	 * There where the policy can be offered tools. Fails as `generate`, and with `unsupported` where it turns out not to take them.
+	 * Defined if the policy can be offered tools. Fails with the same errors as `generate`, or with `unsupported` if the
+	 * policy turns out not to accept them.
 	 */
 	readonly callTools?: ((request: ToolRequest, signal: AbortSignal) => Promise<ToolReply>) | undefined;
 	bind(options: BindOptions): Policy;
 }
 
 export interface PolicyTokenizer {
-	/** Throws `invalid` for an id outside the vocabulary. */
+	/** Throws `invalid` for an ID outside the vocabulary. */
 	decode(ids: readonly number[]): string;
-	/** Ids that stand for no text: a leading one of them begins a sequence. */
+	/** Token IDs without text. A leading one marks the start of a sequence. */
 	readonly special: readonly number[];
 }
 
-/** A text to be read as it stands, without the template of the run, and to be continued. */
+/** A text to read verbatim, without the run's template, and optionally continue. */
 export interface ReadRequest {
 	readonly text: string;
-	/** Most probable tokens that are reported at each place. */
+	/** Number of most probable tokens to report per position. */
 	readonly alternatives: number;
-	/** Tokens to continue it with; 0: none. */
+	/** Maximum number of tokens to continue with. 0 for none. */
 	readonly maxTokens: number;
 	readonly temperature: number;
 	readonly topP: number;
@@ -112,25 +113,28 @@ export interface ReadRequest {
 }
 
 export interface ReadText {
-	/** Each token of the text given what is before it, nats at temperature 1. */
+	/** Each token of the text, conditioned on the preceding ones, in nats at temperature 1. */
 	readonly tokens: TokenDetail;
-	/** What follows it; null: nothing was asked for. */
+	/** The continuation, or null if none was requested. */
 	readonly more: Generation | null;
 }
 
-/** A function that a model may call, as OpenAI's chat has it. */
+/** A function that a model can call, in OpenAI's chat format. */
 export interface ChatTool {
 	readonly type: 'function';
 	readonly function: {
 		readonly name: string;
 		readonly description?: string;
-		/** JSON Schema of the arguments. */
+		/** JSON Schema for the arguments. */
 		readonly parameters?: Readonly<Record<string, unknown>>;
 		readonly strict?: boolean | null;
 	};
 }
 
-/** Tools, and whether they are to be called: `required` by any call, or by one of a certain function. */
+/**
+ * Available tools and the tool choice: `required` requires any call, and a function name requires a call to that
+ * function.
+ */
 export interface OfferedTools {
 	readonly tools: readonly ChatTool[];
 	readonly choice:
@@ -138,7 +142,7 @@ export interface OfferedTools {
 		| 'none'
 		| 'required'
 		| { readonly type: 'function'; readonly function: { readonly name: string } };
-	/** Several calls in one reply; null: as the server has it. */
+	/** Whether a response can contain several calls, or null for the server's default. */
 	readonly parallel: boolean | null;
 }
 
@@ -148,13 +152,16 @@ export interface ToolRequest extends OfferedTools {
 	readonly topP: number;
 	readonly maxTokens: number;
 	readonly seed: number;
-	/** Tags for thinking that a server reports apart from the answer. */
+	/** Tags for reasoning that a server returns separately from the answer. */
 	readonly think: readonly [open: string, close: string];
 }
 
 export interface ToolReply {
-	/** None: the policy answered with a text alone. With `length` as the generation's finish the last may be truncated. */
+	/**
+	 * Tool calls. Empty if the policy answered with text only. If the finish reason is `length`, the last call may be
+	 * truncated.
+	 */
 	readonly calls: readonly ChatToolCall[];
-	/** The text beside the calls, and what the whole reply took. */
+	/** Text outside the calls, and the usage of the whole response. */
 	readonly generation: Generation;
 }

@@ -1,14 +1,14 @@
 import type { PolicySpecOf } from '../protocol/policySpec.ts';
 
 /**
- * Under which the API key of a server's policy is kept and handed over: its name and its origin. By the name alone, settings or
- * a log of somebody else could have it sent elsewhere.
+ * Returns the name under which a server policy's API key is stored and looked up: policy name plus origin. With the
+ * name alone, someone else's settings or log could redirect the key to another server.
  */
 export function policyKeyName({ name, baseUrl }: Pick<PolicySpecOf<'openai'>, 'name' | 'baseUrl'>): string {
 	try {
 		return `${name} ${new URL(baseUrl).origin}`;
 	} catch {
-		// No address, so nothing is ever sent.
+		// Not a valid URL, so no key will ever be sent.
 		return name;
 	}
 }

@@ -9,20 +9,23 @@ import { listRolloutSteps, readResolvedRecipe, readRollouts } from '../runs/runR
 import type { OpenPolicy, PolicyContext } from './openedPolicy.ts';
 import { openPolicy } from './openPolicy.ts';
 
-/** What a policy was found to do. */
+/** Detected policy capabilities. */
 export interface PolicyProbe {
 	readonly capabilities: PolicyCapabilities;
 	readonly model: string;
-	/** A short text of it. */
+	/** Short sample completion. */
 	readonly sample: string;
 	readonly millis: number;
-	/** What was tried and did not work, in words. */
+	/** Notes on features that were tried and failed. */
 	readonly notes: readonly string[];
 }
 
 const question = 'What is 17 + 25? Answer briefly.';
 
-/** Tries what a policy can do, with small requests. Fails as `openPolicy`, and with what its first request fails with. */
+/**
+ * Tests a policy's capabilities with small requests. Fails with the same errors as `openPolicy`, or like its first
+ * request.
+ */
 export async function probePolicy(spec: PolicySpec, context: PolicyContext): Promise<PolicyProbe> {
 	const began = performance.now();
 	const signal = context.signal ?? new AbortController().signal;
@@ -48,7 +51,7 @@ export async function probePolicy(spec: PolicySpec, context: PolicyContext): Pro
 	}
 }
 
-/** A problem that the policy was made for; null: none is known. */
+/** Returns a problem that the policy was trained on, or null if none is known. */
 async function problemFor(spec: PolicySpec, { folder }: PolicyContext): Promise<string | null> {
 	if (spec.kind !== 'checkpoint' && spec.kind !== 'engine') return null;
 	const run = spec.kind === 'engine' ? resolve(folder, spec.run) : dirname(dirname(resolve(folder, spec.folder)));
@@ -62,7 +65,7 @@ async function problemFor(spec: PolicySpec, { folder }: PolicyContext): Promise<
 		if (typeof prompt !== 'string' || !prompt.startsWith(before) || !prompt.endsWith(after)) return null;
 		return prompt.slice(before.length, prompt.length - after.length);
 	} catch {
-		// A run of another version or trainer: it is tried with words.
+		// The run comes from another version or trainer, so test with a plain question.
 		return null;
 	}
 }
@@ -73,7 +76,7 @@ interface TriedOut {
 	readonly notes: readonly string[];
 }
 
-/** What it says it can do, done once. What fails is not believed. */
+/** Exercises each claimed capability once and drops those that fail. */
 async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): Promise<TriedOut> {
 	const policy = open.bind({ signal });
 	const greedy = await ask(policy, problem, { temperature: 0, maxTokens: 48, tokens: 1 });
@@ -102,7 +105,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		}
 	}
 	if (claimed.prefix) {
-		// Between two tokens: what is cut within one may be other tokens.
+		// Split between two tokens, because a prefix that ends inside a token may be tokenized differently.
 		const tokens = greedy.detail?.text ?? [...sample];
 		const prefix = tokens.slice(0, Math.ceil(tokens.length / 2)).join('');
 		const rest = await ask(policy, problem, { temperature: 0, maxTokens: 48, prefix });

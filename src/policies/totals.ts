@@ -1,14 +1,14 @@
 import type { Generation } from '../core/search/policy.ts';
 import type { PolicyTotals } from './openedPolicy.ts';
 
-/** Currency per million tokens. */
+/** Price per million tokens, in any currency. */
 export interface Price {
 	readonly input: number;
 	readonly output: number;
 	readonly currency: string;
 }
 
-/** Counts what a policy uses. */
+/** Tracks a policy's usage. */
 export class TotalsCounter implements PolicyTotals {
 	readonly #price: Price | null;
 	requests = 0;
@@ -26,13 +26,13 @@ export class TotalsCounter implements PolicyTotals {
 		return this.#price?.currency ?? null;
 	}
 
-	/** What so many tokens cost; null: there is no price. */
+	/** Returns the cost of the given numbers of tokens, or null without a price. */
 	costOf(promptTokens: number, tokens: number): number | null {
 		if (this.#price === null) return null;
 		return (promptTokens * this.#price.input + tokens * this.#price.output) / 1e6;
 	}
 
-	/** One request to the policy, and what came of it. */
+	/** Records one request and its generations. */
 	add(generations: readonly Pick<Generation, 'tokens' | 'promptTokens'>[]): void {
 		this.requests++;
 		const promptTokens = generations.reduce((sum, one) => sum + (one.promptTokens ?? 0), 0);

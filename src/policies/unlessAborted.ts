@@ -1,6 +1,9 @@
 import { Failure } from '../base/failure.ts';
 
-/** What a promise comes to, or `cancelled` as soon as the signal fires: others continue waiting for the same promise. */
+/**
+ * Settles like the given promise, or rejects with `cancelled` as soon as the signal aborts. Other callers can keep
+ * awaiting the same promise.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
 	if (signal === undefined) return work;
 	return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { platformDarwin } from './platformDarwin.ts';
 import { platformLinux } from './platformLinux.ts';
 import { platformWin32 } from './platformWin32.ts';
 
-/** The platform this process runs on. */
+/** Returns the platform that this process runs on. */
 export function currentPlatform(): Platform {
 	switch (process.platform) {
 		case 'win32':

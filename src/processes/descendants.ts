@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, type ProcessEntry } from './processList.ts';
 
-/** Between two looks at processes that are ending. */
+/** Polling interval while processes are exiting. */
 const lookMs = 50;
 
-/** Every living process that came of one, its own not included; empty on Windows, where the system ends a tree itself. */
+/**
+ * Returns all living descendants of a process, excluding the process itself. Empty on Windows, where the OS kills whole
+ * process trees.
+ */
 export async function descendantsOf(pid: number): Promise<ProcessEntry[]> {
 	const all = await listProcesses();
 	const found: ProcessEntry[] = [];
@@ -16,7 +19,7 @@ export async function descendantsOf(pid: number): Promise<ProcessEntry[]> {
 	return found;
 }
 
-/** Waits until none of the processes lives. @returns those that do at the limit */
+/** Waits until all processes have exited. @returns the processes still running after the time limit */
 export async function survivors(processes: readonly ProcessEntry[], limitMs: number): Promise<ProcessEntry[]> {
 	const deadline = performance.now() + limitMs;
 	for (;;) {

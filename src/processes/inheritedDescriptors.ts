@@ -6,8 +6,8 @@ const closeOnExec = 0o2000000;
 const highest = 1023;
 
 /**
- * Open files that this process was started with, beside its input and output, and that every program it starts would have
- * too (Linux): a terminal's pipes, a lock. Node marks what it opens itself.
+ * Returns open file descriptors other than stdio that this process inherited and that every child would inherit
+ * (Linux), such as terminal pipes or a lock. Node sets close-on-exec on the files it opens itself.
  */
 export async function inheritedDescriptors(): Promise<number[]> {
 	const names = await readdir('/proc/self/fd').catch(() => []);
@@ -25,8 +25,8 @@ export async function inheritedDescriptors(): Promise<number[]> {
 }
 
 /**
- * Puts /dev/null in the place of descriptors that would be handed on, beside those that are set already.
- * @returns what closes the file here, once the program was started
+ * Replaces descriptors that a child would inherit with /dev/null, except those already set.
+ * @returns a function that closes /dev/null in this process; call it after starting the child
  */
 export function shutDescriptors(stdio: unknown[], inherited: readonly number[]): () => void {
 	const open = inherited.filter((descriptor) => descriptor >= stdio.length || stdio[descriptor] === 'ignore');

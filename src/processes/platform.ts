@@ -1,15 +1,21 @@
-/** What differs between operating systems; everything else of the product is the same on all of them. */
+/** Operating system specifics. All other code is platform independent. */
 export interface Platform {
-	/** Names the boot and, where there are such, the process namespace: two equal values share their process ids. */
+	/**
+	 * Identifies the boot and, where supported, the process namespace. Process IDs are comparable if the values are
+	 * equal.
+	 */
 	bootId(): Promise<string>;
-	/** Start time of a process in the system's own words; null when no such process lives. With the boot it names it. */
+	/**
+	 * Process start time in a system-specific format, or null if the process does not exist. Together with the boot ID,
+	 * identifies the process.
+	 */
 	processStart(pid: number): Promise<string | null>;
-	/** Per-user folder for what outlives a boot. */
+	/** Per-user folder for data that persists across reboots. */
 	dataFolder(environment: NodeJS.ProcessEnv): string;
-	/** Per-user folders for sockets and tokens, best first; a client looks in all of them. */
+	/** Per-user folders for sockets and tokens, in order of preference. Clients search all of them. */
 	runtimeFolders(environment: NodeJS.ProcessEnv): string[];
-	/** Where a server listens, given the runtime folder and a name made of letters and digits. */
+	/** Returns the server socket path for a runtime folder and an alphanumeric name. */
 	socketPath(runtimeFolder: string, name: string): string;
-	/** Whether files have an owner and a mode that can be checked. */
+	/** Whether files have owners and modes that can be checked. */
 	readonly hasFileOwners: boolean;
 }

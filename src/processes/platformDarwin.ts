@@ -24,7 +24,7 @@ export const platformDarwin: Platform = {
 		}
 	},
 	dataFolder: () => join(homedir(), 'Library', 'Application Support', 'reasoning-lab'),
-	// Not $TMPDIR: it differs between a login shell and a launched app, and it is long.
+	// Avoid $TMPDIR: it is long, and differs between login shells and launched apps.
 	runtimeFolders: () => [`/tmp/reasoning-lab-${process.getuid?.() ?? 0}`],
 	socketPath: (folder, name) => join(folder, `${name}.sock`),
 	hasFileOwners: true,

@@ -3,7 +3,10 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Platform } from './platform.ts';
 
-/** `pid (comm) state ppid ...`: comm may hold spaces and parentheses, so fields are counted after the last one. */
+/**
+ * Parses `pid (comm) state ppid ...`. comm can contain spaces and parentheses, so count fields from the last closing
+ * one.
+ */
 function startFromStat(stat: string): string | null {
 	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 	const state = fields[0];
@@ -19,7 +22,7 @@ async function bootTime(): Promise<string> {
 export const platformLinux: Platform = {
 	async bootId() {
 		const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(bootTime);
-		// Containers share the boot but not the process ids.
+		// Containers share the boot ID but not process IDs.
 		const namespace = await readlink('/proc/self/ns/pid').catch(() => '');
 		return `${boot.trim()}/${namespace.replace(/\D/g, '')}`;
 	},

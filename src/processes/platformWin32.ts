@@ -29,7 +29,7 @@ export const platformWin32: Platform = {
 	},
 	dataFolder: (environment) => join(localData(environment), 'reasoning-lab'),
 	runtimeFolders: (environment) => [join(localData(environment), 'reasoning-lab', 'runtime')],
-	// A pipe has no folder: the runtime folder, which is the user's own, goes into its name.
+	// Named pipes have no folder, so include the user-specific runtime folder in the name.
 	socketPath: (folder, name) =>
 		`\\\\.\\pipe\\reasoning-lab-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}-${name}`,
 	hasFileOwners: false,

@@ -1,16 +1,16 @@
 import { hostname } from 'node:os';
 import { currentPlatform } from './currentPlatform.ts';
 
-/** Names one process in the world. */
+/** Globally unique identity of a process. */
 export interface ProcessIdentity {
 	readonly host: string;
-	/** Boot and process namespace. */
+	/** Boot ID and process namespace. */
 	readonly boot: string;
 	readonly pid: number;
 	readonly processStart: string;
 }
 
-/** Whether a value that was read from a file names a process. */
+/** Returns whether a value read from a file is a process identity. */
 export function isIdentity(value: unknown): value is ProcessIdentity {
 	if (typeof value !== 'object' || value === null) return false;
 	const { host, boot, pid, processStart } = value as Record<string, unknown>;
@@ -19,20 +19,20 @@ export function isIdentity(value: unknown): value is ProcessIdentity {
 
 let boot: Promise<string> | undefined;
 
-/** The current boot (and process namespace); the same for the life of this process. */
+/** Returns the current boot ID (with process namespace). Constant for the lifetime of this process. */
 export function bootId(): Promise<string> {
 	boot ??= currentPlatform().bootId();
 	return boot;
 }
 
-/** When a process was started, in its system's words; null when it does not live. */
+/** Returns a process's start time in a system-specific format, or null if it is not running. */
 export function processStart(pid: number): Promise<string | null> {
 	return currentPlatform().processStart(pid);
 }
 
 let own: Promise<ProcessIdentity> | undefined;
 
-/** This process. */
+/** Returns the identity of this process. */
 export function ownIdentity(): Promise<ProcessIdentity> {
 	own ??= (async () => ({
 		host: hostname(),
@@ -43,7 +43,7 @@ export function ownIdentity(): Promise<ProcessIdentity> {
 	return own;
 }
 
-/** False only when it is certain that no process has this id; costs nothing and sends nothing. */
+/** Returns false only if no process can have this ID. Cheap, and sends no signal. */
 export function mayLive(pid: number): boolean {
 	if (!Number.isSafeInteger(pid) || pid <= 0) return false;
 	try {
@@ -55,14 +55,14 @@ export function mayLive(pid: number): boolean {
 }
 
 /**
- * Whether the process still lives: `alive` and `dead` are certain; `elsewhere` means that it belongs to another host or
- * boot namespace, so that only its heartbeat can tell.
+ * Returns whether the process is still running. `alive` and `dead` are certain. `elsewhere` means that it belongs to
+ * another host or boot namespace, so only its heartbeat can tell.
  */
 export async function processState(identity: ProcessIdentity): Promise<'alive' | 'dead' | 'elsewhere'> {
 	if (identity.host !== hostname()) return 'elsewhere';
 	const here = await bootId();
 	if (identity.boot !== here) {
-		// Same boot, other process namespace: a container that may still run.
+		// Same boot but a different process namespace: a container that may still be running.
 		return identity.boot.split('/')[0] === here.split('/')[0] ? 'elsewhere' : 'dead';
 	}
 	if (!mayLive(identity.pid)) return 'dead';

@@ -5,36 +5,38 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** A process of this machine. */
+/** A process on this machine. */
 export interface ProcessEntry {
 	readonly pid: number;
 	readonly parent: number;
 	readonly group: number;
-	/** Where the system does not tell it: the group. */
+	/** Session ID, or the process group where the system does not report sessions. */
 	readonly session: number;
-	/** Tells two processes that had one id after another apart; 0 where the system does not tell. */
+	/** Start time, which distinguishes processes that reuse an ID. 0 if the system does not report it. */
 	readonly start: number;
-	/** Resident memory, shared pages included. */
+	/** Resident memory, including shared pages. */
 	readonly rssMb: number;
-	/** It has ended, and its parent has not asked how. */
+	/** Whether the process has exited but has not been reaped by its parent. */
 	readonly ended: boolean;
 }
 
-/** All processes that the system shows; empty on Windows, where looking takes longer than most batches. */
+/** Lists all visible processes. Empty on Windows, where listing takes longer than most batches. */
 export function listProcesses(): Promise<ProcessEntry[]> {
 	if (process.platform === 'linux') return fromProc();
 	return process.platform === 'win32' ? Promise.resolve([]) : fromPs();
 }
 
-/** Bytes of a page are 4096 wherever Node runs on Linux but for some ARM kernels, which then count less than there is. */
+/**
+ * Page size. It is 4096 bytes wherever Node runs on Linux, except on some ARM kernels, where usage is underestimated.
+ */
 const pageMb = 4096 / 2 ** 20;
 
-/** Processes that are read in one go, in less than half a millisecond. */
+/** Number of processes read per batch, which takes less than half a millisecond. */
 const atOnce = 32;
 
 /**
- * These files are memory and never wait for a disk: read directly they cost a fifth of what requests to the thread pool do,
- * of which a look at some hundred processes would make a thousand.
+ * Reads from procfs synchronously. These files live in memory and never wait for a disk, so direct reads take a fifth
+ * of the time of thread pool requests. Listing a few hundred processes would need about a thousand of those.
  */
 async function fromProc(): Promise<ProcessEntry[]> {
 	const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -49,7 +51,7 @@ async function fromProc(): Promise<ProcessEntry[]> {
 
 const buffer = Buffer.alloc(4096);
 
-/** null: it has ended in between. */
+/** Returns null if the process has exited in the meantime. */
 function readStat(pid: string): string | null {
 	try {
 		const file = openSync(`/proc/${pid}/stat`, 'r');
@@ -63,7 +65,10 @@ function readStat(pid: string): string | null {
 	}
 }
 
-/** `pid (comm) state ppid pgrp session ...`: comm may hold anything, so fields are counted after its last parenthesis. */
+/**
+ * Parses `pid (comm) state ppid pgrp session ...`. comm can contain anything, so count fields from its closing
+ * parenthesis.
+ */
 export function parseStat(stat: string): ProcessEntry {
 	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 	const field = (i: number) => Number(fields[i]);
@@ -83,7 +88,7 @@ async function fromPs(): Promise<ProcessEntry[]> {
 	return parsePs(stdout);
 }
 
-/** Lines of `ps -axo pid=,ppid=,pgid=,rss=,stat=`; rss in kilobytes. */
+/** Parses the output of `ps -axo pid=,ppid=,pgid=,rss=,stat=`. rss is in kilobytes. */
 export function parsePs(text: string): ProcessEntry[] {
 	return text.split('\n').flatMap((line) => {
 		const [pid, parent, group, rss, state] = line.trim().split(/\s+/);

@@ -2,25 +2,28 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { listProcesses, type ProcessEntry } from './processList.ts';
 
-/** What a tree of processes uses. */
+/** Resource usage of a process tree. */
 export interface TreeUsage {
 	readonly processes: number;
-	/** Shared pages counted once where the system tells. */
+	/** Counts shared pages once where the system reports them. */
 	readonly memoryMb: number;
 }
 
 /**
- * A process that leads a group of its own, with all that came of it: its session, its descendants, whatever was seen among
- * them once, and whatever carries the marker in its environment, so that neither a double fork nor a new session escapes.
+ * A process group leader with everything it started: its session, its descendants, any process seen among them before,
+ * and any process with the marker in its environment. Neither a double fork nor a new session escapes.
  */
 export class ProcessTree {
 	readonly #leader: number;
 	readonly #marker: string;
-	/** Members that were seen: id to start time. */
+	/** Members seen so far: process ID to start time. */
 	readonly #seen = new Map<number, number>();
 	#leaderStart = 0;
 
-	/** @param leader a process that leads a group, mostly a session too @param marker `NAME=value` of its environment, unique */
+	/**
+	 * @param leader a process group leader, usually also a session leader @param marker unique `NAME=value` in its
+	 * environment
+	 */
 	constructor(leader: number, marker: string) {
 		this.#leader = leader;
 		this.#marker = marker;
@@ -29,12 +32,14 @@ export class ProcessTree {
 	async usage(): Promise<TreeUsage> {
 		const members = this.#membersOf(await listProcesses());
 		let memoryMb = members.reduce((sum, { rssMb }) => sum + rssMb, 0);
-		// Forked processes share most of their pages; asking is expensive, so only where it could matter.
+		// Forked processes share most of their pages. Measuring that is expensive, so do it only if the total is large.
 		if (members.length > 2 && memoryMb > 512) memoryMb = await proportional(members);
 		return { processes: members.length, memoryMb };
 	}
 
-	/** Memory of the leader alone and the number of its direct children: a look that costs two small files. Linux only. */
+	/**
+	 * Returns the leader's own memory and its number of direct children. Cheap: reads only two small files. Linux only.
+	 */
 	async glance(): Promise<{ readonly memoryMb: number; readonly children: number } | null> {
 		try {
 			const [statm, children] = await Promise.all([
@@ -50,7 +55,7 @@ export class ProcessTree {
 		}
 	}
 
-	/** Ends every member. Resolves when none is left, or after two seconds. */
+	/** Kills all members. Resolves once none are left, or after two seconds. */
 	async kill(): Promise<void> {
 		if (process.platform === 'win32') {
 			await new Promise<void>((resolve) => {
@@ -58,17 +63,17 @@ export class ProcessTree {
 			});
 			return;
 		}
-		// Children that left the session are found by their parent, so it is held and inspected before it ends. It alone: its
-		// watcher, in the same group, must be able to end the rest should this process end here.
+		// Children that left the session are found through their parent, so stop the leader and inspect it before killing
+		// it. Stop only the leader: its watcher, in the same group, must be able to kill the rest if this process dies now.
 		signal(this.#leader, 'SIGSTOP');
 		const before = await listProcesses().catch(() => []);
 		for (const { pid } of this.#membersOf(before)) signal(pid);
 		for (let round = 0; round < 40; round++) {
-			// The whole group at once: a process that forks cannot outrun that.
+			// Kill the whole group atomically, so a forking process cannot outrun the loop.
 			signal(-this.#leader);
 			const all = await listProcesses().catch(() => []);
 			const members = this.#membersOf(all).filter(({ ended }) => !ended);
-			// Asked each time: one that was listed may have forked before its end.
+			// Look again each time: a listed process may have forked before it died.
 			const left = [...members, ...(await this.#marked(all))];
 			if (left.length === 0) return;
 			for (const { pid } of left) signal(pid);
@@ -99,7 +104,7 @@ export class ProcessTree {
 		return [...members.values()];
 	}
 
-	/** Processes younger than the leader that carry the marker. */
+	/** Returns processes younger than the leader that carry the marker. */
 	async #marked(all: readonly ProcessEntry[]): Promise<ProcessEntry[]> {
 		if (process.platform !== 'linux') return [];
 		const young = all.filter(({ ended, start, pid }) => !ended && start >= this.#leaderStart && pid !== process.pid);
@@ -124,7 +129,7 @@ function signal(pid: number, name: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL'): void {
 	}
 }
 
-/** Memory with shared pages divided among who shares them, in MB. */
+/** Returns memory in MB, with shared pages divided among the processes that share them. */
 async function proportional(members: readonly ProcessEntry[]): Promise<number> {
 	const shares = await Promise.all(
 		members.slice(0, 64).map(async ({ pid, rssMb }) => {

@@ -1,36 +1,39 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 export interface TreeUse {
-	/** All processes of the tree, its root first. */
+	/** All processes in the tree, root first. */
 	readonly processes: readonly number[];
-	/** Processes and threads together. */
+	/** Total number of processes and threads. */
 	readonly tasks: number;
-	/** Resident memory with page tables and buffers of sockets. Pages that processes share count for each of them. */
+	/** Resident memory including page tables and socket buffers. Shared pages count once per process. */
 	readonly memoryMb: number;
-	/** Of the tree, with descendants that have ended and were waited for. */
+	/** CPU time of the tree, including descendants that have exited and been reaped. */
 	readonly cpuSeconds: number;
 }
 
-/** A tree larger than this is beyond any limit; it is not inspected further. */
+/** Maximum tree size. A larger tree exceeds any limit, so it is not inspected further. */
 const maxProcesses = 4096;
-/** Linux reports both in these units on every architecture that Node runs on. */
+/** Clock ticks per second. The same on every Linux architecture that Node supports. */
 const ticksPerSecond = 100;
 const pageMb = 4096 / 1e6;
-/** A Unix socket holds at most this much of what nobody has read (net.core.wmem_default; the sandbox cannot raise it). */
+/** Maximum unread data in a Unix socket (net.core.wmem_default; cannot be raised from inside the sandbox). */
 const socketMb = 212_992 / 1e6;
 
-/** Whether a process runs; one that has ended and waits for its parent does not. */
+/** Returns whether a process is running. A zombie does not count. */
 export async function isAlive(pid: number): Promise<boolean> {
 	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
 	return /^[^ZX]$/.test(text.charAt(text.lastIndexOf(')') + 2));
 }
 
-/** Whether nothing is left of a process, not even an entry that its parent has not taken. */
+/** Returns whether a process is completely gone, reaped by its parent. */
 export async function isGone(pid: number): Promise<boolean> {
 	return (await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')) === '';
 }
 
-/** When a process started, in ticks since the machine did, which tells two with the same number apart; null: it has ended. */
+/**
+ * Returns a process's start time in clock ticks since boot, which distinguishes processes that reuse an ID, or null if
+ * it has exited.
+ */
 export async function startTime(pid: number): Promise<string | null> {
 	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -44,9 +47,9 @@ interface Stat {
 }
 
 /**
- * What a process and all its descendants use (Linux, /proc); null: the process does not exist. In a process namespace
- * orphans become children of its first process, so the tree is everything that runs in there.
- * @param ownNetwork the root's child has a network namespace of its own, whose sockets count
+ * Returns the resource usage of a process and its descendants (Linux, /proc), or null if the process does not exist. In
+ * a process namespace, orphans are reparented to its first process, so the tree covers everything that runs in it.
+ * @param ownNetwork whether the root's child has its own network namespace, whose sockets should be counted
  */
 export async function readProcessTree(root: number, ownNetwork = false): Promise<TreeUse | null> {
 	const seen = new Set<number>();
@@ -67,17 +70,20 @@ export async function readProcessTree(root: number, ownNetwork = false): Promise
 		level = children.flat().filter((pid) => !seen.has(pid));
 	}
 	const processes = [...seen];
-	// The root itself lives in the network namespace of this machine. Its child is the first process inside, which no
-	// program can end; any other may be gone before it is inspected.
+	// The root is in this machine's network namespace. Its child is the first process inside the sandbox's, which no
+	// program can kill. Any other process may exit before it is inspected.
 	const inside = ownNetwork ? processes[1] : undefined;
 	if (inside !== undefined) memoryMb += (await unixSockets(inside)) * socketMb;
 	return seen.size === 0 ? null : { processes, tasks, memoryMb, cpuSeconds };
 }
 
-/** Unix sockets in the network namespace of a process, those on the way to another process too; 0: it has ended. */
+/**
+ * Returns the number of Unix sockets in a process's network namespace, including sockets in transit to another process,
+ * or 0 if the process has exited.
+ */
 async function unixSockets(pid: number): Promise<number> {
 	const text = await readFile(`/proc/${pid}/net/protocols`, 'latin1').catch(() => '');
-	// `protocol size sockets memory ...`; streams have a line of their own since Linux 5.15.
+	// Format: `protocol size sockets memory ...`. Stream sockets have a separate line since Linux 5.15.
 	const lines = text.split('\n').filter((line) => line.startsWith('UNIX'));
 	return lines.reduce((sum, line) => sum + (Number(line.split(/ +/)[2]) || 0), 0);
 }
@@ -85,7 +91,7 @@ async function unixSockets(pid: number): Promise<number> {
 async function readStat(pid: number): Promise<Stat | null> {
 	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
 	if (text === null) return null;
-	// `pid (name) state ...`: the name may hold anything, so fields are counted after its last parenthesis.
+	// Format: `pid (name) state ...`. The name can contain anything, so count fields from its closing parenthesis.
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
 	if (fields[0] === 'X') return null;
 	const number = (place: number) => Number(fields[place - 3]);
@@ -97,8 +103,9 @@ async function readStat(pid: number): Promise<Stat | null> {
 }
 
 /**
- * Memory of a process's page tables. Pages that were only read are one page of zeros, which nobody is charged for; their
- * tables are real memory. A table has 8 bytes for each page of 4096: of little address space that bound is enough.
+ * Returns the size of a process's page tables. Pages that were only read map to the shared zero page, which is not
+ * charged to any process, but their page tables use real memory. A page table entry is 8 bytes per 4096-byte page; for
+ * small address spaces, that upper bound is accurate enough.
  */
 async function pageTablesMb(pid: number, addressSpaceMb: number): Promise<number> {
 	if (addressSpaceMb < 2000) return addressSpaceMb / 512;
@@ -106,7 +113,7 @@ async function pageTablesMb(pid: number, addressSpaceMb: number): Promise<number
 	return (Number(/^VmPTE:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6;
 }
 
-/** Children hang on the thread that made them. */
+/** Children are listed under the thread that created them. */
 async function childrenOf(pid: number, tasks: number): Promise<number[]> {
 	const threads = tasks === 1 ? [String(pid)] : await readdir(`/proc/${pid}/task`).catch(() => []);
 	const lists = await Promise.all(

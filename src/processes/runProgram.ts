@@ -7,36 +7,36 @@ import { ProcessTree } from './processTree.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface ProgramOptions {
-	/** Changes of this process's environment; undefined: without it. */
+	/** Changes to this process's environment. undefined removes a variable. */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 	readonly cwd?: string;
-	/** It and all that it has started are ended after so long, in milliseconds; default: never. */
+	/** Time limit, in milliseconds, after which the program and everything it started are killed. Default: none. */
 	readonly limitMs?: number;
 	readonly signal?: AbortSignal;
-	/** Each line of both outputs, without its end. */
+	/** Called for each line of stdout and stderr, without the line ending. */
 	readonly onLine?: (line: string) => void;
 }
 
 export interface ProgramResult {
-	/** null: it was ended by a signal. */
+	/** null if the program was killed by a signal. */
 	readonly code: number | null;
 	readonly signal: string | null;
 	readonly stdout: string;
-	/** The end of it. */
+	/** Last part of stderr. */
 	readonly stderr: string;
 }
 
 const maxOutput = 4 << 20;
 
-/** Programs that run now: a window or a shell that ends takes them along. One listener for all of them, however many there are. */
+/** Running programs, to kill when the window or shell exits. They share one exit listener. */
 const started = new Set<number>();
 process.once('exit', () => {
 	for (const pid of started) killNow(pid);
 });
 
 /**
- * Runs a program to its end. Fails with `unavailable` when it cannot be started, `timeout` and `cancelled`; then nothing that
- * it has started is left. Nor is it where this process is killed in the meantime.
+ * Runs a program to completion. Fails with `unavailable` if it cannot be started, or with `timeout` or `cancelled`
+ * after killing everything it started. If this process is killed, so is the program.
  */
 export async function runProgram(
 	program: string,
@@ -52,12 +52,12 @@ export async function runProgram(
 		cwd: options.cwd,
 		env: { ...environmentWith(options.environment ?? {}), REASONING_LAB_SETUP: marker.split('=')[1] },
 		stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-		// Leads a session, so that all that it starts can be ended with it.
+		// Start a new session, so everything the program starts can be killed with it.
 		detached: !windows,
 		windowsHide: true,
 	});
 	const tree = child.pid === undefined ? null : new ProcessTree(child.pid, marker);
-	// The other end of what the watcher waits for: with the program gone, it ends what is left of the group.
+	// Write end of the watcher's pipe. Once it closes after the program exits, the watcher kills the rest of the group.
 	const watched = child.stdio[3] as Writable | null;
 	watched?.on('error', () => undefined);
 	child.once('exit', () => watched?.destroy());
@@ -102,14 +102,16 @@ export async function runProgram(
 	}
 }
 
-/** The shell could not run it: it says so in one line, with the status that is meant for that. */
+/** Returns whether the shell could not run the program, recognized by its exit status and a single line on stderr. */
 const isNotStarted = (code: number | null, stderr: string): boolean =>
 	(code === 126 || code === 127) && /^sh: [^\n]*\n?$/.test(stderr);
 
 const notStarted = (program: string, why: string): Failure =>
 	new Failure('unavailable', `Cannot start ${program}: ${why.trim().replace(/\.$/, '')}.`);
 
-/** What a Python program gets of this process's environment: nothing that leads it into another environment. */
+/**
+ * Returns this process's environment for a Python program, without variables that point to another Python environment.
+ */
 export function environmentWith(changes: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
 	const {
 		PYTHONHOME: _home,

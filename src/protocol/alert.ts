@@ -3,7 +3,7 @@ import * as v from 'valibot';
 export const alertLevels = ['info', 'warning', 'error'] as const;
 export type AlertLevel = (typeof alertLevels)[number];
 
-/** A rollout that shows what an alert says; without `index`, a whole group. */
+/** A rollout that illustrates an alert. Without `index`, refers to the whole group. */
 export const evidenceSchema = v.object({
 	step: v.number(),
 	group: v.number(),
@@ -12,42 +12,42 @@ export const evidenceSchema = v.object({
 
 export const recipePathSchema = v.array(v.union([v.string(), v.number()]));
 
-/** A change of one key of a recipe. An index one past the end of a list appends; without `value` the key is removed. */
+/** An edit to a single recipe key. An index one past the end of a list appends. Without `value`, the key is removed. */
 export const recipeEditSchema = v.object({ path: recipePathSchema, value: v.optional(v.unknown()) });
 export type RecipeEdit = v.InferOutput<typeof recipeEditSchema>;
 
 /**
- * Something a run does that a person should look at, found by a rule of src/core/diagnosis. Kept in
- * annotations/alerts.jsonl (the lab's; the engine's own are events of the run).
+ * A problem in a run that the user should look at, detected by a rule in src/core/diagnosis. Stored in
+ * annotations/alerts.jsonl. The engine's own alerts are events in the run instead.
  */
 export const alertSchema = v.looseObject({
-	/** Rule and what it is about: "dead-groups", "dominant-reward:length"; one alert an id in a run. */
+	/** Rule and subject: "dead-groups", "dominant-reward:length". Each run has at most one alert per id. */
 	id: v.string(),
 	rule: v.string(),
 	level: v.picklist(alertLevels),
-	/** The step at which it began to hold. */
+	/** First step at which the rule matched. */
 	step: v.number(),
-	/** The last step at which it held; it holds still when that is the newest. */
+	/** Last step at which the rule matched. If this is the newest step, the alert is ongoing. */
 	lastStep: v.number(),
-	/** Of the metrics line at `step`; seconds since the epoch. */
+	/** Time of the metrics line at `step`, in seconds since the epoch. */
 	time: v.number(),
-	/** One sentence: what, with the numbers. */
+	/** One sentence that describes the problem, with numbers. */
 	message: v.string(),
-	/** One sentence: what to do about it. */
+	/** One sentence that says what to do. */
 	action: v.nullable(v.string()),
-	/** The metrics by which it was seen, by canonical name. */
+	/** Canonical names of the metrics in which the problem is visible. */
 	metrics: v.array(v.string()),
 	evidence: v.array(evidenceSchema),
-	/** Short noun phrase for the likely cause, such as "learning rate too high"; absent: the title of the rule. */
+	/** Short noun phrase for the likely cause, such as "learning rate too high". Default: the rule's title. */
 	cause: v.optional(v.string()),
-	/** Rules whose alerts are likely consequences of this one, beyond those of its rule. */
+	/** Rules whose alerts are likely consequences of this one, in addition to those listed by its rule. */
 	explains: v.optional(v.array(v.string())),
-	/** The key of the recipe to change, as a path, and what to change it to, in words; null: none. */
+	/** Path of the recipe key to change, and a description of its new value; null if there is none. */
 	recipe: v.nullable(
 		v.object({
 			path: recipePathSchema,
 			suggestion: v.string(),
-			/** The same as changes that can be applied to the recipe as they are, in order; absent: a person decides. */
+			/** The same change as edits that can be applied to the recipe in order. Absent if the user has to decide. */
 			edits: v.optional(v.array(recipeEditSchema)),
 		}),
 	),

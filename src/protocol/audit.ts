@@ -3,31 +3,36 @@ import { rowErrorSchema } from './verification.ts';
 
 export const auditSeverities = ['high', 'medium', 'low'] as const;
 
-/** A probe that scored as high as an honest correct answer on at least one row. */
+/** A probe that scored at least as high as an honest correct answer on at least one row. */
 export const auditFindingSchema = v.object({
-	/** Id of the probe: `every-candidate`, `gold-from-prompt`. */
+	/** Probe id: `every-candidate`, `gold-from-prompt`. */
 	probe: v.string(),
 	title: v.string(),
-	/** What findings like it come from: "Compares numbers too loosely". */
+	/** Common cause of such findings: "Compares numbers too loosely". */
 	cause: v.string(),
 	severity: v.picklist(auditSeverities),
-	/** Rows tried with it, and those on which it scored at least as high as the honest right answer. */
+	/**
+	 * Number of rows tried, and number of rows on which the probe scored at least as high as the honest correct answer.
+	 */
 	rows: v.number(),
 	fooled: v.number(),
-	/** The clearest rows: at most five. */
+	/** The clearest examples, up to five rows. */
 	evidence: v.array(
 		v.object({
 			prompt: v.string(),
 			answer: v.nullable(v.string()),
 			completion: v.string(),
 			truncated: v.optional(v.literal(true)),
-			/** The gold answer and the columns as they were scored; absent: they or a text are shortened, or were messages. */
+			/**
+			 * Gold answer and columns as they were scored. Absent if a value was shortened or if the input was a list of
+			 * messages.
+			 */
 			given: v.optional(v.object({ answer: v.unknown(), row: v.record(v.string(), v.unknown()) })),
 			value: v.number(),
 			honest: v.number(),
 		}),
 	),
-	/** The likely fix, one or two sentences. */
+	/** Likely fix, in one or two sentences. */
 	fix: v.string(),
 });
 export type AuditFinding = v.InferOutput<typeof auditFindingSchema>;
@@ -35,11 +40,11 @@ export type AuditFinding = v.InferOutput<typeof auditFindingSchema>;
 export const probeOutcomeSchema = v.object({
 	probe: v.string(),
 	title: v.string(),
-	/** `skipped`: the rows or the reward give it nothing to try; `error`: the reward failed on it. */
+	/** `skipped`: the rows or the reward offer nothing to test; `error`: the reward failed. */
 	outcome: v.picklist(['held', 'finding', 'skipped', 'error']),
 	rows: v.number(),
 	fooled: v.number(),
-	/** Why it was skipped, or the first error. */
+	/** Why the probe was skipped, or the first error. */
 	detail: v.optional(v.string()),
 	error: v.optional(rowErrorSchema),
 });
@@ -50,12 +55,12 @@ export const auditReportSchema = v.object({
 	file: v.string(),
 	reward: v.string(),
 	data: v.array(v.string()),
-	/** Rows that the probes were built from: those whose honest right answer has a value. */
+	/** Number of rows used to build probes, which are those whose honest correct answer has a value. */
 	rows: v.number(),
-	/** Mean value of the honest right answers. */
+	/** Mean value of the honest correct answers. */
 	honest: v.nullable(v.number()),
 	probes: v.array(probeOutcomeSchema),
-	/** Worst first. */
+	/** Findings, most severe first. */
 	findings: v.array(auditFindingSchema),
 	remarks: v.array(v.string()),
 	durationMs: v.number(),

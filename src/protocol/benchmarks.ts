@@ -1,4 +1,4 @@
-/** Benchmarks whose files are read and judged as such; the files are a person's. */
+/** Supported benchmark file formats. Users provide the files. */
 export const benchmarkNames = [
 	'gsm8k',
 	'math-500',

@@ -2,14 +2,14 @@ import * as v from 'valibot';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 
 /**
- * What each built-in reward takes in a recipe: `{ "use": "length-target", "weight": 0.1, "target": 200 }`. Options lie flat
- * beside `use`, `name` and `weight`. Schema, completion, defaults and docs/rewards.md come from here; what the rewards
- * compute is in src/core/reward.
+ * Options of each built-in reward in a recipe: `{ "use": "length-target", "weight": 0.1, "target": 200 }`. Options are
+ * on the same level as `use`, `name` and `weight`. Schema, completions, defaults and docs/rewards.md are generated from
+ * this file. The rewards themselves are implemented in src/core/reward.
  */
 
 export const rewardWeight = real('Weight in the sum (default 1).', -1e6, 1e6);
 
-/** Names head the columns of metrics and rollouts. */
+/** Reward name, used as a column name in metrics and rollouts. */
 export const rewardName = described(
 	v.pipe(
 		v.string('must be a text'),
@@ -18,7 +18,7 @@ export const rewardName = described(
 	'Column name in metrics and rollouts; must be unique (default: the value of "use").',
 );
 
-/** The entries of one reward: the common ones and its own options. */
+/** Creates the schema for a reward entry: the common fields and its own options. */
 const reward = <const U extends string, O extends v.ObjectEntries>(use: U, sentence: string, options: O) =>
 	v.strictObject({
 		use: described(v.literal(use), sentence),
@@ -86,10 +86,10 @@ const address = (words: string) =>
 		words,
 	);
 
-/** Of a scale. */
+/** One end of a scale. */
 const end = v.number('must be [low, high]');
 
-/** How a server is asked; the same for the judge and for process models. */
+/** Request settings shared by the judge and process models. */
 const requests = {
 	concurrency: v.optional(count('Requests in flight at once.', 1, 256), 8),
 	timeoutSeconds: v.optional(real('Timeout of one request.', 0.1, 3600), 60),
@@ -354,16 +354,16 @@ const schemas = [
 
 export const builtInRewardSchema = v.variant('use', schemas, 'must name a built-in reward');
 
-/** An entry of a recipe's rewards, with the defaults of its options. */
+/** A reward entry in a recipe, with default options filled in. */
 export type BuiltInRewardSpec = v.InferOutput<typeof builtInRewardSchema>;
 export type BuiltInRewardName = BuiltInRewardSpec['use'];
 export const builtInRewardNames: readonly BuiltInRewardName[] = schemas.map(
 	(schema) => schema.entries.use.pipe[0].literal,
 );
 
-/** An entry as recipe.json of a run has it: named, weighed, paths absolute. */
+/** A reward entry in a run's recipe.json, with name and weight, and with absolute paths. */
 export type ResolvedBuiltIn = BuiltInRewardSpec & { readonly name: string; readonly weight: number };
-/** The resolved entry of one reward: `RewardEntry<'judge'>`. */
+/** Resolved entry for a specific reward: `RewardEntry<'judge'>`. */
 export type RewardEntry<Use extends BuiltInRewardName> = Extract<ResolvedBuiltIn, { readonly use: Use }>;
 
 export const resolvedBuiltInSchema = v.pipe(
@@ -372,7 +372,7 @@ export const resolvedBuiltInSchema = v.pipe(
 	v.transform((entry) => entry as ResolvedBuiltIn),
 );
 
-/** The entry with its paths made absolute: relative ones start at the recipe's folder. */
+/** Returns the entry with absolute paths. Relative paths are resolved from the recipe's folder. */
 export function withAbsolutePaths(entry: ResolvedBuiltIn, absolute: (path: string) => string): ResolvedBuiltIn {
 	const on = (path: string | undefined) => (path === undefined ? undefined : absolute(path));
 	const set = <T extends object>(paths: T) =>

@@ -3,13 +3,13 @@ import { headNames, hyperparametersSchema } from './control.ts';
 
 export const checkpointFormat = 1;
 
-/** Names of the files of a checkpoint folder. */
+/** File names in a checkpoint folder. */
 export const checkpointFiles = {
 	state: 'state.json',
 	model: 'model.safetensors',
 	optimizer: 'optimizer.safetensors',
 	reference: 'reference.safetensors',
-	/** Heads, each with a trunk of its own, and the moments of the one in training. */
+	/** Heads, each with its own trunk, and the optimizer moments of the one in training. */
 	value: 'value.safetensors',
 	process: 'process.safetensors',
 	reward: 'reward.safetensors',
@@ -31,33 +31,36 @@ export const modelShapeSchema = v.object({
 	feedForward: size,
 });
 
-/** state.json of a checkpoint: everything of a run that is not a tensor. Unknown fields are kept. */
+/**
+ * Schema of a checkpoint's state.json, which contains everything about a run that is not a tensor. Unknown fields are
+ * preserved.
+ */
 export const checkpointStateSchema = v.looseObject({
 	format: v.number(),
 	run: v.object({ id: v.string(), name: v.string() }),
-	/** Optimizer updates done, over all stages. */
+	/** Number of optimizer updates, across all stages. */
 	step: whole,
-	/** The stage that the next update belongs to, and the updates that it has had. `index` may be one past the last. */
+	/** Stage of the next update, and number of updates completed in it. `index` can be one past the last stage. */
 	stage: v.object({ index: whole, step: whole }),
-	/** Updates since the optimizer was reset (the bias correction of AdamW needs it). */
+	/** Number of updates since the optimizer was reset, required for AdamW's bias correction. */
 	updates: whole,
-	/** Tokens trained on or sampled so far. */
+	/** Number of tokens trained on or sampled so far. */
 	tokens: whole,
 	/**
-	 * All random streams are functions of the seed and of these counters, so the counters are the random state:
-	 * `problems` read from the dataset or the generator, and generation batches sampled.
+	 * Random state. All random streams are functions of the seed and these counters: `problems` read from the dataset or
+	 * generator, and generation batches sampled.
 	 */
 	random: v.object({ seed: whole, problems: whole, generations: whole }),
-	/** Changes of hyperparameters in force in this stage. */
+	/** Hyperparameter changes in effect in this stage. */
 	hyperparameters: hyperparametersSchema,
-	/** The head in training and its updates since its stage began. */
+	/** The head in training, and its number of updates since the start of the stage. */
 	head: v.optional(v.object({ name: v.picklist(headNames), updates: whole })),
-	/** The best held-out accuracy of the run and its step. */
+	/** Best held-out accuracy in the run, and its step. */
 	best: v.nullable(v.object({ step: whole, accuracy: v.number() })),
-	/** The step of the last held-out evaluation. */
+	/** Step of the last held-out evaluation. */
 	evaluatedAt: v.nullable(whole),
 	shape: modelShapeSchema,
-	/** FNV hash of the vocabulary: weights of another vocabulary do not fit. */
+	/** FNV hash of the vocabulary, for detecting weights with a different vocabulary. */
 	vocabulary: v.string(),
 	versions: v.record(v.string(), v.string()),
 	files: v.record(v.string(), v.object({ bytes: whole, sha256: v.string() })),

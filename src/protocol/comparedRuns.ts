@@ -1,2 +1,5 @@
-/** How many runs one comparison has. Apart from its messages, whose schemas nobody needs before one is opened. */
+/**
+ * Minimum and maximum number of runs in a comparison. Separate from its messages, whose schemas are loaded only when a
+ * comparison is opened.
+ */
 export const comparedRuns = { least: 2, most: 8 } as const;

@@ -3,12 +3,12 @@ import { grpoStageSchema } from './groupStages.ts';
 import { liveEntries } from './liveKeys.ts';
 import { runRecordSchema } from './runRecord.ts';
 
-/** Version of the engine's control protocol; a client also speaks the one before. */
+/** Version of the engine's control protocol. A client also supports the previous version. */
 export const controlVersion = 1;
 
 const empty = v.object({});
 
-/** What may be changed while a run is running: GRPO has every such key, and other stages some of them. */
+/** Hyperparameters that can be changed during a run. GRPO supports all of these keys, other stages support some. */
 export const hyperparametersSchema = v.strictObject(liveEntries(grpoStageSchema));
 export type Hyperparameters = v.InferOutput<typeof hyperparametersSchema>;
 
@@ -16,7 +16,7 @@ const numbers = v.array(v.number());
 const whole = v.pipe(v.number(), v.integer(), v.minValue(1));
 const samples = v.pipe(whole, v.maxValue(1024));
 
-/** One entry a token, nats. The statistics are of the whole distribution that the token was drawn from. */
+/** One entry per token, in nats. Statistics refer to the full distribution from which the token was sampled. */
 const tokenSchema = v.object({
 	text: v.array(v.string()),
 	logprob: numbers,
@@ -24,31 +24,32 @@ const tokenSchema = v.object({
 	varentropy: v.optional(numbers),
 	gini: v.optional(numbers),
 	variance: v.optional(numbers),
-	/** With `alternatives`: the most likely tokens, most likely first, with their log-probabilities. */
+	/** Most likely tokens in descending order, with their log-probabilities. Requires `alternatives`. */
 	top: v.optional(v.array(v.array(v.tuple([v.string(), v.number()])))),
 });
 export type TokenLists = v.InferOutput<typeof tokenSchema>;
 
-/** Why a completion ended: the policy ended it, a stop text did, or its tokens or the context did. */
+/** Why a completion ended: the policy ended it, a stop text occurred, or the token limit or context was reached. */
 export const finishReasons = ['end', 'stop', 'length'] as const;
 
 /**
- * Heads that give values to texts; capabilities tell them as `head.value` and so on. The first two say how likely a text
- * comes to a right answer, 0..1; `reward` is a score whose differences count alone, `critic` an expected return.
+ * Heads that assign values to texts, listed in capabilities as `head.value` etc. The first two predict the probability
+ * of reaching a correct answer, 0..1. `reward` is a score of which only differences are meaningful; `critic` is an
+ * expected return.
  */
 export const headNames = ['value', 'process', 'reward', 'critic'] as const;
 export type HeadName = (typeof headNames)[number];
 
-/** What an engine tells beside the methods that it answers: additions to `policy/generate`, and its heads. */
+/** Capabilities other than methods: extensions of `policy/generate`, and heads. */
 export const controlExtensions = {
-	/** `n` and `maxTokens` may be lists, and there may be `seeds`; completions tell their `finish` and their cost. */
+	/** `n` and `maxTokens` can be lists, `seeds` is supported, and completions include `finish` and their cost. */
 	many: 'generate.many',
-	/** `alternatives`, and the statistics of the distribution with `logprobs`. */
+	/** Supports `alternatives`, and distribution statistics with `logprobs`. */
 	distribution: 'generate.distribution',
 	head: (name: HeadName): string => `head.${name}`,
 } as const;
 
-/** Every request of a client to an engine: JSON-RPC 2.0, Content-Length framing, over a local socket. */
+/** All client requests to an engine: JSON-RPC 2.0 with Content-Length framing over a local socket. */
 export const controlMethods = {
 	initialize: {
 		params: v.object({ protocol: v.number(), token: v.string(), client: v.string() }),
@@ -63,47 +64,50 @@ export const controlMethods = {
 	'run/pause': { params: empty, result: runRecordSchema },
 	'run/continue': { params: empty, result: runRecordSchema },
 	'run/stop': { params: v.object({ checkpoint: v.boolean() }), result: runRecordSchema },
-	/** Of a pipeline's runner: stops the running stage with a checkpoint; answered when the pipeline has stopped. */
+	/** For pipeline runners. Stops the running stage with a checkpoint. Answered when the pipeline has stopped. */
 	'pipeline/stop': { params: empty, result: empty },
 	'run/checkpoint': { params: empty, result: v.object({ path: v.string() }) },
 	'run/setHyperparameters': { params: hyperparametersSchema, result: v.object({ fromStep: v.number() }) },
 	'policy/generate': {
 		params: v.object({
 			prompts: v.array(v.string()),
-			/** Completions a prompt: one number for all, or one each. */
+			/** Number of completions per prompt: one number for all prompts, or a list. */
 			n: v.optional(v.union([samples, v.array(samples)]), 1),
 			temperature: v.optional(v.pipe(v.number(), v.minValue(0)), 1),
 			topP: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
-			/** Of a completion: one number for all, or one a prompt. */
+			/** Maximum tokens per completion: one number for all prompts, or a list. */
 			maxTokens: v.optional(v.union([whole, v.array(whole)])),
 			stop: v.optional(v.array(v.string()), []),
 			logprobs: v.optional(v.boolean(), false),
-			/** The most likely tokens at each place; with any, `logprobs` are told too. */
+			/** Number of most likely tokens to return at each position. If positive, `logprobs` are included as well. */
 			alternatives: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20)), 0),
 			seed: v.optional(v.number(), 0),
-			/** One a prompt, in place of `seed`: its completions are those that it would have in a request of its own. */
+			/**
+			 * One seed per prompt, as an alternative to `seed`. Each prompt's completions are the same as in a separate
+			 * request.
+			 */
 			seeds: v.optional(numbers),
 		}),
-		/** completions[prompt][sample]; what is optional is missing where the engine is older. */
+		/** completions[prompt][sample]. Optional fields are missing in replies from older engines. */
 		result: v.object({
 			completions: v.array(
 				v.array(
 					v.object({
-						/** Without the stop text. */
+						/** Text without the stop text. */
 						text: v.string(),
 						truncated: v.boolean(),
 						finish: v.optional(v.picklist(finishReasons)),
-						/** The one that ended it. */
+						/** The stop text that ended the completion. */
 						stopText: v.optional(v.string()),
-						/** Tokens that were generated for it, those of the stop text and the end of sequence included. */
+						/** Number of tokens generated, including the stop text and end-of-sequence. */
 						generated: v.optional(v.number()),
-						/** Log-probability of them all, nats. */
+						/** Log-probability of all generated tokens, in nats. */
 						logprob: v.optional(v.number()),
 						tokens: v.optional(tokenSchema),
 					}),
 				),
 			),
-			/** Of each prompt. */
+			/** Number of tokens in each prompt. */
 			promptTokens: v.optional(numbers),
 		}),
 	},
@@ -120,24 +124,27 @@ export const controlMethods = {
 	'policy/value': {
 		params: v.object({
 			prompts: v.array(v.string()),
-			/** As far as they go; '' gives the value of the prompt. */
+			/** Completions, which can be partial. '' returns the value of the prompt. */
 			completions: v.array(v.string()),
 			head: v.picklist(headNames),
-			/** Also after each token. */
+			/** Whether to return the value after each token as well. */
 			tokens: v.optional(v.boolean(), false),
 		}),
-		/** How likely each pair, as it stands, comes to a right answer (0..1); `tokens`: after the prompt and after each token. */
+		/**
+		 * Probability that each pair leads to a correct answer (0..1). `tokens`: value after the prompt and after each
+		 * token.
+		 */
 		result: v.object({ values: numbers, tokens: v.optional(v.array(numbers)) }),
 	},
 } as const;
 
 export type ControlMethod = keyof typeof controlMethods;
 
-/** Former names of methods: engines still accept them, and clients use them with engines that know no other. */
+/** Former method names. Engines still accept them, and clients use them with engines that support no other. */
 export const formerMethods: Readonly<Record<string, ControlMethod>> = { 'run/resume': 'run/continue' };
 export type ControlParams<M extends ControlMethod> = v.InferInput<(typeof controlMethods)[M]['params']>;
 export type ControlRequest<M extends ControlMethod> = v.InferOutput<(typeof controlMethods)[M]['params']>;
 export type ControlResult<M extends ControlMethod> = v.InferOutput<(typeof controlMethods)[M]['result']>;
 
-/** Notification of the engine: the run's files have news; readers then read the files. */
+/** Notification from the engine that the run's files have changed. Clients then read the files. */
 export const runChanged = 'run/changed';

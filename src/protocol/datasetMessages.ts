@@ -2,22 +2,22 @@ import * as v from 'valibot';
 import { presetNames } from './recipe.ts';
 
 /*
- * Messages between a dataset editor and its webview, in the envelope of webviewMessages.ts. Every change is told by a
- * complete `snapshot`, which is small: rows are asked for in portions, and cells are cut. What is made of rows (a view, the
- * statistics, overlaps with test sets) has the version of the file that it was made of.
+ * Messages between a dataset editor and its webview, in the envelope of webviewMessages.ts. Every change sends a
+ * complete `snapshot`, which is small because rows are requested in pages and cells are truncated. Everything derived
+ * from rows (a view, the statistics, overlaps with test sets) carries the file version from which it was computed.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const name = v.pipe(v.string(), v.maxLength(1000));
 const failure = v.object({ message: v.string(), action: v.nullable(v.string()) });
 
-/** Longest text of a cell in the table, and of a field in the detail, in characters. */
+/** Maximum length of a table cell, and of a field in the details, in characters. */
 export const longestCell = 240;
 export const longestField = 400_000;
-/** Rows of one answer. */
+/** Maximum number of rows in a reply. */
 export const maxRowsAtOnce = 400;
 export const maxConditions = 20;
-/** Overlaps that are listed; all are counted. */
+/** Maximum number of overlaps to list. All of them are counted. */
 export const maxFindings = 1000;
 
 export const conditionOperators = [
@@ -45,12 +45,12 @@ export const shownKinds = ['all', 'without', 'only'] as const;
 export const shownSides = ['all', 'training', 'held out'] as const;
 
 export const rowFilterSchema = v.object({
-	/** Looked for in all columns, whatever the case; empty: nothing is. */
+	/** Search text, matched in all columns regardless of case. Empty if there is no search. */
 	text: v.pipe(v.string(), v.maxLength(2000)),
 	conditions: v.pipe(v.array(conditionSchema), v.maxLength(maxConditions)),
-	/** Rows that repeat an earlier one, exactly or nearly. */
+	/** Rows that are exact or near duplicates of an earlier row. */
 	duplicates: v.picklist(shownKinds),
-	/** Rows that share words with a test set. */
+	/** Rows that overlap with a test set. */
 	overlaps: v.picklist(shownKinds),
 	side: v.picklist(shownSides),
 });
@@ -72,7 +72,7 @@ export const columnMappingSchema = v.object({
 const lengths = v.object({ least: count, median: count, mean: v.number(), p95: count, most: count });
 
 export const datasetStatisticsSchema = v.object({
-	/** Rows that were counted, and those that a recipe would refuse, with the first of them. */
+	/** Number of rows counted, and number of rows that a recipe would reject, with the first of them. */
 	rows: count,
 	refused: count,
 	firstRefused: v.nullable(v.object({ row: count, message: v.string() })),
@@ -82,12 +82,12 @@ export const datasetStatisticsSchema = v.object({
 	withSolution: count,
 	answerKinds: v.array(v.tuple([v.string(), count])),
 	vocabulary: count,
-	/** Groups of rows that say the same, and their rows but the first of each. */
+	/** Number of groups of exact duplicates, and number of rows in them not counting the first of each. */
 	exact: v.object({ groups: count, repeated: count }),
 	near: v.object({ groups: count, repeated: count }),
-	/** Rows that were compared: of exact duplicates, of near ones. */
+	/** Number of rows compared to find exact and near duplicates. */
 	compared: v.object({ exact: count, near: count }),
-	/** Rows that are held out by the hash of their prompt, at this share. */
+	/** Number of rows held out by the hash of their prompt at this fraction. */
 	heldOut: count,
 	share: v.number(),
 });
@@ -95,7 +95,7 @@ export type DatasetStatistics = v.InferOutput<typeof datasetStatisticsSchema>;
 
 export const datasetFindingSchema = v.object({
 	row: count,
-	/** The test set's name, the row in it, and the words that both have. */
+	/** Name of the test set, row in it, and words that both rows share. */
 	against: v.string(),
 	test: count,
 	words: v.string(),
@@ -107,51 +107,51 @@ export const datasetColumnSchema = v.object({
 	type: v.string(),
 	/** Mean length in characters. */
 	length: v.number(),
-	/** Not in the file: found out about its rows. */
+	/** Whether the column is computed from the rows instead of being in the file. */
 	computed: v.boolean(),
 });
 export type DatasetColumn = v.InferOutput<typeof datasetColumnSchema>;
 
-/** What takes long; each can be ended. */
+/** Long-running tasks. Each of them can be canceled. */
 export const datasetWorks = ['index', 'statistics', 'view', 'overlaps', 'export', 'difficulty'] as const;
 export type DatasetWork = (typeof datasetWorks)[number];
 
 export const datasetSnapshotSchema = v.object({
 	type: v.literal('snapshot'),
-	/** For people: the file relative to the workspace, or the task with its parameters. */
+	/** Display name: the file's path relative to the workspace, or the task with its parameters. */
 	label: v.string(),
 	name: v.string(),
 	format: v.string(),
-	/** Bytes; null: it is generated. */
+	/** Size in bytes; null if the dataset is generated. */
 	size: v.nullable(count),
-	/** Changes with the content; 0: there is none. */
+	/** Changes whenever the content does; 0 if there is no content. */
 	version: count,
-	/** The file was written to since it was read. */
+	/** Whether the file has been modified since it was read. */
 	stale: v.boolean(),
 	failure: v.nullable(failure),
-	/** Rows known so far, and whether these are all. */
+	/** Number of rows known so far, and whether that is all of them. */
 	rows: count,
 	complete: v.boolean(),
 	columns: v.array(datasetColumnSchema),
 	mapping: columnMappingSchema,
-	/** What the mapping was guessed by; empty once a person chose it. */
+	/** Evidence from which the mapping was guessed. Empty after the user has chosen a mapping. */
 	because: v.array(v.string()),
-	/** Whether the rows are of a recipe's dataset, so that one can use them. */
+	/** Whether the rows have the format of a recipe dataset, so a recipe can use them. */
 	usable: v.boolean(),
 	statistics: v.nullable(datasetStatisticsSchema),
-	/** Which rows are shown, in which order. `number` changes with them. */
+	/** Which rows are shown, and in which order. `number` changes along with them. */
 	view: v.object({
 		number: count,
 		filter: rowFilterSchema,
 		sort: v.nullable(rowSortSchema),
 		rows: count,
-		/** Every row in its own order. */
+		/** Whether all rows are shown in their original order. */
 		all: v.boolean(),
 	}),
 	tests: v.array(v.object({ name: v.string(), rows: count, tooShort: count })),
-	/** null: rows were not held against test sets. */
+	/** null if rows have not been compared with test sets. */
 	overlaps: v.nullable(v.object({ rows: count, findings: v.array(datasetFindingSchema) })),
-	/** Where pass rates are from, and how many rows have one; null: there are none. */
+	/** Source of the pass rates, and number of rows that have one; null if there are none. */
 	difficulty: v.nullable(v.object({ name: v.string(), rows: count, questions: count })),
 	works: v.array(v.object({ what: v.picklist(datasetWorks), done: v.number(), total: v.number() })),
 	notice: v.nullable(v.object({ text: v.string(), isError: v.boolean() })),
@@ -163,22 +163,22 @@ export type DatasetEvent = v.InferOutput<typeof datasetEventSchema>;
 
 export const datasetCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Reads the file again. */
+	/** Reloads the file. */
 	v.object({ type: v.literal('again') }),
 	v.object({ type: v.literal('show'), filter: rowFilterSchema, sort: v.nullable(rowSortSchema) }),
-	/** null: as it was guessed. */
+	/** Sets the mapping; null restores the guessed mapping. */
 	v.object({ type: v.literal('map'), mapping: v.nullable(columnMappingSchema) }),
 	v.object({ type: v.literal('share'), share: shareSchema }),
 	v.object({ type: v.literal('statistics') }),
 	v.object({ type: v.literal('cancel'), what: v.picklist(datasetWorks) }),
 	v.object({ type: v.literal('useInRecipe') }),
 	v.object({ type: v.literal('copyRecipe') }),
-	/** Asks for test sets and holds the rows against them. */
+	/** Asks the user for test sets and compares the rows with them. */
 	v.object({ type: v.literal('addTests') }),
 	v.object({ type: v.literal('removeTests') }),
-	/** Asks where pass rates are to come from. */
+	/** Asks the user for the source of pass rates. */
 	v.object({ type: v.literal('difficulty') }),
-	/** The rows of the view, in its order. */
+	/** Exports the rows in the view, in the order shown. */
 	v.object({ type: v.literal('export') }),
 	v.object({ type: v.literal('openText') }),
 	v.object({ type: v.literal('copy'), text: v.pipe(v.string(), v.maxLength(33_554_432)) }),
@@ -189,9 +189,9 @@ export const datasetCommandSchema = v.variant('type', [
 export type DatasetCommand = v.InferOutput<typeof datasetCommandSchema>;
 
 const shownRow = v.object({
-	/** In the file, from 0. */
+	/** Zero-based row index in the file. */
 	row: count,
-	/** Cut texts, one for each column of the snapshot; null: empty. */
+	/** Truncated texts, one per column in the snapshot; null for empty cells. */
 	cells: v.array(v.nullable(v.string())),
 	fault: v.nullable(v.string()),
 	repeats: v.boolean(),
@@ -205,24 +205,24 @@ const rowPart = v.object({
 	kind: v.picklist(rowPartKinds),
 	title: v.string(),
 	text: v.string(),
-	/** Characters of the whole text, which may be cut. */
+	/** Length of the full text, which may be truncated, in characters. */
 	length: count,
 });
 export type RowPart = v.InferOutput<typeof rowPart>;
 
 export const datasetRequests = {
-	/** Rows `from` to `to` of a view. Fails with `mismatch` when the version or the view is not the present one. */
+	/** Rows `from` to `to` in a view. Fails with `mismatch` if the version or view is not the current one. */
 	rows: {
 		params: v.object({ version: count, view: count, from: count, to: count }),
 		result: v.object({ rows: v.array(shownRow) }),
 	},
-	/** One row of the file, whole. */
+	/** A single row of the file, complete. */
 	row: {
 		params: v.object({ version: count, row: count }),
 		result: v.object({
 			row: count,
 			fault: v.nullable(v.string()),
-			/** Why a recipe would refuse it. */
+			/** Why a recipe would reject the row. */
 			refused: v.nullable(v.string()),
 			parts: v.array(rowPart),
 			findings: v.array(datasetFindingSchema),

@@ -1,3 +1,3 @@
-/** Problems that are trained on, and those that are held out to measure. */
+/** Parts of a dataset: problems to train on, and held-out problems for evaluation. */
 export const datasetParts = ['training', 'held-out'] as const;
 export type DatasetPart = (typeof datasetParts)[number];

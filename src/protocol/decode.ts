@@ -11,7 +11,7 @@ function pathOf(issue: v.BaseIssue<unknown>): string {
 		.join('');
 }
 
-/** The library's own words where they are plain. */
+/** Returns an issue's message, keeping the library's wording where it is clear. */
 function messageOf({ kind, type, expected, received, message }: v.BaseIssue<unknown>): string {
 	if (kind === 'schema' && type === 'strict_object' && expected === 'never') return 'there is no such field';
 	if (kind === 'schema' && /object$/.test(type) && received === 'undefined' && expected?.startsWith('"')) {
@@ -21,21 +21,23 @@ function messageOf({ kind, type, expected, received, message }: v.BaseIssue<unkn
 }
 
 export interface Fault {
-	/** Where in the value, such as `stages[1].beta`; empty for the value itself. */
+	/** Path of the value, such as `stages[1].beta`. Empty for the root value. */
 	readonly path: string;
 	readonly message: string;
 }
 
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: Fault[] };
 
-/** Decodes a value that came from another process, a file or a person; nothing is cast. */
+/** Decodes a value from another process, a file or the user. Never casts. */
 export function decode<T>(schema: Schema<T>, value: unknown): Decoded<T> {
 	const result = v.safeParse(schema, value);
 	if (result.success) return { ok: true, value: result.output };
 	return { ok: false, faults: result.issues.map((issue) => ({ path: pathOf(issue), message: messageOf(issue) })) };
 }
 
-/** As {@link decode}, but throws a `Failure` with the first fault; `what` names the value: "run.json". */
+/**
+ * Same as {@link decode}, but throws a `Failure` with the first error. `what` is the value's display name: "run.json".
+ */
 export function decodeOrThrow<T>(schema: Schema<T>, value: unknown, what: string): T {
 	const result = decode(schema, value);
 	if (result.ok) return result.value;

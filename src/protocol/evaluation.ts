@@ -1,20 +1,20 @@
 import * as v from 'valibot';
 
-/** evaluations/step_N/<name>.json */
+/** Schema of evaluations/step_N/<name>.json. */
 export const evaluationSummarySchema = v.looseObject({
 	name: v.string(),
 	step: v.number(),
 	problems: v.number(),
 	samples: v.number(),
 	temperature: v.number(),
-	/** Mean over problems of the mean over samples, with a 95% interval. */
+	/** Mean over problems of the mean over samples, with a 95% confidence interval. */
 	accuracy: v.number(),
 	low: v.number(),
 	high: v.number(),
 });
 export type EvaluationSummary = v.InferOutput<typeof evaluationSummarySchema>;
 
-/** evaluations/step_N/<name>.jsonl, one line a sample. */
+/** Schema of a line in evaluations/step_N/<name>.jsonl, with one line per sample. */
 export const evaluationLineSchema = v.looseObject({
 	problem: v.number(),
 	sample: v.number(),
@@ -22,7 +22,7 @@ export const evaluationLineSchema = v.looseObject({
 	completion: v.string(),
 	answer: v.optional(v.unknown()),
 	correct: v.boolean(),
-	/** null: not recorded. */
+	/** null if not recorded. */
 	truncated: v.nullable(v.boolean()),
 });
 export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;

@@ -4,8 +4,9 @@ import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './search
 import { problemsSpecSchema } from './strategyComparison.ts';
 
 /*
- * An evaluation of a policy is a folder: `evaluation.json` says of what on what, `samples.jsonl` has one line for each
- * question that is done, with all of its completions, and `report.json` what follows from them. See docs/evaluation.md.
+ * A policy evaluation is stored in a folder. `evaluation.json` describes the policy and the questions, `samples.jsonl`
+ * has one line per completed question with all of its completions, and `report.json` contains the results. See
+ * docs/evaluation.md.
  */
 
 export const evaluationFormat = 1;
@@ -24,16 +25,16 @@ export const evaluationSpecSchema = v.object({
 	name: v.pipe(v.string(), v.minLength(1)),
 	policy: policySpecSchema,
 	problems: problemsSpecSchema,
-	/** Completions of each question. */
+	/** Number of completions per question. */
 	samples: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)), 1),
 	sampling: v.optional(samplingSpecSchema, {}),
-	/** Column that names the kind of a question; null: none does. */
+	/** Column with the question's category; null if there is none. */
 	category: v.optional(v.nullable(v.string()), null),
-	/** Values samples, so that the best of k by it can be told. */
+	/** Scorer for the samples, required for best-of-k results. */
 	judge: v.optional(scorerSpecSchema),
-	/** Around thinking and answer; default: the policy's own. */
+	/** Tags around thinking and answer. Default: the policy's own. */
 	tags: searchSpecSchema.entries.tags,
-	/** Questions under way at a time. */
+	/** Maximum number of concurrent questions. */
 	concurrency: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)), 16),
 	seed: v.optional(whole, 0),
 });
@@ -44,17 +45,17 @@ export const evaluationFileSchema = v.looseObject({
 	spec: evaluationSpecSchema,
 	/** Seconds since the epoch. */
 	created: v.number(),
-	/** What people call the questions, and how many there are. */
+	/** Display name and number of questions. */
 	problems: v.object({ name: v.string(), count: whole, hash: v.string() }),
-	/** What answered: the policy's name of the model, a run and a step. */
+	/** Evaluated policy: the policy's name for the model, or a run and step. */
 	policy: v.object({ name: v.string(), model: v.string() }),
 });
 export type EvaluationFile = v.InferOutput<typeof evaluationFileSchema>;
 
-/** One line of samples.jsonl: a question with all of its completions. */
+/** A line in samples.jsonl: a question with all of its completions. */
 export const evaluatedQuestionSchema = v.looseObject({
 	problem: whole,
-	/** The same for the same question, whatever data it came from. */
+	/** Question key. Identical questions have the same key, even in different datasets. */
 	key: v.string(),
 	prompt: v.string(),
 	answer: v.nullable(v.string()),
@@ -65,31 +66,31 @@ export const evaluatedQuestionSchema = v.looseObject({
 			answer: v.nullable(v.string()),
 			correct: v.boolean(),
 			tokens: v.number(),
-			/** null: not recorded. */
+			/** null if not recorded. */
 			truncated: v.nullable(v.boolean()),
-			/** Of all its tokens, nats; absent or null: the policy does not tell. */
+			/** Log-probability of all tokens, in nats; absent or null if the policy does not report it. */
 			logprob: v.optional(v.nullable(v.number())),
-			/** The judge's value; absent or null: there is none. */
+			/** Value from the judge; absent or null if there is none. */
 			score: v.optional(v.nullable(v.number())),
 		}),
 	),
 });
 export type EvaluatedQuestion = v.InferOutput<typeof evaluatedQuestionSchema>;
 
-/** contamination.json: what training files give away of the questions. */
+/** Schema of contamination.json, which describes overlaps between training files and the questions. */
 export const contaminationFileSchema = v.looseObject({
 	format: v.literal(1),
-	/** Questions that were looked for, and those too short for that. */
+	/** Number of questions searched for, and number of questions too short for that. */
 	questions: whole,
 	tooShort: whole,
 	files: v.array(
 		v.looseObject({
-			/** Without its folder. */
+			/** File name without its folder. */
 			name: v.string(),
 			rows: whole,
-			/** Rows that overlap with a question. */
+			/** Number of rows that overlap with a question. */
 			overlapping: whole,
-			/** Of the first one: its line, from 1, and the words that both have in a row. */
+			/** First overlap: its 1-based line, and the sequence of words that both have in common. */
 			first: v.nullable(v.object({ line: whole, words: v.string() })),
 		}),
 	),

@@ -1,2 +1,2 @@
-/** Prompts that the dataset of a recipe may leave out: more are a matter for the file of rows. */
+/** Maximum number of prompts that a recipe can exclude. To exclude more, edit the dataset file. */
 export const maxExcluded = 10_000;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** A Failure as it crosses processes. */
+/** A Failure as it is sent between processes. */
 export const failureDataSchema = v.object({
 	reason: v.picklist([
 		'invalid',

@@ -1,15 +1,18 @@
 import * as v from 'valibot';
 import { rolloutSplits } from './rolloutSplit.ts';
 
-/** A person's rating of a whole completion, the best is 5. */
+/** The user's rating of a complete completion, where 5 is the best. */
 export const completionRatings = [1, 2, 3, 4, 5] as const;
 export type CompletionRating = (typeof completionRatings)[number];
 
-/** Which of two completions a person prefers. */
+/** Which of two completions the user prefers. */
 export const preferenceChoices = ['a', 'b', 'equal'] as const;
 export type PreferenceChoice = (typeof preferenceChoices)[number];
 
-/** Texts are kept, so that feedback outlives rollouts that are pruned or rewritten; longer ones are not kept. */
+/**
+ * Maximum length of a text stored with feedback. Texts are stored so that feedback outlives rollouts that are pruned or
+ * rewritten.
+ */
 export const longestFeedbackText = 1_000_000;
 
 const rated = {
@@ -18,28 +21,28 @@ const rated = {
 	group: v.number(),
 	index: v.number(),
 	completion: v.string(),
-	/** What the run's rewards gave it; null: nothing. */
+	/** Reward in the run; null if there was none. */
 	reward: v.nullable(v.number()),
 };
 const common = {
 	format: v.literal(1),
 	/** Seconds since the epoch. */
 	time: v.number(),
-	/** Who says so, as the setting or the system names the person. */
+	/** Name of the rater, from the setting or the operating system. */
 	rater: v.string(),
 	prompt: v.string(),
 };
 
-/** One line of annotations/feedback.jsonl; a later line of the same rater on the same completions replaces it. */
+/** A line in annotations/feedback.jsonl. A later line by the same rater on the same completions replaces it. */
 export const feedbackSchema = v.variant('kind', [
-	/** null: taken back. */
+	/** null if the rating was cleared. */
 	v.looseObject({
 		kind: v.literal('rating'),
 		...common,
 		...rated,
 		rating: v.nullable(v.picklist(completionRatings)),
 	}),
-	/** Two completions of one prompt, in any order. */
+	/** Two completions of the same prompt, in any order. */
 	v.looseObject({
 		kind: v.literal('preference'),
 		...common,

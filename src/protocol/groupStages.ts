@@ -2,15 +2,15 @@ import { choice, count, flag, real } from './recipeFields.ts';
 import { key, live, sameAs, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
-/** Stages that hold a completion's reward against those of its group, the other completions of its prompt. */
+/** Stages that compare a completion's reward with those of its group, which are the other completions of its prompt. */
 
-/** The first four are the embedded engine's, too. */
+/** The embedded engine supports the first four. */
 export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo'] as const;
 export type LossType = (typeof lossTypes)[number];
 export const embeddedLossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const satisfies readonly LossType[];
 export type EmbeddedLossType = (typeof embeddedLossTypes)[number];
 
-/** What divides the advantages: a standard deviation of rewards, or nothing. */
+/** What advantages are divided by: a standard deviation of rewards, or nothing. */
 export const rewardScales = ['group', 'batch', 'none'] as const;
 export type ScaleRewards = (typeof rewardScales)[number];
 

@@ -3,7 +3,7 @@ import { choice, count, described, real, text } from './recipeFields.ts';
 import { group, key, place, stageOf } from './recipeKey.ts';
 import { batches, batchSize, generations, sampling, updates } from './stageFields.ts';
 
-/** Stages that train a head beside the policy, from completions of it or from a file of labeled steps. */
+/** Stages that train a head on top of the policy, either on the policy's completions or on a file of labeled steps. */
 
 const head = {
 	...updates,
@@ -71,7 +71,7 @@ export const processStageSchema = stageOf(
 	},
 );
 
-/** Which head a stage trains. */
+/** Head trained by each stage type. */
 export const headOfStage = {
 	'value-model': 'value',
 	'process-reward-model': 'process',

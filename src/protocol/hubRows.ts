@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
-/** A line that the program which reads datasets of the hub prints: how far it is, how it ended, or why it could not. */
+/** A line printed by the program that reads Hub datasets: its progress, its result, or why it failed. */
 export const hubRowsLineSchema = v.union([
 	v.object({ failure: v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) }) }),
-	/** `whole`: it has ended, and these are all rows of the split, or as many as were asked for. */
+	/** `whole`: the program is done and has read all rows in the split, or as many as requested. */
 	v.object({ rows: v.pipe(v.number(), v.integer(), v.minValue(0)), whole: v.optional(v.boolean()) }),
 ]);

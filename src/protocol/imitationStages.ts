@@ -4,7 +4,7 @@ import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { derivedKey, group, key, live, place, stageOf } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
-/** Stages that learn from texts which are there, or that make such texts. */
+/** Stages that train on existing texts, or that generate such texts. */
 
 export const corpusSchema = described(
 	group({
@@ -39,7 +39,7 @@ export const pretrainStageSchema = stageOf(
 
 const split = hubSplit('pytorch: split of a hub dataset.');
 
-/** Where completions lie, and in which columns. A path that is no file or folder is a hub id. */
+/** Location and columns of completions. A path that is neither a file nor a folder is a Hub id. */
 const completionKeys = {
 	path: place('data', text('A JSONL file, relative to the recipe; pytorch: also JSON, CSV or Parquet, or a hub id.')),
 	split: key(split.schema, 'train', { lacking: split.lacking }),
@@ -68,7 +68,7 @@ export const sftStageSchema = stageOf('sft', 'Cold start: imitation of worked so
 });
 
 const { max_completion_length } = sampling;
-/** Whether completions are sampled in a stage of type `distill`. */
+/** Returns whether a `distill` stage samples completions. */
 export function distillSamples(stage: { readonly data?: unknown; readonly teacher?: unknown }): boolean {
 	return (stage.teacher ?? null) !== null && (stage.data ?? null) === null;
 }
@@ -126,7 +126,7 @@ export const distillStageSchema = stageOf(
 
 export const maxMixedIn = 100;
 const { split: _, ...fileKeys } = completionKeys;
-/** A file on this machine: the stage is the embedded engine's. */
+/** A local file, because only the embedded engine supports the stage. */
 export const mixedInSchema = group({
 	...fileKeys,
 	split: derivedKey(v.string(), () => 'train'),
@@ -140,7 +140,7 @@ export const rejectionSamplingStageSchema = stageOf(
 		problems: key(count('Training problems to answer.', 1, 10_000_000), 1000),
 		num_generations: generations('Completions per problem.', 1, 4),
 		prompts_per_step: batches.prompts_per_step,
-		/** Generation batches. */
+		/** Number of generation batches. */
 		steps: derivedKey(count('Generation batches.'), (_context, { problems, prompts_per_step }) =>
 			Math.ceil(problems / prompts_per_step),
 		),

@@ -1,14 +1,14 @@
-/** A column of a view that SQL of people sees. */
+/** A column of a view that users can query with SQL. */
 export interface IndexColumn {
 	readonly name: string;
-	/** As DuckDB writes it. */
+	/** Type in DuckDB syntax. */
 	readonly type: string;
 	readonly meaning: string;
 }
 
 export interface IndexView {
 	readonly name: string;
-	/** What a row is. */
+	/** Description of a row. */
 	readonly rows: string;
 	readonly columns: readonly IndexColumn[];
 }
@@ -22,8 +22,8 @@ const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run,
 const index = c('index', 'BIGINT', 'index of the rollout within its group');
 
 /**
- * What the rollout index offers to SQL: the source of docs/queries.md and of the completions in the editor. A row that has `run`,
- * `split`, `step`, `group_id` and `index` names a rollout, so that the table of a result can open it.
+ * Views that the rollout index provides for SQL. docs/queries.md and the editor's completions are generated from them.
+ * A row with `run`, `split`, `step`, `group_id` and `index` identifies a rollout, so a results table can open it.
  */
 export const indexViews: readonly IndexView[] = [
 	{

@@ -5,38 +5,38 @@ export type IsolationArea = (typeof isolationAreas)[number];
 
 /**
  * - `held`: the attempt failed, as it should; `escaped`: it succeeded
- * - `skipped`: there was nothing to try here
- * - `untried`: the attempt itself failed, so that nobody can say; its evidence is the reason
+ * - `skipped`: there was nothing to try on this system
+ * - `untried`: the attempt itself failed, so the outcome is unknown; the evidence says why
  */
 export const isolationOutcomes = ['held', 'escaped', 'skipped', 'untried'] as const;
 export type IsolationOutcome = (typeof isolationOutcomes)[number];
 
-/** One try to get out of the sandbox. */
+/** An attempt to escape from the sandbox. */
 export const isolationAttemptSchema = v.object({
-	/** `tcp-loopback`, `read-home`. */
+	/** Attempt id: `tcp-loopback`, `read-home`. */
 	id: v.string(),
 	area: v.picklist(isolationAreas),
-	/** What was tried, and what should come of it. */
+	/** What was attempted, and the expected outcome. */
 	tried: v.string(),
 	expected: v.string(),
 	outcome: v.picklist(isolationOutcomes),
-	/** What came of it, in the words of the system. Written inside the sandbox: foreign text. */
+	/** Outcome as reported by the system. Written inside the sandbox, so the text is untrusted. */
 	evidence: v.string(),
 	durationMs: v.number(),
 });
 export type IsolationAttempt = v.InferOutput<typeof isolationAttemptSchema>;
 
-/** What a sandbox held against, as the command line and the editor show it. */
+/** Results of the sandbox check, as shown by the command line and the editor. */
 export const isolationReportSchema = v.object({
 	format: v.literal(1),
 	kind: v.picklist(['bubblewrap', 'container', 'unsafe']),
-	/** Which program isolates, and how far. */
+	/** Description of the isolating program and the protections it provides. */
 	description: v.string(),
-	/** Protections that are missing, or of which nobody knows. */
+	/** Protections that are missing or unknown. */
 	gaps: v.array(v.string()),
 	attempts: v.array(isolationAttemptSchema),
 	held: v.number(),
-	/** Attempts that succeeded. */
+	/** Number of attempts that succeeded. */
 	failed: v.number(),
 	skipped: v.number(),
 	untried: v.number(),
@@ -44,7 +44,7 @@ export const isolationReportSchema = v.object({
 });
 export type IsolationReport = v.InferOutput<typeof isolationReportSchema>;
 
-/** What `sandbox-check --json` prints, a line each: progress, then the report. */
+/** Lines printed by `sandbox-check --json`: progress lines, followed by the report. */
 export const isolationLineSchema = v.variant('kind', [
 	v.object({ kind: v.literal('attempt'), done: v.number(), total: v.number(), attempt: isolationAttemptSchema }),
 	v.object({ kind: v.literal('report'), report: isolationReportSchema }),

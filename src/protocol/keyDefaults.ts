@@ -2,7 +2,7 @@ import { type DefaultFacts, type Keys, keysOf, type SameAs, valueSchema } from '
 import type { ResolvedValue } from './resolvedKeys.ts';
 
 type Constant<D> = D extends SameAs | ((...args: never[]) => unknown) | null ? never : D;
-/** The defaults that are constants. */
+/** Keys whose defaults are constants. */
 export type Defaults<E> = {
 	readonly [K in keyof E as E[K] extends { readonly facts: DefaultFacts<infer D> }
 		? [Constant<D>] extends [never]
@@ -11,13 +11,13 @@ export type Defaults<E> = {
 		: never]: E[K] extends { readonly wrapped: infer S } ? ResolvedValue<S> : never;
 };
 
-/** Whether a default is a value and not a rule. */
+/** Returns whether a default is a constant value, as opposed to a rule. */
 export const isConstant = (value: unknown): boolean =>
 	value !== undefined &&
 	typeof value !== 'function' &&
 	!(typeof value === 'object' && value !== null && 'same' in value);
 
-/** Defaults that are constants; of an object that is there by default also its own. */
+/** Returns all constant defaults, including those of nested objects that are present by default. */
 export function defaultsOf<E extends Keys>(schema: { readonly keys: E }): Defaults<E> {
 	const found: Record<string, unknown> = {};
 	for (const [name, declared] of Object.entries(keysOf(schema))) {

@@ -8,7 +8,7 @@ type LiveEntries<E> = {
 	>;
 };
 
-/** The keys of an object that may be changed while a run is running, each of which may be left out. */
+/** Returns the keys that can be changed during a run. All of them are optional. */
 export function liveEntries<E extends Keys>(schema: { readonly keys: E }): LiveEntries<E> {
 	const found = Object.entries(keysOf(schema)).filter(([, declared]) => declared.live);
 	const optional = found.map(([name, declared]) => [name, v.optional(valueSchema(declared) as never)]);

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
 /**
- * One line of metrics.jsonl. Every key but `step`, `time` and `stage` is a scalar; null means: no valid sample.
- * Names: src/core/metrics.
+ * A line in metrics.jsonl. All keys other than `step`, `time` and `stage` are scalars, with null for no valid sample.
+ * Names are in src/core/metrics.
  */
 export const metricsLineSchema = v.pipe(
 	v.looseObject({ step: v.number(), time: v.number(), stage: v.string() }),
@@ -17,8 +17,8 @@ export interface MetricsLine {
 }
 
 /**
- * As the schema decodes it, at a quarter of the time: a long run has a hundred thousand lines of dozens of metrics.
- * null: not such a line.
+ * Decodes a metrics line like the schema, but in a quarter of the time: a long run has a hundred thousand lines with
+ * dozens of metrics each. Returns null for anything else.
  */
 export function decodeMetricsLine(value: unknown): MetricsLine | null {
 	if (typeof value !== 'object' || value === null) return null;
@@ -35,7 +35,7 @@ function valuesOf(line: Readonly<Record<string, unknown>>): Record<string, numbe
 	const values: Record<string, number | null> = {};
 	for (const key in line) {
 		if (key === 'step' || key === 'time' || key === 'stage') continue;
-		// Names that every object has; what JSON makes inherits no others.
+		// Skip names that exist on every object. Parsed JSON inherits no others.
 		if (key === '__proto__' || key === 'constructor' || key === 'prototype') continue;
 		const value = line[key];
 		if (value === null || (typeof value === 'number' && Number.isFinite(value))) values[key] = value;

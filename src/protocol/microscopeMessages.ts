@@ -13,8 +13,8 @@ import {
 import { stepRatings } from './stepLabel.ts';
 
 /*
- * What the rollouts panel and its webview say to each other beyond steps and groups: messages of a completion, ways through
- * the whole run, labels, exports, continuations. A way through the run tells what it finds as events that carry its number.
+ * Messages between the rollouts panel and its webview beyond steps and groups: completion messages, scans of the whole
+ * run, labels, exports and continuations. A scan reports its results as events that carry the scan's number.
  */
 
 const nullableNumber = v.nullable(v.number());
@@ -24,29 +24,32 @@ const inGroup = { step, group };
 const inRollout = { step, group, index };
 const done = v.object({});
 
-/** What the answers to one prompt were at one step; columns are parallel. */
+/** Answers to a prompt at one step. The columns are parallel arrays. */
 export const promptRowSchema = v.object({
 	...inGroup,
 	index: v.array(v.number()),
 	reward: v.array(nullableNumber),
 	correct: v.array(v.nullable(v.boolean())),
-	/** null: not recorded. */
+	/** null if not recorded. */
 	truncated: v.array(v.nullable(v.boolean())),
 	length: v.array(v.number()),
-	/** What the completion gives as its answer, shortened; null: none can be read out of it. */
+	/** Answer extracted from the completion, shortened; null if there is none. */
 	answer: v.array(v.nullable(v.string())),
 });
 export type PromptRow = v.InferOutput<typeof promptRowSchema>;
 
-/** How a step's rollouts reason. */
+/** Reasoning behaviors in a step's rollouts. */
 export const behaviourRowSchema = v.object({
 	step,
-	/** Rollouts that were read. */
+	/** Number of rollouts read. */
 	rollouts: count,
-	/** Parallel to `behaviors` (src/core/trace/behaviors.ts): rollouts that show it, and how often they do. */
+	/**
+	 * Number of rollouts that show each behavior, and number of occurrences. Parallel to `behaviors`
+	 * (src/core/trace/behaviors.ts).
+	 */
 	showing: v.array(count),
 	total: v.array(count),
-	/** The first of the step for each behavior that shows. */
+	/** First example in the step for each behavior that occurs. */
 	examples: v.array(
 		v.object({
 			behaviour: v.number(),
@@ -60,34 +63,34 @@ export const behaviourRowSchema = v.object({
 });
 export type BehaviourRow = v.InferOutput<typeof behaviourRowSchema>;
 
-/** How far a way through the steps of the run is. */
+/** States of a scan over the run's steps. */
 export const scanStates = ['running', 'complete', 'bounded', 'stopped', 'failed'] as const;
 const scanned = {
-	/** Number that the webview gave it. */
+	/** Scan number assigned by the webview. */
 	scan: count,
 	state: v.picklist(scanStates),
-	/** Steps read, and steps there are. */
+	/** Number of steps read so far, and total number of steps. */
 	done: count,
 	total: count,
 	rollouts: count,
-	/** What could not be read. */
+	/** Number of items that could not be read. */
 	skipped: count,
-	/** The lab's index answered: everything was inspected. */
+	/** Whether the results come from the rollout index, which covers everything. */
 	indexed: v.boolean(),
 	failure: v.nullable(failureDataSchema),
 };
 
 export const microscopeEventSchema = v.variant('type', [
-	/** Rows that a scan found since its last event, in no order. */
+	/** Rows found since the scan's last event, in no particular order. */
 	v.object({ type: v.literal('promptScan'), ...scanned, rows: v.array(promptRowSchema) }),
 	v.object({ type: v.literal('behaviourScan'), ...scanned, rows: v.array(behaviourRowSchema) }),
-	/** What a continuation has brought since its last event. */
+	/** New output of a continuation since its last event. */
 	v.object({
 		type: v.literal('continuation'),
 		continuation: count,
 		state: v.picklist(['running', 'finished', 'stopped', 'failed']),
 		text: v.string(),
-		/** Of a finished one: it finished, and not to the limit of tokens. */
+		/** For a finished continuation: whether it ended before the token limit. */
 		ended: v.boolean(),
 		failure: v.nullable(failureDataSchema),
 	}),
@@ -97,15 +100,15 @@ export type PromptScan = Extract<MicroscopeEvent, { type: 'promptScan' }>;
 export type BehaviourScan = Extract<MicroscopeEvent, { type: 'behaviourScan' }>;
 export type Continuation = Extract<MicroscopeEvent, { type: 'continuation' }>;
 
-/** UTF-16 code units of what a continuation continues from. */
+/** Maximum length of the prefix of a continuation, in UTF-16 code units. */
 export const longestPrefix = 4_000_000;
 
 export const microscopeCommandSchema = v.variant('type', [
-	/** The same prompt over training: of the group at this place. `all`: without the bound of a scan. */
+	/** Scans the run for the prompt of this group. `all`: ignore the scan limit. */
 	v.object({ type: v.literal('scanPrompt'), scan: count, split, ...inGroup, all: v.boolean() }),
 	v.object({ type: v.literal('scanBehaviours'), scan: count, split, all: v.boolean() }),
 	v.object({ type: v.literal('stopScan'), scan: count }),
-	/** The policy continues from the rollout's prompt and this beginning of a completion. */
+	/** Continues from the rollout's prompt and the given completion prefix with the policy. */
 	v.object({
 		type: v.literal('continueFrom'),
 		continuation: count,
@@ -119,13 +122,13 @@ export const microscopeCommandSchema = v.variant('type', [
 ]);
 export type MicroscopeCommand = v.InferOutput<typeof microscopeCommandSchema>;
 
-/** What of the run is exported. */
+/** Parts of a run that can be exported. */
 export const exportScopes = ['group', 'step', 'rollouts'] as const;
-/** Rollouts that are named one by one. */
+/** Maximum number of rollouts in an explicit selection. */
 export const maxExported = 100_000;
 
 export const microscopeRequests = {
-	/** One rollout with its completion, of any group. */
+	/** Loads a rollout with its completion, from any group. */
 	loadRollout: {
 		params: v.object({ split, ...inRollout }),
 		result: v.object({
@@ -135,25 +138,27 @@ export const microscopeRequests = {
 			rollout: rolloutDetailSchema,
 		}),
 	},
-	/** `parents` as in a line of a rollouts file; null: each follows the one before. */
+	/** Loads turns. `parents` as in a line of a rollouts file; null if each turn follows the previous one. */
 	loadTurns: {
 		params: v.object({ split, ...inRollout }),
 		result: v.object({ turns: v.array(turnSchema), parents: v.nullable(v.array(nullableNumber)) }),
 	},
-	/** Two completions in the editor's own comparison. */
+	/** Opens two completions in the editor's diff view. */
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },
-	/** The steps of a completion's thinking, as offsets (UTF-16) of the completion, and how a person rated them. */
+	/** Loads the steps of a completion's thinking as UTF-16 offsets in the completion, along with the user's ratings. */
 	loadLabels: {
-		/** `rule`: cut by it; null: as it was labeled, or as the text suggests. */
+		/**
+		 * `rule`: how to split the thinking; null to use the rule with which it was labeled, or one inferred from the text.
+		 */
 		params: v.object({ split, ...inRollout, rule: v.optional(v.nullable(v.string()), null) }),
 		result: v.object({
-			/** How it was cut. */
+			/** Rule used to split the thinking. */
 			rule: v.string(),
 			steps: v.array(v.object({ start: count, end: count })),
 			ratings: v.array(v.nullable(v.picklist(stepRatings))),
 		}),
 	},
-	/** Saved at once, beside the run. */
+	/** Saves labels next to the run, immediately. */
 	saveLabels: {
 		params: v.object({
 			split,
@@ -163,11 +168,11 @@ export const microscopeRequests = {
 		}),
 		result: done,
 	},
-	/** How people rated the completions of a group, the person of this window apart. */
+	/** Loads the ratings of completions in a group, with those of the current user separate. */
 	loadFeedback: {
 		params: v.object({ split, ...inGroup }),
 		result: v.object({
-			/** The name that ratings of this window carry. */
+			/** Rater name for ratings from this window. */
 			rater: v.string(),
 			completions: v.array(
 				v.object({
@@ -178,16 +183,16 @@ export const microscopeRequests = {
 			),
 		}),
 	},
-	/** Saved at once, beside the run; null takes a rating back. */
+	/** Saves a rating next to the run, immediately. null clears the rating. */
 	saveRating: {
 		params: v.object({ split, ...inRollout, rating: v.nullable(v.picklist(completionRatings)) }),
 		result: done,
 	},
-	/** What the person of this window said of two completions; null: nothing. */
+	/** Loads the current user's preference between two completions; null if there is none. */
 	loadPreference: {
 		params: v.object({ a: placeSchema, b: placeSchema }),
 		result: v.object({
-			/** Two completions can be distinguished where they answer one prompt. */
+			/** Whether both completions answer the same prompt, so a preference between them is meaningful. */
 			samePrompt: v.boolean(),
 			choice: v.nullable(v.picklist(preferenceChoices)),
 		}),
@@ -196,7 +201,10 @@ export const microscopeRequests = {
 		params: v.object({ a: placeSchema, b: placeSchema, choice: v.nullable(v.picklist(preferenceChoices)) }),
 		result: done,
 	},
-	/** Asks the person for format and file, then writes. `rollouts`: these alone. False: the user canceled. */
+	/**
+	 * Asks the user for format and file, then writes. `rollouts`: restricts the export to these. Returns false if the
+	 * user canceled.
+	 */
 	export: {
 		params: v.object({
 			split,
@@ -207,14 +215,14 @@ export const microscopeRequests = {
 		}),
 		result: v.object({ written: v.boolean() }),
 	},
-	/** Who would continue from a completion of a step; what to do when nobody can. */
+	/** Returns the policy that can continue a completion from a step, and advice if there is none. */
 	policy: {
 		params: v.object({ step }),
 		result: v.object({
 			ready: v.boolean(),
-			/** "The live engine, at step 40", or why there is none. */
+			/** Description such as "The live engine, at step 40", or the reason why there is none. */
 			message: v.string(),
-			/** How to get one; null: there is no way. */
+			/** How to make a policy available; null if that is not possible. */
 			action: v.nullable(v.string()),
 			temperature: v.number(),
 			maxTokens: v.number(),
@@ -227,7 +235,7 @@ export type FeedbackContent = v.InferOutput<typeof microscopeRequests.loadFeedba
 export type LabelsContent = v.InferOutput<typeof microscopeRequests.loadLabels.result>;
 export type PolicyContent = v.InferOutput<typeof microscopeRequests.policy.result>;
 
-/** All that the panel and its webview say. */
+/** All events that the panel sends to its webview. */
 export const panelEventSchema = v.union([rolloutsEventSchema, microscopeEventSchema]);
 export type PanelEvent = v.InferOutput<typeof panelEventSchema>;
 export const panelCommandSchema = v.union([rolloutsCommandSchema, microscopeCommandSchema]);

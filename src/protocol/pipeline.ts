@@ -5,14 +5,16 @@ import { dataKinds } from './pipelineRecipe.ts';
 export { pipelineFiles } from './pipelineFiles.ts';
 
 /*
- * A pipeline is a folder: `pipeline.json` says how it stands, `pipeline.recipe.json` is its recipe, and each stage has a
- * folder by its name, which for a stage that trains is an ordinary run. See docs/pipelines.md.
+ * A pipeline is a folder. `pipeline.json` contains its state, `pipeline.recipe.json` is its recipe, and each stage has
+ * a folder with its name. The folder of a training stage is an ordinary run. See docs/pipelines.md.
  */
 
 export const pipelineFormat = 1;
 
 export const pipelineStatuses = ['starting', 'running', 'finished', 'stopped', 'failed', 'crashed'] as const;
-/** `crashed` is never written: it is what a pipeline is that claims to run while its runner does not live. */
+/**
+ * `crashed` is never written. It is the status of a pipeline that claims to be running although its runner has exited.
+ */
 export type PipelineStatus = (typeof pipelineStatuses)[number];
 
 export const stageStatuses = ['waiting', 'running', 'finished', 'skipped', 'failed', 'stopped'] as const;
@@ -22,65 +24,65 @@ export const outputKinds = ['last-checkpoint', 'best-checkpoint', ...dataKinds, 
 export type OutputKind = (typeof outputKinds)[number];
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
-/** A place below the stage's folder; no part of it leads out. */
+/** Path inside the stage's folder. None of its components can lead outside. */
 const inside = v.pipe(v.string(), v.regex(/^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/));
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
 const failureSchema = v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) });
 
-/** What a stage has made, with its hash: who resumes sees whether it was changed by hand. */
+/** Output of a stage with its hash, so a resume can detect manual changes. */
 export const stageOutputSchema = v.object({
 	kind: v.picklist(outputKinds),
 	/** Relative to the stage's folder, with "/". */
 	path: inside,
-	/** Of a folder: of the names and hashes of its files. */
+	/** For a folder: hash of the names and hashes of its files. */
 	sha256,
 	bytes: whole,
 });
 export type StageOutput = v.InferOutput<typeof stageOutputSchema>;
 
 export const stageStateSchema = v.looseObject({
-	/** Its folder has this name, too. */
+	/** Stage name, also the name of its folder. */
 	name: v.pipe(v.string(), v.regex(stageNamePattern)),
 	type: v.string(),
 	status: v.picklist(stageStatuses),
-	/** Which round of which stage of a loop it is. */
+	/** For a stage in a loop: which stage, and which round. */
 	round: v.optional(v.object({ of: v.string(), number: whole })),
-	/** Names of the stages that it waits for. */
+	/** Names of the stages on which it depends. */
 	after: v.array(v.string()),
-	/** Of its settings and of all that it reads, when it was started. */
+	/** Hash of the stage's settings and all of its inputs when it was started. */
 	inputHash: v.nullable(sha256),
 	outputs: v.array(stageOutputSchema),
 	/** Times in seconds since the epoch. */
 	started: v.nullable(v.number()),
 	ended: v.nullable(v.number()),
-	/** The attempt of its run that is followed; null: none yet. */
+	/** Attempt of the stage's run that is being tracked; null if there is none yet. */
 	attempt: v.nullable(v.number()),
-	/** What its last evaluation measured on held-out problems. */
+	/** Held-out accuracy from its last evaluation. */
 	accuracy: v.nullable(v.number()),
-	/** Of a stage that the runner does itself. */
+	/** Progress of a stage that the runner executes itself. */
 	progress: v.optional(v.object({ done: whole, total: v.nullable(whole) })),
-	/** Why it was left out. */
+	/** Why the stage was skipped. */
 	skipped: v.optional(v.string()),
-	/** Seconds that it was worked on, in all attempts. */
+	/** Total active time in seconds, across all attempts. */
 	spent: v.optional(v.number()),
-	/** Why it was ended before its time. */
+	/** Why the stage was ended early. */
 	cut: v.optional(v.string()),
-	/** What of it failed, though it finished. */
+	/** Which part of the stage failed although it finished. */
 	partial: v.optional(v.string()),
-	/** Folders of earlier results that were set aside. */
+	/** Folders with earlier results that were moved aside. */
 	kept: v.optional(v.array(v.string())),
 	error: v.optional(failureSchema),
 });
 export type StageState = v.InferOutput<typeof stageStateSchema>;
 
-/** pipeline.json. Unknown fields are kept. Times are seconds since the epoch. */
+/** Schema of pipeline.json. Unknown fields are preserved. Times are seconds since the epoch. */
 export const pipelineRecordSchema = v.looseObject({
 	format: v.number(),
 	id: v.string(),
 	name: v.string(),
 	status: v.picklist(pipelineStatuses),
-	/** Grows with every resume. */
+	/** Incremented on every resume. */
 	attempt: v.number(),
 	created: v.number(),
 	updated: v.number(),
@@ -89,10 +91,10 @@ export const pipelineRecordSchema = v.looseObject({
 	boot: v.string(),
 	pid: v.number(),
 	processStart: v.string(),
-	/** Where relative paths of the recipe start. */
+	/** Folder from which relative paths in the recipe are resolved. */
 	recipeFolder: v.string(),
 	hashes: v.object({ recipe: sha256 }),
-	/** In the order in which they are run. */
+	/** Stages in execution order. */
 	stages: v.array(stageStateSchema),
 	error: v.optional(failureSchema),
 });

@@ -1,4 +1,4 @@
-/** Names of the files of a pipeline's folder. */
+/** File names in a pipeline folder. */
 export const pipelineFiles = {
 	record: 'pipeline.json',
 	recipe: 'pipeline.recipe.json',
@@ -6,5 +6,8 @@ export const pipelineFiles = {
 	lock: 'pipeline.lock',
 } as const;
 
-/** Of a stage. It names a folder: no separators, no "~", which marks a folder that was set aside. */
+/**
+ * Valid stage names. A stage name is also a folder name: no separators, and no "~", which marks folders that were set
+ * aside.
+ */
 export const stageNamePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9_-])?$/;

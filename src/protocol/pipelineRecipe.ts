@@ -17,9 +17,9 @@ import { choice, count, described, real, text } from './recipeFields.ts';
 import { bareKey, group, key, stageOf } from './recipeKey.ts';
 
 /*
- * A pipeline is a recipe whose stages have names: each stage then carries an envelope beside its own keys, which says where
- * it starts and what it learns from. It is compiled to one ordinary recipe of one stage each; engines know nothing of it.
- * See docs/pipelines.md.
+ * A pipeline is a recipe with named stages. Besides its own keys, each stage has an envelope that specifies where it
+ * starts and what it learns from. The pipeline compiles to one ordinary single-stage recipe per stage, so engines need
+ * no pipeline support. See docs/pipelines.md.
  */
 
 export const checkpointChoices = ['last', 'best'] as const;
@@ -43,13 +43,13 @@ const stageRewardSchema = v.union(
 	'must be {"use", "name", "weight", ...options} or {"file", "name", "weight"}',
 );
 
-/** In a loop: what a round takes of the one before. */
+/** Loops only: takes its input from the previous round. */
 const previous = stageName('In a loop: the stage of the previous round.');
 const first = v.optional(stageName('With "previous": the stage to use in the first round (default: none).'));
 
 const heldOutAccuracy = real('The stage is skipped at this accuracy or above.', 0, 1);
 
-/** What a stage of a pipeline has beside its own keys. */
+/** Keys that every pipeline stage has besides those of its type. */
 export const envelope = {
 	name: v.optional(text('Name of the stage in its pipeline, and of its folder; all stages have one, or none has.')),
 	from: v.optional(
@@ -113,11 +113,11 @@ export const envelope = {
 };
 export const envelopeKeys = Object.keys(envelope) as (keyof typeof envelope)[];
 
-/** Kinds of data that stages make, and the file of each in `data/` of the stage. */
+/** Types of data that stages produce, each with its file in the stage's `data/` folder. */
 export const dataKinds = ['completions', 'pairs', 'labels'] as const;
 export type DataKind = (typeof dataKinds)[number];
 
-/** The keys of a stage that may name another stage, and what they take of it. */
+/** Stage keys that can refer to another stage, and what each one uses from it. */
 export const referenceKeys = {
 	data: 'completions',
 	pairs: 'pairs',
@@ -126,7 +126,7 @@ export const referenceKeys = {
 } as const satisfies Readonly<Record<string, DataKind | 'checkpoint'>>;
 export type ReferenceKey = keyof typeof referenceKeys;
 
-/** The keys of a stage that are lists, each entry of which may name another stage, and what that takes of it. */
+/** Stage keys with lists whose entries can refer to another stage, and what each entry uses from it. */
 export const listReferenceKeys = {
 	extra: 'completions',
 	rewards: 'checkpoint',
@@ -211,7 +211,7 @@ export const evaluationProtocols = { r1: { temperature: 0.6, top_p: 0.95, sample
 export type SearchStage = v.InferOutput<typeof searchStageSchema>;
 export type EvaluateStage = v.InferOutput<typeof evaluateStageSchema>;
 
-/** A schema as far as it is looked into here. */
+/** Schema properties that this module inspects. */
 interface Part {
 	readonly type: string;
 	readonly wrapped?: Part;
@@ -220,7 +220,7 @@ interface Part {
 	readonly facts?: unknown;
 }
 
-/** Another stage in place of a path; the keys beside the path stay. */
+/** Lets a schema accept a stage reference in place of its path; the other keys are unchanged. */
 function orStage(schema: v.GenericSchema, kind: DataKind | 'checkpoint'): v.GenericSchema {
 	const outer = schema as unknown as Part;
 	const inner = outer.type === 'optional' ? (outer.wrapped as Part) : outer;
@@ -245,7 +245,7 @@ function orStage(schema: v.GenericSchema, kind: DataKind | 'checkpoint'): v.Gene
 }
 
 const { extra } = rejectionSamplingStageSchema.entries;
-/** Files of other stages among those that are mixed in. */
+/** Additional files to mix in, which can come from other stages. */
 const extraOfPipeline = v.optional(
 	described(
 		v.pipe(
@@ -256,7 +256,7 @@ const extraOfPipeline = v.optional(
 	),
 );
 
-/** The schema of a stage with the envelope of pipelines. */
+/** Adds the pipeline envelope to a stage schema. */
 function enveloped(stage: v.GenericSchema): v.GenericSchema {
 	const entries = { ...(stage as unknown as Part).entries };
 	for (const key of Object.keys(referenceKeys) as ReferenceKey[]) {
@@ -266,10 +266,10 @@ function enveloped(stage: v.GenericSchema): v.GenericSchema {
 	return v.strictObject({ ...entries, ...envelope });
 }
 
-/** Every stage that a recipe may have, with or without a name. */
+/** All stage schemas that a recipe can use, named or not. */
 const stageSchemas = [...stageSchema.options, searchStageSchema, evaluateStageSchema] as readonly v.GenericSchema[];
 
-/** Types of the stages that a pipeline's runner does itself; the others are done by engines. */
+/** Stage types that the pipeline runner runs itself; engines run all others. */
 export const runnerStages = ['search', 'evaluate'] as const;
 export type RunnerStage = (typeof runnerStages)[number];
 export const isRunnerStage = (type: string): type is RunnerStage => (runnerStages as readonly string[]).includes(type);
@@ -277,10 +277,10 @@ export const isRunnerStage = (type: string): type is RunnerStage => (runnerStage
 type Envelope = {
 	readonly [K in keyof typeof envelope]?: v.InferOutput<NonNullable<(typeof envelope)[K]>>;
 };
-/** Which round of which stage of a loop a stage is. */
+/** Loop stage and round that a stage was expanded from. */
 export type StageRound = NonNullable<Envelope['round']>;
 
-/** A stage of a pipeline: its envelope, and the keys of its type, some of which may name other stages. */
+/** A pipeline stage: its envelope plus the keys of its type, some of which can refer to other stages. */
 export interface PipelineStage extends Envelope {
 	readonly type: string;
 	readonly [key: string]: unknown;
@@ -292,7 +292,7 @@ const pipelineStageSchema = v.variant(
 	`${String(stageSchema.message)}, or in a pipeline "search" or "evaluate"`,
 ) as unknown as v.GenericSchema<unknown, PipelineStage> & { readonly message: string };
 
-/** Stages that are repeated, a round after the other: {@link expandLoops} makes ordinary stages of them. */
+/** Stages that repeat over several rounds. {@link expandLoops} expands them to ordinary stages. */
 export const loopSchema = v.strictObject({
 	loop: text('Name of the loop. Its stages are repeated as NAME-1, NAME-2, ..., each round on its own.'),
 	times: count('Number of rounds; max with "rising".', 1, 100),
@@ -314,11 +314,11 @@ export interface StageLoop {
 }
 export const isLoop = (entry: PipelineStage | StageLoop): entry is StageLoop => 'loop' in entry;
 
-/** What is measured of the completions of an evaluation. */
+/** Metrics that can be compared between evaluations. */
 export const comparedMeasures = ['accuracy', 'format', 'one-language', 'tokens', 'reflection'] as const;
 export type ComparedMeasure = (typeof comparedMeasures)[number];
 
-/** What is said of the difference of two evaluations. */
+/** Possible claims about the difference between two evaluations. */
 export const comparisonExpectations = ['above', 'below', 'not-below'] as const;
 export type ComparisonExpectation = (typeof comparisonExpectations)[number];
 
@@ -342,7 +342,7 @@ export const comparisonSchema = v.strictObject({
 });
 export type Comparison = v.InferOutput<typeof comparisonSchema>;
 
-/** A recipe with or without names of its stages: what a person may write. */
+/** A recipe as users write it, with or without stage names. */
 export const pipelineRecipeSchema = v.strictObject({
 	...recipeSchema.entries,
 	compare: v.optional(
@@ -366,7 +366,7 @@ export const pipelineRecipeSchema = v.strictObject({
 	),
 });
 
-/** A recipe whose stages have names, loops written out. */
+/** A recipe with named stages, after loop expansion. */
 export type PipelineRecipe = Omit<Recipe, 'stages'> & {
 	readonly stages: readonly NamedStage[];
 	readonly compare?: readonly Comparison[] | undefined;
@@ -376,14 +376,16 @@ export interface NamedStage extends PipelineStage {
 	readonly skipIf?: Extract<NonNullable<PipelineStage['skipIf']>, { readonly stage: string }>;
 }
 
-/** A stage of the round before that a value names, such as `{ "previous": "x" }`; null: it names none. */
+/**
+ * Returns the previous-round stage that a value such as `{ "previous": "x" }` refers to, or null if it refers to none.
+ */
 export function previousOf(value: unknown): { readonly previous: string; readonly first?: string } | null {
 	if (typeof value !== 'object' || value === null) return null;
 	const { previous: name } = value as { readonly previous?: unknown };
 	return typeof name === 'string' ? (value as { readonly previous: string }) : null;
 }
 
-/** The other stage that a value names, such as `{ "stage": "x" }`; null: it names none. */
+/** Returns the stage that a value such as `{ "stage": "x" }` refers to, or null if it refers to none. */
 export function referenceOf(value: unknown): { readonly stage: string; readonly checkpoint: CheckpointChoice } | null {
 	if (typeof value === 'string') return { stage: value, checkpoint: 'last' };
 	if (typeof value !== 'object' || value === null) return null;

@@ -3,19 +3,19 @@ import { failureDataSchema } from './failureData.ts';
 import { policySpecSchema } from './policySpec.ts';
 
 /*
- * Messages between the playground (webview/playground) and its panel. The panel asks policies and keeps what they answered;
- * the view keeps what a person has typed and draws the rest. Both decode what they hear.
+ * Messages between the playground (webview/playground) and its panel. The panel queries the policies and stores their
+ * answers; the view stores what the user has typed and renders everything else. Both sides validate incoming messages.
  */
 
-/** Of a question, a template, a system message, in characters. */
+/** Maximum length of a question, template or system message, in characters. */
 export const longestQuestion = 200_000;
-/** Of one completion, in characters: what is longer is truncated, and generation ends. */
+/** Maximum length of a completion, in characters. Generation stops there, and longer text is truncated. */
 export const longestCompletion = 400_000;
 export const maxSamples = 8;
 export const mostTokens = 32_768;
-/** Tokens of a completion that are kept with their alternatives. */
+/** Maximum number of tokens per completion for which alternatives are kept. */
 export const maxDetails = 8192;
-/** Alternatives that are asked for at each token. */
+/** Number of alternatives requested per token. */
 export const askedAlternatives = 8;
 export const maxExchanges = 100;
 
@@ -27,17 +27,20 @@ const tags = v.nullable(v.object({ think: pair, answer: pair }));
 const numbers = v.array(v.nullable(v.number()));
 
 export const samplingSchema = v.object({
-	/** 0: the most probable token each time. */
+	/** 0 always picks the most probable token. */
 	temperature: v.pipe(v.number(), v.minValue(0), v.maxValue(10)),
 	topP: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-	/** Of each completion. */
+	/** Maximum per completion. */
 	maxTokens: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostTokens)),
 	seed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 31 - 1)),
 	samples: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxSamples)),
 });
 export type PlaygroundSampling = v.InferOutput<typeof samplingSchema>;
 
-/** How the question is put: by the policy's own template, as it stands, or by a text in which `{prompt}` replaces it. */
+/**
+ * How to format the question: with the policy's own template, unchanged, or in custom text where it replaces
+ * `{prompt}`.
+ */
 export const templateChoiceSchema = v.variant('mode', [
 	v.object({ mode: v.literal('own') }),
 	v.object({ mode: v.literal('raw') }),
@@ -51,23 +54,23 @@ export const templateChoiceSchema = v.variant('mode', [
 ]);
 export type TemplateChoice = v.InferOutput<typeof templateChoiceSchema>;
 
-/** What a person has chosen on one side, as it is known without asking it anything. */
+/** The policy selected for one side, with what is known without querying it. */
 export const chosenPolicySchema = v.object({
 	spec: policySpecSchema,
 	name,
-	/** What it is, in a few words. */
+	/** Short description of the policy type. */
 	kind: name,
-	/** Its own template; null: it has none, or puts questions as messages. */
+	/** The policy's own template; null if it has none or sends questions as messages. */
 	template: v.nullable(typed),
-	/** Its system message; null: it takes none. */
+	/** The policy's system message; null if it does not support one. */
 	system: v.nullable(typed),
-	/** As it was trained with; null: not known. */
+	/** Temperature used in training; null if unknown. */
 	temperature: v.nullable(v.number()),
 	maxTokens: v.nullable(v.number()),
 });
 export type ChosenPolicy = v.InferOutput<typeof chosenPolicySchema>;
 
-/** One entry a token; only what the view shows. */
+/** One entry per token, limited to what the view shows. */
 export const tokenDetailSchema = v.object({
 	text: v.array(v.string()),
 	logprob: numbers,
@@ -78,21 +81,21 @@ export const tokenDetailSchema = v.object({
 export type PlaygroundTokens = v.InferOutput<typeof tokenDetailSchema>;
 
 const checkSchema = v.object({
-	/** Whether the answer is the expected one; null: it was not told. */
+	/** Whether the answer matches the expected one; null if that is unknown. */
 	correct: v.nullable(v.boolean()),
-	/** The rewards of the run's recipe; of a policy without one the accuracy alone. */
+	/** Rewards from the run's recipe, or only accuracy for a policy without a recipe. */
 	rewards: v.array(v.object({ name, value: v.nullable(v.number()), error: v.nullable(v.string()) })),
 });
 export type AnswerCheck = v.InferOutput<typeof checkSchema>;
 
 export const sampleSchema = v.object({
-	/** The whole completion, what it was given of it included. */
+	/** The full completion, including any given prefix. */
 	text: v.string(),
-	/** Characters at its beginning that a person gave: those before a branch and the chosen token. */
+	/** Length of the given prefix in characters: the text before a branch plus the chosen token. */
 	given: whole,
-	/** `cut`: it had come to the limit of characters here. null: it is not done. */
+	/** `cut`: reached the playground's character limit. null: not finished. */
 	finish: v.nullable(v.picklist(['end', 'stop', 'length', 'refusal', 'context', 'cut', 'stopped'])),
-	/** Tokens that were generated. */
+	/** Number of generated tokens. */
 	tokens: whole,
 	promptTokens: v.nullable(whole),
 	detail: v.nullable(tokenDetailSchema),
@@ -103,29 +106,29 @@ export type PlaygroundSample = v.InferOutput<typeof sampleSchema>;
 export const sideSchema = v.object({
 	policy: policySpecSchema,
 	name,
-	/** As it calls itself; null: it was not opened yet. */
+	/** Model name as the policy reports it; null until the policy is opened. */
 	model: v.nullable(name),
 	tags,
-	/** What the policy was given, as text. */
+	/** Prompt as sent to the policy. */
 	prompt: v.string(),
 	system: v.nullable(v.string()),
 	can: v.object({ logprobs: v.boolean(), alternatives: whole, prefix: v.boolean(), seed: v.boolean() }),
 	state: v.picklist(['opening', 'writing', 'checking', 'finished', 'stopped', 'failed']),
 	failure: v.nullable(failureDataSchema),
-	/** What is worth knowing of how it was asked, in sentences. */
+	/** Notes about how the policy was queried, one sentence each. */
 	notes: v.array(v.string()),
-	/** From the request to its end; null: not known yet. */
+	/** Duration of the request; null if not yet known. */
 	seconds: v.nullable(v.number()),
 	samples: v.pipe(v.array(sampleSchema), v.maxLength(maxSamples)),
 });
 export type PlaygroundSide = v.InferOutput<typeof sideSchema>;
 
-/** Where an exchange leaves another one. */
+/** Where an exchange branches off from another one. */
 export const branchSchema = v.object({
 	exchange: whole,
 	side: whole,
 	sample: whole,
-	/** Place of the token that was taken there, and what it was. */
+	/** Index of the replaced token, with its old and new text. */
 	token: whole,
 	from: v.string(),
 	to: v.string(),
@@ -133,11 +136,11 @@ export const branchSchema = v.object({
 export type PlaygroundBranch = v.InferOutput<typeof branchSchema>;
 
 export const exchangeSchema = v.object({
-	/** Grows; none is given twice. */
+	/** Increasing, never reused. */
 	id: whole,
 	branch: v.nullable(branchSchema),
 	question: typed,
-	/** ''; none was given. */
+	/** '' if there is none. */
 	expected: typed,
 	sampling: samplingSchema,
 	template: templateChoiceSchema,
@@ -146,20 +149,20 @@ export const exchangeSchema = v.object({
 export type Exchange = v.InferOutput<typeof exchangeSchema>;
 
 const history = {
-	/** The one that is shown; null: none. */
+	/** The exchange on display, or null. */
 	current: v.nullable(whole),
 	undone: whole,
 };
 
 /** Panel -> view. */
 export const playgroundEventSchema = v.variant('type', [
-	/** All there is; when a view has come up, or much has changed. */
+	/** Full state, sent when a view opens or after major changes. */
 	v.object({
 		type: v.literal('snapshot'),
 		policies: v.tuple([v.nullable(chosenPolicySchema), v.nullable(chosenPolicySchema)]),
-		/** Why nothing is asked in this window; null: it may be. */
+		/** Why this window cannot query policies; null if it can. */
 		forbidden: v.nullable(v.string()),
-		/** The state that a view brings with it is older than what the panel has. */
+		/** Takes precedence over the view's own saved state, which is older. */
 		exchanges: v.array(exchangeSchema),
 		...history,
 	}),
@@ -168,16 +171,16 @@ export const playgroundEventSchema = v.variant('type', [
 		policies: v.tuple([v.nullable(chosenPolicySchema), v.nullable(chosenPolicySchema)]),
 		forbidden: v.nullable(v.string()),
 	}),
-	/** One that is new or has changed. */
+	/** A new or changed exchange. */
 	v.object({ type: v.literal('exchange'), exchange: exchangeSchema, ...history }),
-	/** Text that was added while it is written. */
+	/** Text added during generation. */
 	v.object({
 		type: v.literal('written'),
 		exchange: whole,
 		side: whole,
 		parts: v.array(v.object({ sample: whole, text: v.string() })),
 	}),
-	/** Another one is shown, or some were taken back. */
+	/** The exchange on display has changed, or some were undone. */
 	v.object({ type: v.literal('history'), kept: v.array(whole), ...history }),
 ]);
 export type PlaygroundEvent = v.InferOutput<typeof playgroundEventSchema>;
@@ -193,10 +196,10 @@ export const playgroundCommandSchema = v.variant('type', [
 		expected: typed,
 		sampling: samplingSchema,
 		template: templateChoiceSchema,
-		/** null: the policy's own. */
+		/** null uses the policy's own. */
 		system: v.nullable(typed),
 	}),
-	/** Continues from another token than the one that was taken. */
+	/** Continues with a different token than the one sampled. */
 	v.object({
 		type: v.literal('branch'),
 		...at,
@@ -217,23 +220,23 @@ export const playgroundCommandSchema = v.variant('type', [
 export type PlaygroundCommand = v.InferOutput<typeof playgroundCommandSchema>;
 
 export const playgroundRequests = {
-	/** Holds the answers of an exchange against an expected one. */
+	/** Checks the answers in an exchange against an expected answer. */
 	check: { params: v.object({ exchange: whole, expected: typed }), result: v.object({}) },
-	/** Adds a completion to a file of cases; `saved` is false where the user canceled. */
+	/** Adds a completion to a case file; `saved` is false if the user canceled. */
 	saveCase: { params: v.object(at), result: v.object({ saved: v.boolean(), file: v.string() }) },
 	copy: { params: v.object({ ...at, as: v.picklist(['completion', 'api']) }), result: v.object({}) },
 } as const;
 
-/** What the view keeps over a reload: what was typed, and of the history what there is room for. */
+/** State that the view keeps across reloads: user input, and as much of the history as fits. */
 export const playgroundStateSchema = v.object({
 	form: v.object({
 		question: typed,
 		expected: typed,
-		/** As they are in the fields; what is not a number is found when one asks. */
+		/** Field contents as typed; invalid numbers are reported on submit. */
 		fields: v.record(v.string(), v.pipe(v.string(), v.maxLength(40))),
 		mode: v.picklist(['own', 'raw', 'custom']),
 		template: typed,
-		/** null: nobody has changed it. */
+		/** null if unchanged. */
 		system: v.nullable(typed),
 		tokens: v.boolean(),
 	}),

@@ -3,8 +3,8 @@ import { key, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
 /**
- * Proximal policy optimization with a critic; keys have the names of TRL's PPOConfig (0.20, the last that had it). Defaults
- * are those of Open-Reasoner-Zero (Hu et al. 2025): no discount, no KL, whole returns as advantages.
+ * Proximal policy optimization with a critic. Keys are named as in TRL's PPOConfig (0.20, the last version that had
+ * it). Defaults are from Open-Reasoner-Zero (Hu et al. 2025): no discount, no KL, full returns as advantages.
  */
 export const ppoStageSchema = stageOf(
 	'ppo',

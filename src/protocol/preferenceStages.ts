@@ -2,7 +2,7 @@ import { real } from './recipeFields.ts';
 import { key, live, stageOf } from './recipeKey.ts';
 import { batchSize, pairsSchema, updates } from './stageFields.ts';
 
-/** Stages that learn from pairs of a better and a worse completion. */
+/** Keys shared by stages that learn from preference pairs. */
 
 const pairs = { ...updates, pairs: pairsSchema, batch_size: batchSize('Pairs per update.') };
 

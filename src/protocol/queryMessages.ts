@@ -11,29 +11,29 @@ import {
 import { tableExports } from './tableExport.ts';
 
 /*
- * Messages between the query panel and its webview, in the envelope of webviewMessages.ts. The webview says `ready` when it
- * has (re)started and is answered with a `snapshot`, which holds the last answer as well: a question is not asked again
- * because its view was hidden.
+ * Messages between the query panel and its webview, in the envelope of webviewMessages.ts. The webview sends `ready`
+ * whenever it (re)starts, and the panel replies with a `snapshot` that includes the last answer, so hiding the view
+ * does not rerun a query.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 
-/** Rows that a table shows at most; an export has all of them. */
+/** Maximum number of rows shown in a table; exports include all rows. */
 export const maxRows = 10_000;
-/** Hits of a search that are shown at most. */
+/** Maximum number of search hits shown. */
 export const maxHits = 2000;
-/** Characters of a statement. */
+/** Maximum length of a statement, in characters. */
 export const longestStatement = 100_000;
 const statement = v.pipe(v.string(), v.maxLength(longestStatement));
 
 export const queryRunSchema = v.object({
 	folder: path,
-	/** What people call it. */
+	/** Display name. */
 	name: v.string(),
-	/** `reasoning-lab`, or the format of another trainer. */
+	/** `reasoning-lab`, or the format of a different trainer. */
 	format: v.string(),
-	/** null: the index has not told of it yet. */
+	/** null until the index reports progress. */
 	progress: v.nullable(indexProgressSchema),
 });
 export type QueryRun = v.InferOutput<typeof queryRunSchema>;
@@ -41,11 +41,11 @@ export type QueryRun = v.InferOutput<typeof queryRunSchema>;
 export const sortSchema = v.object({ column: v.string(), descending: v.boolean() });
 export type Sort = v.InferOutput<typeof sortSchema>;
 
-/** What a person asked, as it was meant; `statement` is what the lab is asked. */
+/** A question as the user asked it; `statement` is the SQL that the index runs. */
 export const questionSchema = v.variant('kind', [
 	v.object({
 		kind: v.literal('sql'),
-		/** Without the order that a click on a column adds. */
+		/** Excludes the sort that clicking a column adds. */
 		sql: statement,
 		sort: v.nullable(sortSchema),
 	}),
@@ -55,10 +55,10 @@ export type Question = v.InferOutput<typeof questionSchema>;
 export type SqlQuestion = Extract<Question, { kind: 'sql' }>;
 export type SearchQuestion = Extract<Question, { kind: 'search' }>;
 
-/** How a search ended. */
+/** Outcome of a search. */
 export const searchEndSchema = v.object({
 	hits: count,
-	/** false: the limit of hits, or one in `limits`, ended it. */
+	/** false if the search stopped at the hit limit or at one of `limits`. */
 	complete: v.boolean(),
 	bytes: count,
 	millis: v.number(),
@@ -66,14 +66,14 @@ export const searchEndSchema = v.object({
 });
 export type SearchEnd = v.InferOutput<typeof searchEndSchema>;
 
-/** The answer to a question, as far as it is there. */
+/** Answer to a question, possibly incomplete. */
 export const answerSchema = v.variant('kind', [
 	v.object({ kind: v.literal('table'), question: questionSchema, table: resultTableSchema }),
 	v.object({
 		kind: v.literal('hits'),
 		question: questionSchema,
 		hits: v.array(textHitSchema),
-		/** null: it continues, or was cancelled. */
+		/** null while the search is running or after it was canceled. */
 		end: v.nullable(searchEndSchema),
 	}),
 	v.object({ kind: v.literal('failure'), question: questionSchema, failure: failureDataSchema }),
@@ -82,11 +82,11 @@ export type Answer = v.InferOutput<typeof answerSchema>;
 
 const overview = {
 	runs: v.array(queryRunSchema),
-	/** Names of reward components that the index knows. */
+	/** Names of the reward components in the index. */
 	components: v.array(v.string()),
-	/** Why nothing can be asked now. */
+	/** Why no query can run at the moment. */
 	fault: v.nullable(failureDataSchema),
-	/** What a person should know of the index. */
+	/** Message for the user about the index. */
 	remark: v.nullable(v.string()),
 };
 
@@ -95,11 +95,11 @@ export const queryEventSchema = v.variant('type', [
 		type: v.literal('snapshot'),
 		...overview,
 		answer: v.nullable(answerSchema),
-		/** Number of the question that is being answered. */
+		/** Id of the question being answered. */
 		busy: v.nullable(count),
-		/** A question that somebody else put, such as a command. */
+		/** A question from outside the panel, such as from a command. */
 		wanted: v.nullable(v.object({ sql: v.nullable(statement), runs: v.nullable(v.array(path)) })),
-		/** Statements that were run, the newest first. */
+		/** Executed statements, newest first. */
 		history: v.array(v.string()),
 	}),
 	v.object({ type: v.literal('overview'), ...overview }),
@@ -109,11 +109,11 @@ export type QueryEvent = v.InferOutput<typeof queryEventSchema>;
 
 export const queryCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** The question of this number is no longer of interest. */
+	/** Cancels the question with this id. */
 	v.object({ type: v.literal('cancel'), id: count }),
-	/** Asks for a folder with runs. */
+	/** Prompts for a folder with runs. */
 	v.object({ type: v.literal('addRuns') }),
-	/** A fault of the webview's own code, for the log. */
+	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type QueryCommand = v.InferOutput<typeof queryCommandSchema>;
@@ -121,31 +121,31 @@ export type QueryCommand = v.InferOutput<typeof queryCommandSchema>;
 const done = v.object({});
 
 export const queryRequests = {
-	/** Runs a statement; its answer is the panel's until the next question. */
+	/** Runs a statement. The panel keeps the answer until the next question. */
 	run: {
 		params: v.object({ id: count, question: questionSchema, statement, limit: v.pipe(count, v.maxValue(maxRows)) }),
 		result: resultTableSchema,
 	},
-	/** Runs a statement beside that answer, such as a histogram of it. */
+	/** Runs an auxiliary statement, such as for a histogram of the answer. */
 	side: {
 		params: v.object({ id: count, statement, limit: v.pipe(count, v.maxValue(maxRows)) }),
 		result: resultTableSchema,
 	},
-	/** Goes through texts; hits come as events of the same number. */
+	/** Searches text; hits arrive as events with the same id. */
 	search: { params: v.object({ id: count, question: questionSchema }), result: searchEndSchema },
-	/** Asks for a file name and writes the whole result of a statement. */
+	/** Prompts for a file name and writes the full result of a statement. */
 	export: {
 		params: v.object({ id: count, statement, format: v.picklist(tableExports), name: v.string() }),
 		result: v.object({ saved: v.boolean(), rows: count, bytes: count }),
 	},
-	/** Asks for a file name and writes the text: hits as CSV. */
+	/** Prompts for a file name and writes the text (hits as CSV). */
 	save: {
 		params: v.object({ name: v.string(), text: v.pipe(v.string(), v.maxLength(64 << 20)) }),
 		result: v.object({ saved: v.boolean() }),
 	},
-	/** Opens the rollouts panel at a rollout. */
+	/** Opens a rollout in the rollouts panel. */
 	open: { params: v.object({ ref: rolloutRefSchema }), result: done },
 } as const;
 
-/** What the panel's view saves. The rest of it is the view's own. */
+/** State that the panel's view saves. All other fields are private to the view. */
 export const queryStateSchema = v.looseObject({ view: v.literal('query') });

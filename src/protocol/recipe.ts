@@ -30,7 +30,7 @@ export const taskNames = [
 ] as const;
 export type TaskName = (typeof taskNames)[number];
 
-/** Datasets that are known by name; `src/core/dataset/presets.ts` says what each is. */
+/** Datasets with built-in presets; see `src/core/dataset/presets.ts`. */
 export const presetNames = ['gsm8k', 'math', 'aime', 'humaneval', 'mbpp', 'countdown'] as const;
 export type PresetName = (typeof presetNames)[number];
 
@@ -291,10 +291,10 @@ export const recipeSchema = v.strictObject({
 	log: key(described(logSchema, 'What to log besides metrics.'), {}),
 });
 
-/** Of any stage; a union. */
+/** Union of all stage schemas. */
 export type StageSchema = (typeof stageSchema.options)[number];
 
-/** A recipe as a person writes it, checked. */
+/** A validated recipe, as written by the user. */
 export type Recipe = v.InferOutput<typeof recipeSchema>;
 export type TaskDataset = v.InferOutput<typeof taskDatasetSchema>;
 export type FileDataset = v.InferOutput<typeof fileDatasetSchema>;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** The kinds of values that recipes hold. Every message starts with "must": see core/recipe/explainFaults. */
+/** Value types used in recipes. Every message starts with "must": see core/recipe/explainFaults. */
 
 export const described = <S extends v.GenericSchema>(schema: S, text: string) => v.pipe(schema, v.description(text));
 

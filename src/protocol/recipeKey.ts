@@ -1,55 +1,57 @@
 import * as v from 'valibot';
 
 /*
- * A key of a recipe is declared once: its values and meaning as a schema, and beside it the facts below. From the
- * declaration follow the schema that decodes recipes, the one of resolved recipes (resolvedKeys.ts), the resolution of defaults
- * (src/core/recipe/resolveKeys.ts), what an engine lacks (src/core/recipe/checkEngine.ts), what can be changed while a run is
- * running (liveKeys.ts), media/schemas/recipe.schema.json and the tables of docs/recipe.md.
+ * Each recipe key is declared once: a schema with its values and description, plus the facts below. Everything else is
+ * derived from that declaration: the schemas for decoding recipes and for resolved recipes (resolvedKeys.ts), default
+ * resolution (src/core/recipe/resolveKeys.ts), unsupported values per engine (src/core/recipe/checkEngine.ts), keys
+ * that can change during a run (liveKeys.ts), media/schemas/recipe.schema.json and the tables in docs/recipe.md.
  */
 
-/** What defaults that are not constants are computed from. */
+/** Inputs for computed defaults. */
 export interface KeyContext {
 	readonly embedded: boolean;
-	/** `max_completion_length` of a stage that does not say. */
+	/** `max_completion_length` for stages that do not set it. */
 	readonly completionLength: number;
-	/** Turns a path of each kind into the one that the run uses. */
+	/** Resolves a path of each kind to the one that the run uses. */
 	readonly places: Readonly<Record<PlaceKind, (path: string) => string>>;
 }
 
-/** `file`: always a file or folder; `data` and `model`: or a hub id, on the engines that read the hub. */
+/** `file`: always a file or folder. `data` and `model`: can also be a hub id, on engines that read the hub. */
 export type PlaceKind = 'file' | 'data' | 'model';
 
 export type Engine = 'embedded' | 'pytorch';
 
-/** A value that an engine lacks. `when` and `say` get the value and the object that it is in. */
+/** A value that an engine does not support. `when` and `say` get the value and its parent object. */
 export interface Lack {
-	/** Which values are lacking; default: all but `false`. */
+	/** Which values are unsupported; default: all except `false`. */
 	readonly when?: (value: unknown, group: Readonly<Record<string, unknown>>) => boolean;
-	/** One sentence that says so and what to do. */
+	/** One sentence that states the problem and how to fix it. */
 	readonly say: string | ((value: unknown) => string);
 }
 
 export interface KeyFacts {
-	/** What configurations of other trainers call it (TRL, verl, OpenRLHF, Hugging Face's Trainer): for suggestions. */
+	/**
+	 * Names of this key in other trainers' configurations (TRL, verl, OpenRLHF, Hugging Face's Trainer), for suggestions.
+	 */
 	readonly alsoCalled?: readonly string[];
 	readonly lacking?: Readonly<Partial<Record<Engine, Lack>>>;
 }
 
 export interface DefaultFacts<D> extends KeyFacts {
 	/**
-	 * What it is when it is left out: a value, `null` (none, or decided while the run is going), the value of another key, or
-	 * a function of the context and of the keys before it in its object.
+	 * Value used when the key is omitted: a constant, `null` (none, or decided during the run), the value of another key,
+	 * or a function of the context and the preceding keys in the same object.
 	 */
 	readonly default: D;
-	/** The default in words, where the value does not tell. */
+	/** Description of the default, for defaults that the value does not explain. */
 	readonly or?: string;
-	/** It was added after runs had been recorded, whose recipes lack it. */
+	/** The key was introduced after runs had been recorded, so their recipes lack it. */
 	readonly late?: true;
-	/** It may be missing in a resolved recipe. */
+	/** The key can be missing from a resolved recipe. */
 	readonly maybe?: true;
 }
 
-/** A default that is the value of another key of the same object. */
+/** A default taken from another key in the same object. */
 export interface SameAs {
 	readonly same: string;
 }
@@ -66,7 +68,10 @@ type Allowed<S extends v.GenericSchema> =
 	| SameAs
 	| Computed<v.InferInput<S> | null | undefined>;
 
-/** A key that may be left out. @param fallback see {@link DefaultFacts.default} */
+/**
+ * Declares an optional key.
+ * @param fallback see {@link DefaultFacts.default}
+ */
 export function key<S extends v.GenericSchema, const D extends Allowed<S>>(
 	schema: S,
 	fallback: D,
@@ -75,46 +80,46 @@ export function key<S extends v.GenericSchema, const D extends Allowed<S>>(
 	return Object.assign(v.optional(schema), { facts: { ...facts, default: fallback } });
 }
 
-/** A key that may be left out, and is then missing in the resolved recipe as well. */
+/** Declares an optional key that has no default, so it can be missing from the resolved recipe too. */
 export function bareKey<S extends v.GenericSchema>(schema: S, facts: KeyFacts & { readonly or?: string } = {}) {
 	return key(schema, (): undefined => undefined, { ...facts, maybe: true });
 }
 
-/** A key that has to be given, or whose default is filled in when a recipe is decoded. */
+/** Declares a required key, or one whose default is filled in during decoding. */
 export function withFacts<S extends v.GenericSchema>(schema: S, facts: KeyFacts): S {
 	return { ...schema, facts };
 }
 
-/** A key of the resolved recipe alone, made of the others. */
+/** A key that exists only in the resolved recipe, computed from other keys. */
 export type DerivedKey<S> = S & { readonly derive: Computed<unknown> };
 export function derivedKey<S extends v.GenericSchema>(schema: S, derive: Computed<v.InferOutput<S>>): DerivedKey<S> {
 	return { ...schema, derive };
 }
 
-/** A key that may be changed while a run is running. */
+/** A key that can be changed during a run. */
 export type LiveKey<S> = S & { readonly live: true };
 export function live<S extends v.GenericSchema>(schema: S): LiveKey<S> {
 	return { ...schema, live: true };
 }
 
-/** A path. */
+/** Marks a schema as a path. */
 export function place<S extends v.GenericSchema>(kind: PlaceKind, schema: S): S {
 	return { ...schema, place: kind };
 }
 
 export type Keys = Readonly<Record<string, v.GenericSchema>>;
 
-/** The entries that are written in a recipe. */
+/** Entries that appear in recipes as written, without derived keys. */
 type Written<E> = { [K in keyof E as E[K] extends { readonly derive: unknown } ? never : K]: E[K] };
 export type Group<E extends Keys> = v.StrictObjectSchema<Written<E>, undefined> & { readonly keys: E };
 
-/** An object of keys. */
+/** Declares an object with keys. */
 export function group<const E extends Keys>(keys: E): Group<E> {
 	const written = Object.fromEntries(Object.entries(keys).filter(([, schema]) => !('derive' in schema)));
 	return Object.assign(v.strictObject(written), { keys }) as unknown as Group<E>;
 }
 
-/** A stage: its type with a sentence about it, and its keys. */
+/** Declares a stage: its type with a one-sentence description, and its keys. */
 export function stageOf<const T extends string, const E extends Keys>(
 	type: T,
 	words: string,
@@ -125,7 +130,7 @@ export function stageOf<const T extends string, const E extends Keys>(
 	return group({ type: withFacts(literal, { lacking }), ...keys });
 }
 
-/** A schema as far as declarations are read. */
+/** The schema properties needed to read declarations. */
 export interface KeySchema {
 	readonly type: string;
 	readonly wrapped?: KeySchema;
@@ -140,13 +145,13 @@ export interface KeySchema {
 	readonly live?: true;
 }
 
-/** The keys of an object or of a stage as declarations. */
+/** Returns the declared keys of an object or a stage. */
 export const keysOf = (schema: { readonly keys: Keys }): Readonly<Record<string, KeySchema>> =>
 	schema.keys as unknown as Readonly<Record<string, KeySchema>>;
 
-/** The meaning of a key in words, without a full stop. */
+/** Returns the description of a key without its final period. */
 export const meaningOf = (schema: KeySchema): string =>
 	(v.getDescription(valueSchema(schema) as unknown as v.GenericSchema) ?? '').replace(/\.$/, '');
 
-/** The schema below what makes a key optional. */
+/** Returns the schema inside an optional wrapper. */
 export const valueSchema = (schema: KeySchema): KeySchema => schema.wrapped ?? schema;

@@ -4,7 +4,7 @@ import { type DefaultFacts, type KeySchema, type Keys, keysOf, valueSchema } fro
 type Flat<T> = { [K in keyof T]: T[K] };
 type ResultOf<D> = D extends (...args: never[]) => infer R ? R : D;
 
-/** What a value of a schema is in a resolved recipe. */
+/** Type of a schema's value in a resolved recipe. */
 export type ResolvedValue<S> = S extends { readonly keys: infer E }
 	? Resolved<E>
 	: S extends { readonly type: 'array'; readonly item: infer I }
@@ -19,7 +19,7 @@ type ResolvedKey<K> = K extends { readonly wrapped: infer S; readonly facts: Def
 
 type MissingKeys<E> = { [K in keyof E]: undefined extends ResolvedKey<E[K]> ? K : never }[keyof E];
 
-/** An object of keys in a resolved recipe: every default filled in. */
+/** An object with keys in a resolved recipe, with all defaults filled in. */
 export type Resolved<E> = Flat<
 	{ -readonly [K in Exclude<keyof E, MissingKeys<E>>]: ResolvedKey<E[K]> } & {
 		-readonly [K in MissingKeys<E>]?: ResolvedKey<E[K]>;
@@ -32,7 +32,7 @@ function resolvedOf(schema: KeySchema): v.GenericSchema {
 	return schema as unknown as v.GenericSchema;
 }
 
-/** The schema of an object of keys in a resolved recipe. */
+/** Returns the schema for an object with keys in a resolved recipe. */
 export function resolvedSchema<E extends Keys>(keys: E): v.GenericSchema<unknown, Resolved<E>> {
 	const entries = Object.entries(keysOf({ keys })).map(([name, schema]) => {
 		const value = resolvedOf(valueSchema(schema));

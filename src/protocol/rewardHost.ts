@@ -2,76 +2,78 @@ import * as v from 'valibot';
 import { scoreErrorKinds } from './scorer.ts';
 
 /**
- * What a reward host process is asked over its own pair of file descriptors (JSON-RPC 2.0, Content-Length framing). The
- * process is started empty, so that a spare one can stand by; `load` gives it its rewards, once.
+ * Requests to a reward host process over its own pair of file descriptors (JSON-RPC 2.0, Content-Length framing). The
+ * process starts empty so that a spare can be kept ready; `load` gives it its rewards and can be called only once.
  */
 export const rewardHostMethods = {
-	/** The first and only load of this process. */
+	/** Loads the rewards; the first and only load in this process. */
 	load: 'load',
 	score: 'score',
-	/** Where user code is at this moment; answered also while it runs, if the host can. */
+	/** Reports what user code is currently executing; also answered while that code runs, if the host supports it. */
 	where: 'where',
 } as const;
 
 const tagPair = v.nullable(v.tuple([v.string(), v.string()]));
 
-/** What a host judges by, besides the rows: the tags of the template, and how answers are compared. */
+/** What a host needs for scoring besides the rows: the template tags and the answer comparison. */
 export const rewardContextSchema = v.object({
 	tags: v.object({ think: tagPair, answer: tagPair }),
-	/** The recipe's task, whose own rule then decides what is right; null: mathematical equivalence. */
+	/** The recipe's task, which then decides correctness by its own rule; null for mathematical equivalence. */
 	task: v.nullable(v.record(v.string(), v.unknown())),
-	/** Folder that relative paths of built-in rewards (a model file) start from. */
+	/** Base folder for relative paths in built-in rewards (a model file). */
 	folder: v.string(),
-	/** Text around a problem, as the policy sees it, with {prompt} where it goes; absent: the problem as it stands. */
+	/** Text around a problem as the policy sees it, with {prompt} as placeholder; absent for the problem by itself. */
 	prompt: v.optional(v.string()),
 });
 export type RewardContext = v.InferOutput<typeof rewardContextSchema>;
 
 export const loadRequestSchema = v.object({
-	/** A reward file, absolute; null: the built-in rewards of `builtIns`. */
+	/** Absolute path of a reward file; null for the built-in rewards in `builtIns`. */
 	file: v.nullable(v.string()),
-	/** Entries of a recipe's `rewards` that name a built-in reward, with a unique name each. */
+	/** Entries in a recipe's `rewards` that use a built-in reward, each with a unique name. */
 	builtIns: v.array(v.looseObject({ use: v.string(), name: v.string() })),
 	context: rewardContextSchema,
-	/** Line coverage will be asked for: the file is loaded so that it can be measured. */
+	/** Whether line coverage will be requested later; if so, the file is loaded with instrumentation. */
 	coverage: v.optional(v.boolean()),
-	/** Memory that the process may ask for, in MB, where it can limit itself. */
+	/** Memory limit of the process in MB, where it can enforce one on itself. */
 	memoryMb: v.optional(v.number()),
-	/** Environment that only this load gets (API keys of the built-in rewards). */
+	/** Environment variables for this load only (API keys for built-in rewards). */
 	environment: v.optional(v.record(v.string(), v.string())),
 });
 export type LoadRequest = v.InferOutput<typeof loadRequestSchema>;
 
 export const rewardDescriptionSchema = v.object({
 	name: v.string(),
-	/** What the file itself proposes (`reward.weight`); a recipe's weight wins. */
+	/** Weight that the file itself suggests (`reward.weight`); a weight in the recipe overrides it. */
 	weight: v.optional(v.number()),
-	/** Names of the parameters of a Python reward; those that are dataset columns are checked before any work. */
+	/** Parameter names of a Python reward; those that are dataset columns are validated before scoring starts. */
 	parameters: v.array(v.string()),
-	/** Parameters without a default: columns that the data must have. */
+	/** Parameters without a default: the data must have these columns. */
 	required: v.array(v.string()),
 	batchOnly: v.boolean(),
-	/** Of the signature: first and last line of the declaration, from 1; null for a built-in reward. */
+	/** First and last line of the declaration, from 1; null for a built-in reward. */
 	location: v.nullable(v.object({ line: v.number(), endLine: v.number() })),
 });
 export type RewardDescription = v.InferOutput<typeof rewardDescriptionSchema>;
 
 export const loadResultSchema = v.object({
 	rewards: v.array(rewardDescriptionSchema),
-	/** Every local file that was loaded (absolute, the reward file first): a change of one makes the host stale. */
+	/**
+	 * All local files that were loaded (absolute, the reward file first); a change to any of them makes the host stale.
+	 */
 	files: v.array(v.string()),
 	logs: v.array(v.string()),
 	durationMs: v.number(),
 });
 export type LoadResult = v.InferOutput<typeof loadResultSchema>;
 
-/** Why a load failed: data of the JSON-RPC error that answers it. */
+/** Why a load failed: `data` in the JSON-RPC error response. */
 export const loadFailureSchema = v.object({
 	reason: v.picklist(['invalid', 'missing', 'unsupported', 'unavailable', 'denied', 'timeout', 'internal']),
-	/** What was raised, in its own words. */
+	/** Error message as raised by the code. */
 	message: v.string(),
 	action: v.optional(v.string()),
-	/** The local file and its line, from 1, that is to blame; absent when it is not known. */
+	/** Local file that caused the error, with its line (from 1); absent if unknown. */
 	file: v.optional(v.string()),
 	line: v.optional(v.number()),
 	stack: v.optional(v.string()),
@@ -83,19 +85,19 @@ export type WhereReply = v.InferOutput<typeof whereReplySchema>;
 
 export const scoreRequestSchema = v.object({
 	reward: v.string(),
-	/** null: those of the request before, of a process that has built-in rewards. */
+	/** null reuses the rows from the previous request, in a process with built-in rewards. */
 	rows: v.nullable(v.array(v.looseObject({}))),
-	/** Of the whole batch. */
+	/** Timeout for the whole batch. */
 	timeoutMs: v.number(),
-	/** Which lines of the reward file the rows reach is wanted too. */
+	/** Whether to report which lines of the reward file the rows reach. */
 	coverage: v.boolean(),
-	/** Optimizer step that the batch belongs to: `trainer_state.global_step` of a Python reward. */
+	/** Optimizer step that the batch belongs to; Python rewards see it as `trainer_state.global_step`. */
 	step: v.exactOptional(v.number()),
 });
 export type ScoreRequest = v.InferOutput<typeof scoreRequestSchema>;
 
 export const lineCoverageSchema = v.object({
-	/** Lines of the reward file that could run, from 1, and of those the ones that did. */
+	/** Executable lines of the reward file, from 1; `reached` has the ones that ran. */
 	lines: v.array(v.number()),
 	reached: v.array(v.number()),
 });
@@ -115,7 +117,7 @@ export const scoreReplySchema = v.object({
 	logs: v.array(v.string()),
 	durationMs: v.number(),
 	coverage: v.exactOptional(lineCoverageSchema),
-	/** What a Python reward gave to `log_metric`, by name. */
+	/** Metrics that a Python reward passed to `log_metric`, by name. */
 	metrics: v.exactOptional(v.record(v.string(), v.number())),
 });
 export type ScoreReply = v.InferOutput<typeof scoreReplySchema>;

@@ -3,33 +3,34 @@ import { rolloutSplits } from './rolloutSplit.ts';
 import { tableExports } from './tableExport.ts';
 
 /*
- * Messages between the index worker (src/rolloutIndex/main.ts, its own process) and who uses it: the extension, by JSON-RPC over
- * the worker's channel. Requests can be cancelled; every one settles. The command line uses the same objects in process.
+ * Messages between the index worker (src/rolloutIndex/main.ts, a separate process) and its client, the extension, as
+ * JSON-RPC over the worker's channel. Requests can be canceled, and every request settles. The command line uses the
+ * same objects in process.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** One rollout, by what everything that opens rollouts takes. */
+/** Identifies one rollout with the fields that all commands for opening rollouts accept. */
 export const rolloutRefSchema = v.object({
 	/** Run folder. */
 	run: v.string(),
 	split: v.picklist(rolloutSplits),
-	/** `noStep` where its trainer records none. */
+	/** `noStep` if the trainer records no steps. */
 	step: v.number(),
 	group: v.number(),
 	index: v.number(),
 });
 export type RolloutRef = v.InferOutput<typeof rolloutRefSchema>;
 
-/** How far the index of one run is. */
+/** Indexing progress for one run. */
 export const indexProgressSchema = v.object({
 	run: v.string(),
 	state: v.picklist(['waiting', 'indexing', 'ready', 'failed']),
-	/** Bytes of rollout files, read and there in all; of another trainer's run its steps. */
+	/** Bytes of rollout files, read and total; for other trainers' runs, steps instead of bytes. */
 	done: count,
 	total: count,
 	rollouts: count,
-	/** Records that could not be read. */
+	/** Number of unreadable records. */
 	skipped: count,
 	message: v.nullable(v.string()),
 });
@@ -37,16 +38,19 @@ export type IndexProgress = v.InferOutput<typeof indexProgressSchema>;
 
 export const indexStatusSchema = v.object({
 	runs: v.array(indexProgressSchema),
-	/** `own`: the file of this workspace; `second`: a file of its own, since another window holds that one; `memory`. */
+	/**
+	 * `own`: this workspace's file. `second`: a separate file, because another window has the first one open. `memory`:
+	 * in memory.
+	 */
 	index: v.picklist(['own', 'second', 'memory']),
-	/** Bytes on disk. */
+	/** Size on disk in bytes. */
 	bytes: count,
-	/** What a person should know: that the index was damaged and is rebuilt. */
+	/** Message for the user, such as that the index was damaged and is being rebuilt. */
 	message: v.nullable(v.string()),
 });
 export type IndexStatus = v.InferOutput<typeof indexStatusSchema>;
 
-/** Where a rollout lies; as RolloutPlace in src/runs/runContent.ts. */
+/** Location of a rollout; same as RolloutPlace in src/runs/runContent.ts. */
 export const rolloutPlaceSchema = v.object({
 	file: v.string(),
 	offset: count,
@@ -56,7 +60,7 @@ export const rolloutPlaceSchema = v.object({
 	index: v.number(),
 });
 
-/** A value of a result; numbers too large for a double and other types come as text. */
+/** A result value; numbers too large for a double and other types are strings. */
 export const cellSchema = v.union([v.null(), v.boolean(), v.number(), v.string()]);
 export type Cell = v.InferOutput<typeof cellSchema>;
 
@@ -64,39 +68,42 @@ const parametersSchema = v.record(v.string(), cellSchema);
 
 export const resultTableSchema = v.object({
 	columns: v.array(v.object({ name: v.string(), type: v.string() })),
-	/** By row. */
+	/** Row by row. */
 	rows: v.array(v.array(cellSchema)),
-	/** More rows than were asked for. */
+	/** Whether there are more rows than requested. */
 	truncated: v.boolean(),
-	/** null: none of the rows names a rollout; else one entry a row. */
+	/** One entry per row; null if no row refers to a rollout. */
 	refs: v.nullable(v.array(v.nullable(rolloutRefSchema))),
 	millis: v.number(),
 });
 export type ResultTable = v.InferOutput<typeof resultTableSchema>;
 
-/** Which rollouts; what is absent does not filter. All must hold. */
+/** Selects rollouts. Absent conditions do not filter; the others must all match. */
 export const rolloutFilterSchema = v.object({
 	runs: v.optional(v.array(v.string())),
 	split: v.optional(v.picklist(rolloutSplits)),
 	steps: v.optional(v.object({ from: v.optional(v.number()), to: v.optional(v.number()) })),
 	groups: v.optional(v.array(v.object({ step: v.number(), group: v.number() }))),
-	/** The same prompt over training. */
+	/** Selects the same prompt throughout training. */
 	promptHash: v.optional(v.string()),
-	/** By a numeric column of the view `rollouts` (src/protocol/indexViews.ts), or `rewards.<name>`. Both ends belong to it. */
+	/**
+	 * Ranges of numeric columns of the view `rollouts` (src/protocol/indexViews.ts) or `rewards.<name>`. Both bounds are
+	 * inclusive.
+	 */
 	ranges: v.optional(
 		v.array(v.object({ column: v.string(), from: v.optional(v.number()), to: v.optional(v.number()) })),
 	),
 	correct: v.optional(v.boolean()),
 	truncated: v.optional(v.boolean()),
-	/** A condition of SQL over the columns of `rollouts`, checked like every statement. */
+	/** SQL condition on columns of `rollouts`, checked like any statement. */
 	where: v.optional(v.string()),
 });
 export type RolloutFilter = v.InferOutput<typeof rolloutFilterSchema>;
 
-/** Text that completions must hold. */
+/** Text that completions must contain. */
 export const textQuerySchema = v.object({
 	pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(1000)),
-	/** Of JavaScript, flags u and s; else plain text. */
+	/** Whether the pattern is a JavaScript regular expression (flags u and s) or plain text. */
 	regex: v.boolean(),
 	caseSensitive: v.boolean(),
 });
@@ -104,11 +111,11 @@ export type TextQuery = v.InferOutput<typeof textQuerySchema>;
 
 export const textHitSchema = v.object({
 	...rolloutRefSchema.entries,
-	/** Its trainer records no steps. */
+	/** Whether the trainer records no steps. */
 	stepless: v.optional(v.boolean()),
-	/** Occurrences in the completion. */
+	/** Number of occurrences in the completion. */
 	count: count,
-	/** The first, with what stands around it. */
+	/** The first occurrence, with surrounding text. */
 	before: v.string(),
 	match: v.string(),
 	after: v.string(),
@@ -116,19 +123,20 @@ export const textHitSchema = v.object({
 export type TextHit = v.InferOutput<typeof textHitSchema>;
 
 export const indexRequests = {
-	/** Which runs there are to know; those that are gone are dropped from the index. Indexing continues by itself. */
+	/** Sets the known runs; runs not in the list are dropped from the index. Indexing then continues on its own. */
 	setRuns: { params: v.object({ runs: v.array(v.string()) }), result: v.object({}) },
-	/** Where every known run stands, and what the index as a whole has to say. */
+	/** Returns the state of every known run and of the index as a whole. */
 	status: { params: v.object({}), result: indexStatusSchema },
 	/**
-	 * Resolves when a run is indexed as it is on disk now; progress comes as notifications in the meantime. A run that was not
-	 * among those of `setRuns` is added. Cancelling stops the indexing of the run; what is done stays.
+	 * Resolves when the index of a run matches its files on disk; progress arrives as notifications until then. Adds the
+	 * run if `setRuns` did not include it. Canceling stops indexing the run but keeps what has been indexed.
 	 */
 	index: { params: v.object({ run: v.string() }), result: indexProgressSchema },
 	/**
-	 * One SELECT (or WITH, FROM, VALUES, DESCRIBE, SHOW, EXPLAIN) over the views of docs/queries.md; anything else fails
-	 * with `denied`, a mistake in it with `invalid` and DuckDB's words. `$name` in it stands for a parameter. At most
-	 * `limit` rows and 16 MB of cells come back. Default time limit 30 s: `timeout`.
+	 * Runs one SELECT (or WITH, FROM, VALUES, DESCRIBE, SHOW, EXPLAIN) over the views in docs/queries.md. Any other
+	 * statement fails with `denied`, an invalid one with `invalid` and DuckDB's message. `$name` in a statement is a
+	 * parameter. Returns at most `limit` rows and 16 MB of cells. The default time limit is 30 s; exceeding it fails with
+	 * `timeout`.
 	 */
 	sql: {
 		params: v.object({
@@ -139,7 +147,10 @@ export const indexRequests = {
 		}),
 		result: resultTableSchema,
 	},
-	/** Rollouts by filter, sorted by a column (as in `ranges`); all columns of the view `rollouts`, with `refs`. */
+	/**
+	 * Returns the rollouts that match a filter, sorted by a column (as in `ranges`), with all columns of the view
+	 * `rollouts` and `refs`.
+	 */
 	rollouts: {
 		params: v.object({
 			filter: rolloutFilterSchema,
@@ -149,14 +160,14 @@ export const indexRequests = {
 		}),
 		result: resultTableSchema,
 	},
-	/** How many rollouts a filter lets through, and in how many groups, steps and runs. */
+	/** Counts the rollouts that match a filter, and their groups, steps and runs. */
 	count: {
 		params: v.object({ filter: rolloutFilterSchema }),
 		result: v.object({ rollouts: count, groups: count, steps: count, runs: count }),
 	},
 	/**
-	 * A column over all rollouts of a filter: `buckets` of equal width between its least and largest finite value, each
-	 * with its number; booleans count as 0 and 1.
+	 * Returns a histogram of a column over all rollouts that match a filter: `buckets` buckets of equal width between the
+	 * smallest and the largest finite value, each with its count. Booleans count as 0 and 1.
 	 */
 	histogram: {
 		params: v.object({
@@ -168,15 +179,15 @@ export const indexRequests = {
 			low: v.nullable(v.number()),
 			high: v.nullable(v.number()),
 			counts: v.array(count),
-			/** Rollouts that have no value. */
+			/** Number of rollouts without a value. */
 			nulls: count,
 		}),
 	},
-	/** Columns averaged by step over the rollouts of a filter, for curves over training (behaviors, length). */
+	/** Averages columns per step over the rollouts that match a filter, for training curves (behaviors, length). */
 	overTraining: {
 		params: v.object({ filter: rolloutFilterSchema, columns: v.pipe(v.array(v.string()), v.maxLength(50)) }),
 		result: v.object({
-			/** Ascending by run, then step. `means` parallel to `columns`; null: no rollout has a value. */
+			/** Ascending by run, then step. `means` is parallel to `columns`, with null where no rollout has a value. */
 			points: v.array(
 				v.object({
 					run: v.string(),
@@ -187,7 +198,9 @@ export const indexRequests = {
 			),
 		}),
 	},
-	/** Where the rollouts of one group lie, by index. Answered also while the run is being indexed, once its step is. */
+	/**
+	 * Returns the locations of a group's rollouts by index. Works during indexing too, as soon as the step is indexed.
+	 */
 	places: {
 		params: v.object({
 			run: v.string(),
@@ -198,8 +211,8 @@ export const indexRequests = {
 		result: v.object({ places: v.array(rolloutPlaceSchema) }),
 	},
 	/**
-	 * Goes through the texts of completions; hits come as `hits` notifications of the same `search`, in the order of the
-	 * files, as do numbers of bytes read. `complete` is false where the limit of hits, or a limit in `limits`, ended it.
+	 * Searches completions. Hits and the number of bytes read arrive as `hits` notifications with the same `search`, in
+	 * file order. `complete` is false if the hit limit or one of `limits` stopped the search.
 	 */
 	search: {
 		params: v.object({ search: v.string(), query: textQuerySchema, filter: rolloutFilterSchema, limit: count }),
@@ -208,15 +221,15 @@ export const indexRequests = {
 			complete: v.boolean(),
 			bytes: count,
 			millis: v.number(),
-			/** In words: rollouts on which the expression took too long, files that changed in the meantime. */
+			/** Limitations as text: rollouts on which the expression took too long, files that changed during the search. */
 			limits: v.array(v.string()),
 		}),
 	},
-	/** Stops indexing by itself, or lets it continue; a run that is asked for with `index` is indexed all the same. */
+	/** Pauses or resumes background indexing; runs requested with `index` are indexed either way. */
 	pause: { params: v.object({ paused: v.boolean() }), result: v.object({}) },
-	/** Forgets the index and makes it again. */
+	/** Deletes the index and builds it again. */
 	rebuild: { params: v.object({}), result: v.object({}) },
-	/** The result of a statement as a file. */
+	/** Writes the result of a statement to a file. */
 	export: {
 		params: v.object({
 			sql: v.string(),
@@ -234,9 +247,9 @@ export type IndexResult<M extends IndexMethod> = v.InferOutput<(typeof indexRequ
 export const indexNotifications = {
 	progress: indexProgressSchema,
 	hits: v.object({ search: v.string(), hits: v.array(textHitSchema), bytes: count, total: count }),
-	/** The worker is about to end, for the sake of memory, and wants to be started again. */
+	/** The worker is about to exit to free memory and requests a restart. */
 	startAgain: v.object({}),
-	/** Something to write to the log. */
+	/** A message for the log. */
 	log: v.object({ message: v.string() }),
 } as const;
 export type IndexNotification = keyof typeof indexNotifications;

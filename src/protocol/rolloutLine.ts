@@ -1,14 +1,16 @@
 import * as v from 'valibot';
 
-/** A chat message; `reasoning_content`, `tool_calls`, `tool_call_id` and `name` are kept where there are any. */
+/** A chat message; `reasoning_content`, `tool_calls`, `tool_call_id` and `name` are preserved if present. */
 export const messageSchema = v.looseObject({ role: v.string(), content: v.nullable(v.string()) });
 export type Message = v.InferOutput<typeof messageSchema>;
 const text = v.union([v.string(), v.array(messageSchema)]);
 const numbers = v.array(v.nullable(v.number()));
 
-/** One line of rollouts/step_N.jsonl. `group` is unique within the step; a group's rollouts answer one prompt. */
+/**
+ * One line of rollouts/step_N.jsonl. `group` is unique within the step; all rollouts in a group answer the same prompt.
+ */
 export const rolloutLineSchema = v.looseObject({
-	/** null: of another trainer, which records none. */
+	/** null for trainers that record no steps. */
 	step: v.nullable(v.number()),
 	stage: v.string(),
 	group: v.number(),
@@ -16,49 +18,52 @@ export const rolloutLineSchema = v.looseObject({
 	prompt: text,
 	completion: text,
 	answer: v.optional(v.unknown()),
-	/** Which row of the dataset, or the generator's key of the problem. */
+	/** Dataset row, or the generator's key for the problem. */
 	row: v.optional(v.unknown()),
 	rewards: v.record(v.string(), v.nullable(v.number())),
-	/** Weighted sum of the rewards that are not null; null if all are. */
+	/** Weighted sum of the rewards that are not null, or null if all are. */
 	reward: v.nullable(v.number()),
 	advantage: v.nullable(v.number()),
-	/** Cut off at the length limit; null: not recorded. */
+	/** Whether the completion was truncated at the length limit; null if not recorded. */
 	truncated: v.nullable(v.boolean()),
 	/** One entry per completion token. Log-probabilities in nats, at the sampling temperature. */
 	tokens: v.optional(
 		v.object({
-			/** Where only ids were recorded: "#" and the id. */
+			/** "#" followed by the id if only ids were recorded. */
 			text: v.array(v.string()),
 			logprob: numbers,
 			oldLogprob: v.optional(numbers),
 			refLogprob: v.optional(numbers),
 			entropy: v.optional(numbers),
-			/** Where the trainer records one a token. */
+			/** Present if the trainer records per-token advantages. */
 			advantage: v.optional(numbers),
 		}),
 	),
 	/**
-	 * Of a completion whose messages branch, parallel to them: the index of the message that each follows; null: it
-	 * follows the prompt. Absent: each follows the one before.
+	 * For completions whose messages branch: parallel to the messages, the index of the message that each one follows, or
+	 * null for the prompt. If absent, each message follows the one before it.
 	 */
 	parents: v.optional(v.array(v.nullable(v.number()))),
-	/** `length`: tokens of the completion, where they are not logged. `text`: "not recorded" where prompt and completion are not. */
+	/**
+	 * `length`: number of completion tokens if tokens are not logged. `text`: "not recorded" if prompt and completion are
+	 * missing.
+	 */
 	extra: v.optional(v.record(v.string(), v.unknown())),
 });
 export type RolloutLine = v.InferOutput<typeof rolloutLineSchema>;
 
-/** `extra.text` of a rollout whose prompt and completion its trainer did not record: both are empty. */
+/** `extra.text` of a rollout without recorded prompt and completion; both are then empty. */
 export const textNotRecorded = 'not recorded';
 
-/** Whether the text of the completion is known; false: its trainer did not record it, so nothing in it can be counted. */
+/** Returns whether the completion text is known. If the trainer did not record it, nothing in it can be counted. */
 export function hasText({ completion, extra }: RolloutLine): boolean {
 	return completion.length > 0 || extra?.text !== textNotRecorded;
 }
 
-/** The step by which places name the rollouts that have none. */
+/** Step number used to refer to rollouts without a step. */
 export const noStep = 0;
 
-/** Of a rollout's step, before its group: "step 3, "; nothing where it is not known. */
+/** Returns the step of a rollout as text in front of its group ("step 3, "), or '' if the step is unknown. */
 export function stepText({ step }: Pick<RolloutLine, 'step'>): string {
 	return step === null ? '' : `step ${step}, `;
 }

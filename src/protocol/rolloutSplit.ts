@@ -1,3 +1,3 @@
-/** Rollouts that were trained on, and those of evaluations during training. */
+/** Rollouts used for training, and those from evaluations during training. */
 export const rolloutSplits = ['train', 'validation'] as const;
 export type RolloutSplit = (typeof rolloutSplits)[number];

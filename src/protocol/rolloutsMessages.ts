@@ -3,65 +3,65 @@ import { rolloutSplits } from './rolloutSplit.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
- * Messages between the rollouts panel and its webview, in the envelope of webviewMessages.ts. A hidden webview hears
- * nothing, so `ready` is always answered with a complete `snapshot`; news are numbered, and a gap makes the webview say
- * `ready` again. Texts of completions travel only when they are asked for.
+ * Messages between the rollouts panel and its webview, in the envelope of webviewMessages.ts. A hidden webview receives
+ * nothing, so `ready` is always answered with a complete `snapshot`. Updates are numbered, and on a gap the webview
+ * sends `ready` again. Completion text is sent only on request.
  */
 
 const nullableNumber = v.nullable(v.number());
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** The steps that have rollouts, ascending, one entry a step in each column. */
+/** Steps that have rollouts, ascending, with one entry per step in each column. */
 export const stepColumnsSchema = v.object({
 	step: v.array(v.number()),
-	/** Index into `stages`; -1 where the metrics do not name one. */
+	/** Index into `stages`, or -1 if the metrics name no stage. */
 	stage: v.array(v.number()),
 	stages: v.array(v.string()),
-	/** Mean total reward of the step, from its metrics; null where these do not tell it. */
+	/** Mean total reward per step from the metrics, or null if they do not include it. */
 	reward: v.array(nullableNumber),
-	/** Share of groups whose rewards are all equal, 0..1 (`frac_reward_zero_std`); null where it is not told. */
+	/** Fraction of groups with all-equal rewards, 0..1 (`frac_reward_zero_std`); null if unknown. */
 	dead: v.array(nullableNumber),
 });
 export type StepColumns = v.InferOutput<typeof stepColumnsSchema>;
 
 export const runHeaderSchema = v.object({
-	/** Folder of the run: kept in the webview's state, so that the panel can be revived. */
+	/** Run folder, saved in the webview state so that the panel can be restored. */
 	folder: v.string(),
 	name: v.string(),
-	/** As judged by the reader: `running` without a live engine is `crashed` here. */
+	/** Status from the reader's point of view: `running` without a live engine is reported as `crashed`. */
 	status: v.nullable(v.picklist(runStatuses)),
 	stage: v.nullable(v.string()),
 	step: nullableNumber,
-	/** Tags around thinking and answer, as the run's template has them; null: none. */
+	/** Tags around thinking and answer in the run's template; null if there are none. */
 	think: v.nullable(v.tuple([v.string(), v.string()])),
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
-	/** Weight of each reward by name; a name without an entry has no known weight. */
+	/** Weight of each reward by name; rewards without an entry have no known weight. */
 	weights: v.array(v.tuple([v.string(), v.number()])),
-	/** Of another trainer's run: who wrote it, and what its format does not record; absent or null: one of our own. */
+	/** For another trainer's run: who wrote it, and what its format does not record. Absent or null for our own runs. */
 	trainer: v.optional(
 		v.nullable(
 			v.object({
 				format: v.string(),
 				title: v.string(),
 				notes: v.array(v.string()),
-				/** What the trainer calls the columns of the list of steps; null: it has no such metric. */
+				/** The trainer's names for the columns of the step list; null if it has no such metric. */
 				names: v.object({ reward: v.nullable(v.string()), dead: v.nullable(v.string()) }),
 			}),
 		),
 	),
-	/** Its trainer records no steps: all rollouts lie at the one place `noStep`. */
+	/** Whether the trainer records no steps, in which case all rollouts are at step `noStep`. */
 	stepless: v.optional(v.boolean()),
-	/** Steps that have rollouts of evaluations, ascending. */
+	/** Steps with evaluation rollouts, ascending. */
 	validation: v.optional(v.array(v.number())),
 });
 export type RunHeader = v.InferOutput<typeof runHeaderSchema>;
 
 export const lengthUnits = ['tokens', 'characters'] as const;
 
-/** A group without its texts: enough for the list, the filters and the sort orders. Columns are parallel. */
+/** A group without its text: enough for the list, the filters and the sort orders. Columns are parallel. */
 export const groupSummarySchema = v.object({
 	group: v.number(),
-	/** Beginning of the prompt; the whole of it comes with the group. */
+	/** Start of the prompt; the full prompt is sent with the group. */
 	prompt: v.string(),
 	answer: v.nullable(v.string()),
 	index: v.array(v.number()),
@@ -70,28 +70,34 @@ export const groupSummarySchema = v.object({
 	/** null: not recorded. */
 	truncated: v.array(v.nullable(v.boolean())),
 	length: v.array(v.number()),
-	/** Whether the accuracy reward calls it correct; null: no reward judges that. */
+	/** Whether the accuracy reward considers the rollout correct; null if no reward checks correctness. */
 	correct: v.array(v.nullable(v.boolean())),
-	/** Over the rewards that are not null; `std` is the sample one (n - 1), null below two. */
+	/**
+	 * Computed over the rewards that are not null; `std` is the sample standard deviation (n - 1), null for fewer than
+	 * two.
+	 */
 	mean: nullableNumber,
 	std: nullableNumber,
-	/** All rewards equal (max = min): the group carries no learning signal. null: fewer than two are known. */
+	/**
+	 * Whether all rewards are equal (max = min), so the group carries no learning signal. null if fewer than two are
+	 * known.
+	 */
 	dead: v.nullable(v.boolean()),
 });
 export type GroupSummary = v.InferOutput<typeof groupSummarySchema>;
 
 export const stepFaultsSchema = v.object({
-	/** Lines that could not be read. */
+	/** Number of unreadable lines. */
 	unreadable: count,
-	/** The first of them, in words: "line 3: not JSON". */
+	/** The first few of them as text: "line 3: not JSON". */
 	examples: v.array(v.string()),
 });
 
-/** What a token can be colored by. */
+/** Values by which tokens can be colored. */
 export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage'] as const;
 export type TokenValue = (typeof tokenValues)[number];
 
-/** A message of a prompt or completion with its parts distinguished. */
+/** A prompt or completion message, split into its parts. */
 export const turnSchema = v.object({
 	role: v.string(),
 	name: v.nullable(v.string()),
@@ -103,9 +109,9 @@ export const turnSchema = v.object({
 
 export const rolloutDetailSchema = v.object({
 	index: v.number(),
-	/** null: not sent yet (large); ask with `loadCompletion`. */
+	/** null if it is too large to include; request it with `loadCompletion`. */
 	completion: v.nullable(v.string()),
-	/** UTF-16 code units of the completion. */
+	/** Length of the completion in UTF-16 code units. */
 	size: count,
 	rewards: v.array(v.tuple([v.string(), nullableNumber])),
 	reward: nullableNumber,
@@ -113,22 +119,22 @@ export const rolloutDetailSchema = v.object({
 	correct: v.nullable(v.boolean()),
 	/** null: not recorded. */
 	truncated: v.nullable(v.boolean()),
-	/** Length of the completion in tokens; null where the line does not tell it. */
+	/** Length of the completion in tokens; null if the line does not include it. */
 	tokens: nullableNumber,
-	/** Whether each token was logged: `loadTokens` brings them. */
+	/** Whether tokens were logged; `loadTokens` returns them. */
 	hasTokens: v.boolean(),
-	/** What of its tokens was recorded. */
+	/** Which token values were recorded. */
 	tokenValues: v.optional(v.array(v.picklist(tokenValues))),
-	/** Of a completion that is several messages, how many: `loadTurns` brings them. */
+	/** Number of messages, if the completion consists of several; `loadTurns` returns them. */
 	turns: v.optional(v.nullable(v.number())),
-	/** False: another trainer kept no text of it; absent: it did, or it is empty. */
+	/** false if another trainer did not record the text; absent if the text is recorded or empty. */
 	textRecorded: v.optional(v.boolean()),
-	/** `extra` of the line as JSON text, shortened; null if there is none. */
+	/** `extra` from the line as JSON text, shortened; null if there is none. */
 	extra: v.nullable(v.string()),
 });
 export type RolloutDetail = v.InferOutput<typeof rolloutDetailSchema>;
 
-/** What one token was worth; columns are parallel, in nats. */
+/** Per-token values; columns are parallel, in nats. */
 export const tokenColumnsSchema = v.object({
 	text: v.array(v.string()),
 	logprob: v.array(nullableNumber),
@@ -139,7 +145,7 @@ export const tokenColumnsSchema = v.object({
 });
 export type TokenColumns = v.InferOutput<typeof tokenColumnsSchema>;
 
-/** Parameters by which a step, a group and a rollout are named. */
+/** Parameters that identify a step, a group and a rollout. */
 export const rolloutParams = {
 	split: v.optional(v.picklist(rolloutSplits), 'train'),
 	step: v.number(),
@@ -151,16 +157,16 @@ const step = { step: rolloutParams.step };
 const group = { ...step, group: rolloutParams.group };
 const rollout = { ...group, index: rolloutParams.index };
 const done = v.object({});
-/** One rollout of the run. */
+/** Identifies one rollout of the run. */
 export const placeSchema = v.object({ ...rollout, split: v.picklist(rolloutSplits) });
 export type Place = v.InferOutput<typeof placeSchema>;
 
 export const rolloutsEventSchema = v.variant('type', [
-	/** Complete: everything the webview needs to start over. */
+	/** Complete state: everything the webview needs to start over. */
 	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
-	/** News since event `sequence - 1`: the steps that were added, or whose numbers changed. */
+	/** Changes since event `sequence - 1`: steps that were added or have new values. */
 	v.object({ type: v.literal('news'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),
-	/** Asks the webview to show a step (and group, and completion), as when the dashboard links to it. */
+	/** Makes the webview show a step (and group, and completion), such as for a link in the dashboard. */
 	v.object({
 		type: v.literal('reveal'),
 		step: v.number(),
@@ -173,7 +179,7 @@ export type RolloutsEvent = v.InferOutput<typeof rolloutsEventSchema>;
 export const rolloutsCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
 	v.object({ type: v.literal('openDashboard') }),
-	/** An error of the webview's own code, for the log. */
+	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type RolloutsCommand = v.InferOutput<typeof rolloutsCommandSchema>;
@@ -181,7 +187,7 @@ export type RolloutsCommand = v.InferOutput<typeof rolloutsCommandSchema>;
 export const copyParts = ['completion', 'prompt', 'json'] as const;
 export type CopyPart = (typeof copyParts)[number];
 
-/** What the panel answers. A step whose file is gone fails with `missing`. */
+/** Requests that the panel answers. A step whose file is gone fails with `missing`. */
 export const rolloutsRequests = {
 	loadStep: {
 		params: v.object({ split, ...step }),
@@ -193,34 +199,34 @@ export const rolloutsRequests = {
 		}),
 	},
 	loadGroup: {
-		/** `beside`: it is shown beside the open group, whose loading it does not end. */
+		/** `beside`: show it next to the open group without canceling that group's loading. */
 		params: v.object({ split, ...group, beside: v.optional(v.boolean()) }),
 		result: v.object({
 			...group,
 			prompt: v.string(),
-			/** Of a prompt that is several messages. */
+			/** Set for prompts that consist of several messages. */
 			promptTurns: v.optional(v.nullable(v.array(turnSchema))),
-			/** The expected answer as text; null: none recorded. */
+			/** Expected answer as text; null if not recorded. */
 			answer: v.nullable(v.string()),
-			/** The dataset row or problem key as text; null: none recorded. */
+			/** Dataset row or problem key as text; null if not recorded. */
 			row: v.nullable(v.string()),
 			rollouts: v.array(rolloutDetailSchema),
 		}),
 	},
 	loadCompletion: { params: v.object({ split, ...rollout }), result: v.object({ completion: v.string() }) },
 	loadTokens: { params: v.object({ split, ...rollout }), result: tokenColumnsSchema },
-	/** Case-insensitive text search in the completions of one step: where it occurs, as parallel columns. */
+	/** Searches the completions of one step, ignoring case, and returns the occurrences as parallel columns. */
 	search: {
 		params: v.object({ split, ...step, text: v.pipe(v.string(), v.minLength(1), v.maxLength(1000)) }),
 		result: v.object({ group: v.array(v.number()), index: v.array(v.number()), count: v.array(v.number()) }),
 	},
-	/** To the clipboard. */
+	/** Copies to the clipboard. */
 	copy: { params: v.object({ split, ...rollout, part: v.picklist(copyParts) }), result: done },
-	/** As an untitled document beside the panel. */
+	/** Opens an untitled document beside the panel. */
 	openText: { params: v.object({ split, ...rollout }), result: done },
-	/** A search on its problem, set up with what the run knows of it. */
+	/** Opens a search for the rollout's problem, preconfigured with what the run knows about it. */
 	searchProblem: { params: v.object({ split, ...rollout }), result: done },
-	/** Its messages in the transcript inspector. */
+	/** Opens the rollout's messages in the transcript inspector. */
 	openTranscript: { params: v.object({ split, ...rollout }), result: done },
 } as const;
 export type StepContent = v.InferOutput<typeof rolloutsRequests.loadStep.result>;

@@ -4,8 +4,9 @@ import { rolloutSplits } from './rolloutSplit.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
- * Messages between a run comparison panel and its webview, in the envelope of webviewMessages.ts. `ready` is answered with
- * everything: the runs, then each one's curves. Every event is complete for what it is about, so none needs another.
+ * Messages between a run comparison panel and its webview, in the envelope of webviewMessages.ts. The panel answers
+ * `ready` with everything: first the runs, then the curves of each. Every event is self-contained, so none depends on
+ * another.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -14,23 +15,23 @@ const text = v.pipe(v.string(), v.maxLength(4096));
 const value = v.nullable(v.number());
 const f64 = v.instance(Float64Array);
 
-/** A saved state as far as the panel trusts it. */
+/** The part of a saved state that the panel trusts. */
 export const comparisonStateSchema = v.looseObject({
 	folders: v.pipe(v.array(path), v.minLength(comparedRuns.least), v.maxLength(comparedRuns.most)),
 });
 
-/** Right answers on held-out problems, at one step. */
+/** Accuracy on held-out problems at one step. */
 export const heldOutSchema = v.object({
 	name: text,
 	step: v.number(),
 	problems: count,
-	/** Of each problem; a mean where that differs. */
+	/** Samples per problem; the mean if the number varies. */
 	samples: v.number(),
 	accuracy: v.number(),
 	/** 95% interval. */
 	low: v.number(),
 	high: v.number(),
-	/** `evaluation`: as the engine told it; `rollouts`: counted from the rollouts of an evaluation. */
+	/** `evaluation`: as reported by the engine. `rollouts`: counted from the rollouts of an evaluation. */
 	source: v.picklist(['evaluation', 'rollouts']),
 });
 export type HeldOut = v.InferOutput<typeof heldOutSchema>;
@@ -38,25 +39,25 @@ export type HeldOut = v.InferOutput<typeof heldOutSchema>;
 export const comparedRunSchema = v.object({
 	folder: path,
 	name: text,
-	/** The trainer for a person. */
+	/** Display name of the trainer. */
 	trainer: text,
-	/** Name of the format; metrics are explained by it. */
+	/** Name of the format, which determines how metrics are explained. */
 	format: text,
 	status: v.nullable(v.picklist(runStatuses)),
-	/** Why it cannot be read now. */
+	/** Why the run cannot be read at the moment. */
 	fault: v.nullable(v.object({ message: text, action: v.nullable(text) })),
 	step: v.nullable(v.number()),
-	/** Everything that was on disk has been read. */
+	/** Whether all data on disk has been read. */
 	loaded: v.boolean(),
-	/** Metrics that were left out because there are too many. */
+	/** Number of metrics omitted because there are too many. */
 	droppedNames: count,
 });
 export type ComparedRun = v.InferOutput<typeof comparedRunSchema>;
 
 export const comparisonEventSchema = v.variant('type', [
-	/** All runs, in the order in which they were chosen. */
+	/** All runs in the order they were selected. */
 	v.object({ type: v.literal('runs'), runs: v.array(comparedRunSchema) }),
-	/** The curves of one run: of every metric that another has too. Complete. */
+	/** All curves of one run, for every metric that it shares with another run. */
 	v.object({
 		type: v.literal('curves'),
 		run: count,
@@ -66,13 +67,13 @@ export const comparisonEventSchema = v.variant('type', [
 		names: v.array(v.string()),
 		values: v.array(f64),
 		rowsPerPoint: count,
-		/** Metrics that this run alone has. */
+		/** Number of metrics that only this run has. */
 		alone: count,
 	}),
-	/** How far the search for shared prompts is. */
+	/** Progress of the search for shared prompts. */
 	v.object({
 		type: v.literal('promptProgress'),
-		/** Counts searches, so that what is left of an earlier one is known. */
+		/** Search counter, used to discard messages from earlier searches. */
 		search: count,
 		rollouts: count,
 		steps: count,
@@ -84,21 +85,21 @@ export type ComparisonEvent = v.InferOutput<typeof comparisonEventSchema>;
 
 export const comparisonCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Another choice of runs. */
+	/** Changes the selected runs. */
 	v.object({ type: v.literal('choose') }),
 	v.object({ type: v.literal('openDashboard'), run: count }),
 	v.object({ type: v.literal('cancelPrompts') }),
-	/** An error of the webview's own code, for the log. */
+	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type ComparisonCommand = v.InferOutput<typeof comparisonCommandSchema>;
 
-/** A prompt that at least two of the runs have. */
+/** A prompt that at least two of the runs share. */
 export const sharedPromptSchema = v.object({
 	hash: v.pipe(v.string(), v.maxLength(64)),
-	/** Its beginning. */
+	/** Start of the prompt. */
 	prompt: v.string(),
-	/** For each run: in how many groups it was found. */
+	/** Number of groups with the prompt, per run. */
 	groups: v.array(count),
 });
 export type SharedPrompt = v.InferOutput<typeof sharedPromptSchema>;
@@ -109,23 +110,23 @@ export const promptCompletionSchema = v.object({
 	correct: v.nullable(v.boolean()),
 	/** null: not recorded. */
 	truncated: v.nullable(v.boolean()),
-	/** Its beginning; `size` is the length of the whole in UTF-16 code units. */
+	/** Start of the text; `size` is the full length in UTF-16 code units. */
 	text: v.string(),
 	size: count,
 });
 export type PromptCompletion = v.InferOutput<typeof promptCompletionSchema>;
 
 export const promptSideSchema = v.object({
-	/** Steps at which the prompt was found, ascending. */
+	/** Steps where the prompt was found, ascending. */
 	steps: v.array(v.number()),
-	/** What is shown; null: the run does not have the prompt. */
+	/** The group on display; null if the run does not have the prompt. */
 	shown: v.nullable(
 		v.object({
 			step: v.number(),
 			split: v.picklist(rolloutSplits),
 			group: v.number(),
 			completions: v.array(promptCompletionSchema),
-			/** Completions of the group beyond those. */
+			/** Number of further completions in the group. */
 			more: count,
 		}),
 	),
@@ -133,7 +134,7 @@ export const promptSideSchema = v.object({
 export type PromptSide = v.InferOutput<typeof promptSideSchema>;
 
 const pairedCounts = v.object({
-	/** Parallel: right samples and samples of each paired problem. */
+	/** Parallel arrays: correct samples and total samples for each paired problem. */
 	firstRight: v.array(count),
 	firstSamples: v.array(count),
 	secondRight: v.array(count),
@@ -151,7 +152,7 @@ const heldOutPlace = v.object({
 });
 
 export const comparisonRequests = {
-	/** Keys of the resolved recipes that differ. */
+	/** Returns the keys that differ between the resolved recipes. */
 	recipes: {
 		params: v.object({}),
 		result: v.object({
@@ -161,34 +162,34 @@ export const comparisonRequests = {
 			cut: count,
 		}),
 	},
-	/** Two recipes in the editor's own comparison. */
+	/** Opens two recipes in the editor's diff view. */
 	openRecipes: { params: v.object({ first: count, second: count }), result: done },
-	/** What each run tells of held-out problems, by name and step. */
+	/** Returns each run's held-out results, by name and step. */
 	heldOut: { params: v.object({}), result: v.object({ runs: v.array(v.array(heldOutSchema)) }) },
-	/** The samples of two evaluations, by problem; `reason` says why they cannot be paired. */
+	/** Pairs the samples of two evaluations by problem; `reason` explains why they cannot be paired. */
 	pair: {
 		params: v.object({ first: heldOutPlace, second: heldOutPlace }),
 		result: v.object({ counts: v.nullable(pairedCounts), reason: v.nullable(v.string()) }),
 	},
-	/** Looks for prompts that several runs have; `all` reads everything. Told on the way by `promptProgress`. */
+	/** Searches for prompts that several runs share; `all` reads everything. Progress is reported in `promptProgress`. */
 	prompts: {
 		params: v.object({ all: v.boolean() }),
 		result: v.object({
 			prompts: v.array(sharedPromptSchema),
-			/** Distinct prompts of each run that were seen. */
+			/** Number of distinct prompts seen in each run. */
 			seen: v.array(count),
-			/** Something was left out to end in time. */
+			/** Whether the search was cut short to finish in time. */
 			bounded: v.boolean(),
 			cancelled: v.boolean(),
 			skipped: count,
 		}),
 	},
-	/** What each run made of a prompt; at the step that is named for it, else at the newest. */
+	/** Returns each run's completions for a prompt, at the step given for that run or else at the latest. */
 	prompt: {
 		params: v.object({ hash: v.pipe(v.string(), v.maxLength(64)), steps: v.array(v.nullable(v.number())) }),
 		result: v.object({ prompt: v.string(), sides: v.array(promptSideSchema) }),
 	},
-	/** A group in the rollouts panel of its run. */
+	/** Opens a group in the rollouts panel of its run. */
 	openRollouts: {
 		params: v.object({ run: count, split: v.picklist(rolloutSplits), step: v.number(), group: v.number() }),
 		result: done,

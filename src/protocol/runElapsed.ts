@@ -1,17 +1,18 @@
-/** What a run's elapsed time is told by, in seconds since the epoch. */
+/** Data from which a run's elapsed time is computed, in seconds since the epoch. */
 export interface RunSpan {
 	readonly created: number;
-	/** The last sign of it. */
+	/** Time of the last update. */
 	readonly updated: number;
-	/** An engine of ours is at work. */
+	/** Whether one of our engines is running it. */
 	readonly live: boolean;
-	/** Read by an importer: its times are those that its files tell, and nothing says what happened after the last. */
+	/** Whether an importer read the run: its times come from its files, and anything after the last one is unknown. */
 	readonly foreign: boolean;
 }
 
 /**
- * Seconds from the start of a run to its last sign, or to now while an engine of ours is at work: the one source of what tree,
- * dashboard and reports show. null: another trainer's files do not say how long the run took, as when they were copied.
+ * Returns the seconds from the start of a run to its last update, or to now while one of our engines is running it.
+ * Tree, dashboard and reports all use this value. Returns null if another trainer's files do not show how long the run
+ * took, for example because they were copied.
  */
 export function elapsedSeconds({ created, updated, live, foreign }: RunSpan, now: number): number | null {
 	if (foreign && updated <= created) return null;

@@ -1,7 +1,7 @@
 import { count, real } from './recipeFields.ts';
 import { group, key } from './recipeKey.ts';
 
-/** The recipe's `scoring`: what reward files may take, and how many failures a run continues with. */
+/** The recipe's `scoring`: resource limits for reward files, and the failure rate that a run tolerates. */
 export const scoringSchema = group({
 	pauseAbove: key(
 		real('The run pauses when a reward fails on more than this share of the rows of a generation batch.', 0, 1),

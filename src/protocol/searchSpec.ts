@@ -3,23 +3,28 @@ import { type PolicySpec, policySpecSchema } from './policySpec.ts';
 import { searchBudgetSchema } from './treeLog.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
-/** Tokens of one completion: beyond any model's context, and below what a program could be made to reserve for nothing. */
+/**
+ * Token limit for a completion: larger than any model's context, but small enough that a program cannot be made to
+ * reserve excessive memory.
+ */
 export const maxCompletionTokens = 10_000_000;
 const count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxCompletionTokens));
 
 /**
- * What gives values to thoughts.
- * - `reward`: a reward of the lab: built-in as recipes spell it, or a file with a reward's name; `oracle` when it has the gold
- *   answer to look at (`gold: true`)
- * - `value`, `process`, `reward-model`: heads of an embedded model (`model`: a checkpoint folder; default: the policy's own)
- * - `process-reward`: the built-in process reward model by ONNX file or HTTP
- * - `self-evaluation`: the policy judges; `judge`: another policy does
- * - `mean-logprob`, `self-certainty`: of the policy's own probabilities; `majority`: share of final nodes with its answer
+ * Scorers for thoughts.
+ * - `reward`: a reward, either a built-in one as written in recipes or a file plus reward name. It is an `oracle` if
+ *   it can see the gold answer (`gold: true`)
+ * - `value`, `process`, `reward-model`: heads of an embedded model (`model`: a checkpoint folder; default: the
+ *   policy's own)
+ * - `process-reward`: the built-in process reward model, from an ONNX file or over HTTP
+ * - `self-evaluation`: the policy rates its own thoughts; `judge`: another policy does
+ * - `mean-logprob`, `self-certainty`: computed from the policy's probabilities; `majority`: fraction of final nodes
+ *   with its answer
  */
 export const scorerSpecSchema = v.variant('use', [
 	v.object({
 		use: v.literal('reward'),
-		/** A built-in reward or `{file, name}`, spelt as in a recipe. */
+		/** A built-in reward or `{file, name}`, written as in a recipe. */
 		reward: v.union([text, v.record(v.string(), v.unknown())]),
 		gold: v.optional(v.boolean(), false),
 	}),
@@ -38,7 +43,7 @@ export const scorerSpecSchema = v.variant('use', [
 ]);
 export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
 
-/** Scorers that need no more than their name. */
+/** Scorers that are fully specified by their name. */
 export const plainScorers: readonly string[] = [
 	'self-evaluation',
 	'mean-logprob',
@@ -50,10 +55,10 @@ export const plainScorers: readonly string[] = [
 ];
 
 /**
- * A tool of an agent (the strategy `reflexion`).
- * - `workspace`: searches the texts of a folder; `dataset`: the rows of a JSONL file
- * - `calculator`: exact arithmetic; `code`: runs a program in the sandbox that the person has chosen, or not at all
- * - `web`: asks a search server (docs/reflexion.md); no keys in here
+ * A tool for an agent (the strategy `reflexion`).
+ * - `workspace`: searches the text in a folder; `dataset`: searches the rows of a JSONL file
+ * - `calculator`: exact arithmetic; `code`: runs a program in the sandbox that the user selected, or not at all
+ * - `web`: queries a search server (docs/reflexion.md); contains no API keys
  */
 export const toolSpecSchema = v.variant('use', [
 	v.object({ use: v.literal('workspace'), folder: text }),
@@ -66,7 +71,7 @@ export const toolSpecSchema = v.variant('use', [
 	}),
 	v.object({
 		use: v.literal('web'),
-		/** Its API key is that of its origin, and goes nowhere else. */
+		/** The API key belongs to this URL's origin and is sent nowhere else. */
 		url: text,
 		timeoutSeconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(300)), 20),
 	}),
@@ -77,36 +82,39 @@ export type ToolSpecOf<K extends ToolSpec['use']> = Extract<ToolSpec, { readonly
 export const samplingSpecSchema = v.object({
 	temperature: v.optional(v.pipe(v.number(), v.minValue(0)), 1),
 	topP: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
-	/** Default: what the policy's context allows, at most 4096. */
+	/** Default: as many as fit in the policy's context, up to 4096. */
 	maxTokens: v.optional(count),
 	maxStepTokens: v.optional(count, 256),
-	/** Per token: 0 nothing, 1 log-probability and entropy, more: as many alternatives. */
+	/** Data per token: 0 none, 1 log-probability and entropy, larger values add that many alternatives. */
 	tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20)), 0),
 });
 
-/** A search as a person sets it up; a tree log keeps it, so that the search can continue. */
+/** A search as the user configured it. Stored in the tree log so that the search can be continued. */
 export const searchSpecSchema = v.object({
 	policy: policySpecSchema,
 	strategy: text,
-	/** Of the strategy, by its own schema. */
+	/** Strategy parameters, validated by the strategy's own schema. */
 	params: v.optional(v.record(v.string(), v.unknown()), {}),
-	/** Guides the search. null: the strategy needs none. */
+	/** Scorer that guides the search; null if the strategy needs none. */
 	guide: v.optional(v.nullable(scorerSpecSchema), null),
-	/** Chooses among what is final; default: the guide. */
+	/** Scorer that selects among final nodes; default: the guide. */
 	judge: v.optional(v.nullable(scorerSpecSchema), null),
-	/** What an agent may ask; strategies without tools leave them alone. */
+	/** Tools available to an agent; other strategies ignore them. */
 	tools: v.optional(v.array(toolSpecSchema), []),
 	sampling: v.optional(samplingSpecSchema, {}),
-	/** A rule of splitSteps, `completion`, or `{text}`: an end-of-step text. */
+	/** A splitSteps rule, `completion`, or `{text}` with an end-of-step string. */
 	split: v.optional(v.union([text, v.object({ text })]), 'lines'),
-	/** Tags around the thinking and the answer; null: none. Default: the template's of the run, else `<think>`, `<answer>`. */
+	/**
+	 * Tags around thinking and answer; null for none. Default: the tags in the run's template, otherwise `<think>`,
+	 * `<answer>`.
+	 */
 	tags: v.optional(v.object({ think: v.nullable(v.tuple([text, text])), answer: v.nullable(v.tuple([text, text])) })),
 	budget: v.optional(searchBudgetSchema, {}),
 	concurrency: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(256)), 8),
 	seed: v.optional(v.number(), 0),
 });
 export type SearchSpec = v.InferOutput<typeof searchSpecSchema>;
-/** Names of the environment variables that its policies ask keys of. */
+/** Returns the names of the environment variables with API keys for the search's policies. */
 export function keyNamesOf({ policy, guide, judge }: SearchSpec): string[] {
 	const judges = [guide, judge].flatMap((one) => (one?.use === 'judge' ? [one.policy] : []));
 	return [policy, ...judges].flatMap((one) =>
@@ -114,14 +122,14 @@ export function keyNamesOf({ policy, guide, judge }: SearchSpec): string[] {
 	);
 }
 
-/** Without the names of keys: what somebody else has written does not choose which key is sent. */
+/** Removes API key names, so that a spec from someone else cannot choose which key is sent. */
 export function withoutKeyNames(spec: SearchSpec): SearchSpec {
 	const scorer = (one: ScorerSpec | null): ScorerSpec | null =>
 		one?.use === 'judge' ? { ...one, policy: keyless(one.policy) } : one;
 	return { ...spec, policy: keyless(spec.policy), guide: scorer(spec.guide), judge: scorer(spec.judge) };
 }
 
-/** As {@link withoutKeyNames}, of one policy. */
+/** Same as {@link withoutKeyNames}, for one policy. */
 export function keyless(policy: PolicySpec): PolicySpec {
 	if (policy.kind !== 'openai') return policy;
 	const { keyVariable: _, ...rest } = policy;

@@ -6,18 +6,18 @@ import { comparisonSpecSchema } from './strategyComparison.ts';
 import { searchBudgetSchema, treeEventSchema } from './treeLog.ts';
 
 /*
- * Messages between the search worker (src/search/main.ts, its own process, one a window) and the extension. A search is a
- * tree log; who wants to see one follows the file. The worker only starts them, ends them and lets them continue. It ends with the
- * window; a log that has no `end` can continue.
+ * Messages between the search worker (src/search/main.ts, a separate process per window) and the extension. A search is
+ * a tree log, and viewers follow that file. The worker only starts, stops and continues searches. It exits with the
+ * window; a log without an `end` can be continued.
  */
 
 const path = v.pipe(v.string(), v.minLength(1));
 const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 const empty = v.object({});
 
-/** Keys that the extension holds in its secret storage, by `policyKeyName`; passed with each request and kept nowhere. */
+/** API keys from the extension's secret storage, by `policyKeyName`; sent with each request and never stored. */
 const keys = v.optional(v.record(v.string(), v.string()), {});
-/** Of processes that score: which Python, which sandbox, keys of judges. */
+/** Environment for scorer processes: Python, sandbox, API keys for judges. */
 const environment = v.optional(v.record(v.string(), v.string()), {});
 const problem = v.object({
 	prompt: v.string(),
@@ -36,22 +36,27 @@ export const runningSearchSchema = v.object({
 export type RunningSearch = v.InferOutput<typeof runningSearchSchema>;
 
 export const searchRequests = {
-	/** Begins a search; resolves when its log has its first lines. `log` must not exist. */
+	/** Starts a search; resolves when its log has its first lines. `log` must not exist yet. */
 	start: { params: v.object({ spec: searchSpecSchema, problem, log: path, keys, environment }), result: empty },
-	/** Lets the search of a log continue in the same file. */
+	/** Continues a search in its existing log file. */
 	continue: {
 		params: v.object({
 			log: path,
-			/** Instead of the log's own specification, where another program wrote it or one wants another policy. */
+			/**
+			 * Replaces the specification in the log, if another program wrote the log or a different policy should be used.
+			 */
 			spec: v.optional(searchSpecSchema),
 			budget: searchBudgetSchema,
 			action: v.variant('kind', [
 				v.object({ kind: v.literal('more') }),
-				/** The strategy continues below this node alone. */
+				/** Continues the strategy below this node only. */
 				v.object({ kind: v.literal('branch'), node: id }),
-				/** A sibling of the node with a person's text, and on from there. */
+				/** Adds a sibling of the node with user-provided text and continues from it. */
 				v.object({ kind: v.literal('edit'), node: id, text: v.string() }),
-				/** A sibling that begins like the node up to a token, continues with another one, and then with the policy. */
+				/**
+				 * Adds a sibling that matches the node up to a token, replaces that token, and lets the policy generate the
+				 * rest.
+				 */
 				v.object({ kind: v.literal('force'), node: id, token: id, text: v.string() }),
 			]),
 			keys,
@@ -59,25 +64,25 @@ export const searchRequests = {
 		}),
 		result: empty,
 	},
-	/** Adds `prune` or `restore` to a log. */
+	/** Appends a `prune` or `restore` event to a log. */
 	prune: { params: v.object({ log: path, node: id, restore: v.boolean() }), result: empty },
-	/** Ends a search; resolves when its log has its end. */
+	/** Stops a search; resolves when its log has ended. */
 	stop: { params: v.object({ log: path }), result: empty },
 	/**
-	 * Compares strategies in a folder, which is made or gone on with; resolves when its first summary is there. Who wants to see
-	 * how far it is follows the folder's summary.
+	 * Compares strategies in a folder, creating the comparison or continuing an existing one. Resolves when the first
+	 * summary exists; progress is available from the folder's summary.
 	 */
 	compare: { params: v.object({ spec: comparisonSpecSchema, folder: path, keys, environment }), result: empty },
-	/** Ends a comparison; resolves when its summary says so. */
+	/** Stops a comparison; resolves when its summary reports that. */
 	stopComparing: { params: v.object({ folder: path }), result: empty },
 	running: { params: empty, result: v.object({ searches: v.array(runningSearchSchema) }) },
-	/** The trees in a file of another program; reading needs no trust. */
+	/** Returns the trees in another program's file; reading does not require a trusted workspace. */
 	trees: {
 		params: v.object({ path }),
 		result: v.object({
 			format: v.string(),
 			trees: v.array(v.object({ name: v.string(), events: v.number() })),
-			/** What could not be read, in words. */
+			/** Description of anything that could not be read. */
 			faults: v.array(v.string()),
 		}),
 	},
@@ -86,14 +91,14 @@ export const searchRequests = {
 		result: v.object({ events: v.array(treeEventSchema), total: v.number() }),
 	},
 	treeText: { params: v.object({ path, tree: id, node: id }), result: v.object({ text: v.string() }) },
-	/** The report of a research by an agent, out of its log; reading needs no trust. */
+	/** Returns the report of an agent's research from its log; reading does not require a trusted workspace. */
 	report: {
 		params: v.object({ log: path }),
 		result: v.object({ markdown: v.string(), reason: v.string(), answered: v.boolean() }),
 	},
-	/** The models that a server lists; of the policy all but its model matters. */
+	/** Returns the models that a server lists; the model of the policy itself is ignored. */
 	models: { params: v.object({ policy: policySpecSchema, keys }), result: v.object({ models: v.array(v.string()) }) },
-	/** Tries a policy: what it can do, and a short text of it. */
+	/** Probes a policy for its capabilities and a short sample of its output. */
 	probe: {
 		params: v.object({ policy: policySpecSchema, keys }),
 		result: v.object({
@@ -110,7 +115,7 @@ export const searchRequests = {
 			model: v.string(),
 			sample: v.string(),
 			millis: v.number(),
-			/** What was tried and did not work, in words. */
+			/** Descriptions of probes that failed. */
 			notes: v.array(v.string()),
 		}),
 	},
@@ -120,9 +125,9 @@ export type SearchParams<M extends SearchMethod> = v.InferInput<(typeof searchRe
 export type SearchResult<M extends SearchMethod> = v.InferOutput<(typeof searchRequests)[M]['result']>;
 
 export const searchNotifications = {
-	/** A search has started, continues, or has ended (with why it could not continue, when it failed). */
+	/** A search has started, continued or ended; `failure` explains why it failed, if it did. */
 	changed: v.object({ log: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
-	/** A comparison of strategies has started, continues, or has ended (with why, when it failed). */
+	/** A strategy comparison has started, continued or ended; `failure` explains why it failed, if it did. */
 	compared: v.object({ folder: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
 	log: v.object({ message: v.string() }),
 } as const;

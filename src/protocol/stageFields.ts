@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { choice, count, described, real, text } from './recipeFields.ts';
 import { derivedKey, group, key, live, place, withFacts } from './recipeKey.ts';
 
-/** What the stages of a recipe share. */
+/** Keys shared by recipe stages. */
 
 const noOptimizer = 'which the embedded engine is not: set "engine": "pytorch" or remove it.';
 
@@ -49,13 +49,13 @@ const rates = {
 	),
 };
 
-/** Of stages that end by their steps alone. */
+/** Keys of stages that end only after their steps. */
 export const updates = { steps, until: derivedKey(v.null(), () => null), ...rates };
 
-/** Of stages that may end by a measured quantity. */
+/** Keys of stages that can end early on a metric. */
 export const optimizer = { steps, until: key(until, null), ...rates };
 
-/** Updates from completions that the policy samples in batches. */
+/** Keys of stages that learn from completions sampled in batches by the policy. */
 export const batches = {
 	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), 16, {
 		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
@@ -70,7 +70,7 @@ const longestEmbedded = 8192;
 
 const temperature = (words: string) => live(key(real(words, 0.01, 100), 1));
 
-/** How completions are sampled. */
+/** Sampling settings for completions. */
 export const sampling = {
 	max_completion_length: key(
 		count('Max completion length in tokens.', 1, 131_072),
@@ -89,25 +89,25 @@ export const sampling = {
 	temperature: temperature('Sampling temperature.'),
 };
 
-/** Of stages whose losses are made of log-probabilities. */
+/** Sampling settings for stages whose losses use log-probabilities. */
 export const scoredSampling = {
 	...sampling,
 	temperature: temperature('Sampling temperature, also of log-probabilities.'),
 };
 
-/** Completions of one prompt. */
+/** Declares the number of completions per prompt. */
 export const generations = (words: string, low: number, amount: number) =>
 	key(count(words, low, 1024), amount, {
 		alsoCalled: ['n', 'rollout_n', 'num_samples', 'n_samples_per_prompt', 'samples_per_prompt', 'group_size'],
 	});
 
-/** Rows of a file in one update. */
+/** Declares the number of rows per update. */
 export const batchSize = (words: string) =>
 	key(count(words, 1, 65_536), 64, {
 		alsoCalled: ['per_device_train_batch_size', 'train_batch_size', 'micro_batch_size'],
 	});
 
-/** A split of the hub, which the embedded engine does not read. */
+/** Declares a hub dataset split, which the embedded engine cannot read. */
 export const hubSplit = (words: string) => ({
 	schema: text(words),
 	lacking: {
@@ -120,7 +120,7 @@ export const hubSplit = (words: string) => ({
 
 const split = hubSplit('Split of a hub dataset.');
 
-/** Of pairs for `dpo` and `reward-model`. */
+/** Preference pairs for `dpo` and `reward-model`. */
 export const pairsSchema = described(
 	group({
 		path: place('data', text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.')),

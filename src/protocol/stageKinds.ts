@@ -1,9 +1,9 @@
-/** Stages that learn from given texts, which a new model must have room for. */
+/** Returns whether a stage learns from existing text, which a new model's context must have room for. */
 export function learnsFromTexts(stage: string): boolean {
 	return ['pretrain', 'sft', 'distill', 'dpo', 'reward-model'].includes(stage);
 }
 
-/** Stages in which the policy learns from rewards of its own completions. */
+/** Stage types in which the policy learns from rewards for its own completions. */
 export const reinforcedTypes = ['grpo', 'ppo', 'rloo'] as const;
 
 export function learnsFromRewards(stage: string | null): boolean {

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { rolloutSplits } from './rolloutSplit.ts';
 
-/** A person's judgement of a step of thinking, as PRM800K has them: wrong, neutral, right. */
+/** A user's rating of a reasoning step, as in PRM800K: wrong, neutral, correct. */
 export const stepRatings = [-1, 0, 1] as const;
 export type StepRating = (typeof stepRatings)[number];
 
 /**
- * One line of annotations/labels.jsonl: the labels of one rollout; a later line for the same rollout replaces it. The text
- * of the steps is kept, so that labels outlive rollouts that are pruned or rewritten.
+ * One line of annotations/labels.jsonl with the labels for one rollout; a later line for the same rollout replaces it.
+ * The step text is stored too, so that labels survive when rollouts are pruned or rewritten.
  */
 export const rolloutLabelsSchema = v.looseObject({
 	format: v.literal(1),
@@ -18,7 +18,7 @@ export const rolloutLabelsSchema = v.looseObject({
 	index: v.number(),
 	prompt: v.string(),
 	answer: v.nullable(v.string()),
-	/** How the completion was cut into steps: see src/core/trace/splitSteps.ts. */
+	/** How the completion was split into steps: see src/core/trace/splitSteps.ts. */
 	rule: v.string(),
 	steps: v.array(v.object({ text: v.string(), rating: v.nullable(v.picklist(stepRatings)) })),
 });

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { comparisonSummarySchema } from './strategyComparison.ts';
 
 /*
- * Messages between the view of a comparison of strategies (webview/strategies) and its panel. The panel follows the folder's
- * summary; the view draws it.
+ * Messages between the strategy comparison view (webview/strategies) and its panel. The panel follows the summary in
+ * the folder, and the view renders it.
  */
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -12,15 +12,15 @@ const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 export const strategiesEventSchema = v.variant('type', [
 	v.object({
 		type: v.literal('summary'),
-		/** Where the comparison lies; shown and kept, never opened by the view. */
+		/** Folder of the comparison; the view displays and stores it but never opens it. */
 		folder: v.string(),
 		summary: comparisonSummarySchema,
-		/** A process works on it now; `own`: one of this window, which can stop it. */
+		/** Whether a process is currently working on it; `own`: a process of this window, which can stop it. */
 		running: v.picklist(['own', 'other', 'no']),
-		/** It can continue (trusted workspace, not whole); a text: why not. */
+		/** true if it can be continued (trusted workspace, incomplete); otherwise the reason it cannot. */
 		canGoOn: v.union([v.literal(true), v.string()]),
 	}),
-	/** There is nothing to show, and why. */
+	/** Nothing can be shown; `message` explains why. */
 	v.object({ type: v.literal('failure'), folder: v.string(), message: v.string(), action: v.nullable(v.string()) }),
 ]);
 export type StrategiesEvent = v.InferOutput<typeof strategiesEventSchema>;
@@ -35,10 +35,10 @@ export const strategiesCommandSchema = v.variant('type', [
 ]);
 export type StrategiesCommand = v.InferOutput<typeof strategiesCommandSchema>;
 
-/** What one search of a point came to. */
+/** Result of one search at a point. */
 export const searchRowSchema = v.object({
 	problem: whole,
-	/** Cut. */
+	/** Truncated. */
 	prompt: v.string(),
 	gold: v.nullable(v.string()),
 	answer: v.nullable(v.string()),
@@ -51,33 +51,33 @@ export const searchRowSchema = v.object({
 });
 export type SearchRow = v.InferOutput<typeof searchRowSchema>;
 
-/** Rows of one answer at most. */
+/** Maximum number of rows per response. */
 export const maxSearchRows = 200;
 
 export const strategiesRequests = {
-	/** Searches of a point of `results.jsonl`, in the order of their problems. */
+	/** Returns the searches of a point in `results.jsonl`, in problem order. */
 	searches: {
 		params: v.object({
 			point: v.string(),
-			/** Which: all, those that are right, those that are wrong. */
+			/** Which searches: all, the correct ones, or the incorrect ones. */
 			which: v.picklist(['all', 'right', 'wrong']),
 			from: whole,
 		}),
 		result: v.object({ rows: v.array(searchRowSchema), total: whole }),
 	},
-	/** Opens the tree of a search. */
+	/** Opens a search's tree. */
 	open: { params: v.object({ point: v.string(), problem: whole }), result: v.object({}) },
 	copy: { params: v.object({ text: v.pipe(v.string(), v.maxLength(1 << 20)) }), result: v.object({}) },
 } as const;
 
-/** What the view keeps over a reload. */
+/** State that the view keeps across reloads. */
 export const strategiesStateSchema = v.object({
 	folder: v.string(),
 	view: v.optional(v.picklist(['accuracy', 'curves']), 'accuracy'),
-	/** null: all problems. */
+	/** null for all problems. */
 	band: v.optional(v.nullable(whole), null),
 	sort: v.optional(v.object({ by: v.string(), down: v.boolean() }), { by: '', down: false }),
-	/** The point whose searches are listed; null: none. */
+	/** The point whose searches are listed, or null. */
 	selected: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(40))), null),
 });
 export type StrategiesState = v.InferOutput<typeof strategiesStateSchema>;

@@ -7,9 +7,9 @@ import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './search
 import { searchBudgetSchema, stopReasons } from './treeLog.ts';
 
 /*
- * A comparison of search strategies is a folder: `comparison.json` says what is compared, `problems.jsonl` on what,
- * `results.jsonl` has one line for each problem and point that is done, `trees/` the logs of its searches and `summary.json`
- * what follows from the results so far. See docs/strategy-comparison.md.
+ * A comparison of search strategies is a folder: `comparison.json` defines what is compared, `problems.jsonl` lists the
+ * problems, `results.jsonl` has one line per finished problem and point, `trees/` contains the search logs, and
+ * `summary.json` summarizes the results so far. See docs/strategy-comparison.md.
  */
 
 export const comparisonFormat = 1;
@@ -21,33 +21,33 @@ const record = v.record(v.string(), v.unknown());
 
 const parts = v.picklist(datasetParts);
 
-/** Where problems come from. `limit`: the first so many; default: all that there are, of a generator 500. */
+/** Source of the problems. `limit`: use only this many from the start; default: all of them, or 500 for a generator. */
 export const problemsSpecSchema = v.variant('from', [
-	/** Rows of a file: JSONL, JSON, CSV, TSV, Parquet or Arrow. Columns that are not named are guessed. */
+	/** Rows of a file: JSONL, JSON, CSV, TSV, Parquet or Arrow. Columns that are not specified are guessed. */
 	v.object({
 		from: v.literal('file'),
 		path: text,
 		prompt: v.optional(text),
 		answer: v.optional(text),
-		/** The rows are this benchmark's, which then says what they are and how answers are judged. */
+		/** Treats the rows as this benchmark, which determines their columns and how answers are checked. */
 		benchmark: v.optional(v.picklist(benchmarkNames)),
 		limit: v.optional(count(1e9)),
 	}),
-	/** Problems of a task generator: held out, as every run of it holds them out, or others. */
+	/** Problems from a task generator: those that every run of the task holds out, or others. */
 	v.object({
 		from: v.literal('task'),
 		task: taskDatasetSchema,
 		part: v.optional(parts, 'held-out'),
 		limit: v.optional(count(1e6)),
 	}),
-	/** Problems of a run's dataset, held out or trained on. */
+	/** Problems from a run's dataset, held out or used for training. */
 	v.object({
 		from: v.literal('run'),
 		run: text,
 		part: v.optional(parts, 'held-out'),
 		limit: v.optional(count(1e6)),
 	}),
-	/** Problems of a dataset as a run's recipe.json has it: every default filled in, paths absolute. */
+	/** Problems from a dataset as specified in a run's recipe.json: all defaults filled in, absolute paths. */
 	v.object({
 		from: v.literal('dataset'),
 		dataset: record,
@@ -58,9 +58,9 @@ export const problemsSpecSchema = v.variant('from', [
 ]);
 export type ProblemsSpec = v.InferOutput<typeof problemsSpecSchema>;
 
-/** A strategy, and the points at which it is measured: each with parameters or a budget of its own. */
+/** A strategy and the points at which it is evaluated, each with its own parameters or budget. */
 export const comparedStrategySchema = v.object({
-	/** Default: the strategy's, with its scorer. */
+	/** Default: the strategy name with its scorer. */
 	name: v.optional(text),
 	strategy: text,
 	params: v.optional(record, {}),
@@ -83,19 +83,19 @@ export const comparisonSpecSchema = v.object({
 	policy: policySpecSchema,
 	problems: problemsSpecSchema,
 	strategies: v.pipe(v.array(comparedStrategySchema), v.minLength(1), v.maxLength(32)),
-	/** Single samples of each problem: what strategies are compared with, and the curves' largest k. */
+	/** Independent samples per problem: the baseline for all strategies, and the largest k in the curves. */
 	samples: v.optional(count(1024), 16),
-	/** Further samples of each problem, which decide its difficulty band and nothing else; 0: no bands. */
+	/** Additional samples per problem, used only to determine its difficulty band; 0 for no bands. */
 	bandSamples: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1024)), 8),
 	bands: v.optional(count(20), 5),
 	sampling: v.optional(samplingSpecSchema, {}),
 	split: searchSpecSchema.entries.split,
 	tags: searchSpecSchema.entries.tags,
-	/** Of each search. */
+	/** Maximum number of concurrent requests per search. */
 	concurrency: v.optional(count(256), 16),
-	/** Searches under way at a time: many make large batches for the policy. */
+	/** Number of concurrent searches; more searches give the policy larger batches. */
 	searches: v.optional(count(4096), 64),
-	/** Whether the logs of all searches are kept. */
+	/** Whether to keep the logs of all searches. */
 	trees: v.optional(v.boolean(), true),
 	seed: v.optional(v.number(), 0),
 });
@@ -106,14 +106,14 @@ export type ComparisonSpecInput = v.InferInput<typeof comparisonSpecSchema>;
 export const comparisonFileSchema = v.object({
 	format: v.number(),
 	spec: comparisonSpecSchema,
-	/** Of the problems: continuing with others would mix two comparisons. */
+	/** Hash of the problems; continuing with different ones would mix two comparisons. */
 	problemsHash: text,
-	/** Unix seconds. */
+	/** Unix time in seconds. */
 	created: v.number(),
 });
 export type ComparisonFile = v.InferOutput<typeof comparisonFileSchema>;
 
-/** A line of `problems.jsonl`; its number from 0 is the problem's. */
+/** A line of `problems.jsonl`; problems are numbered by line, from 0. */
 export const comparedProblemSchema = v.object({
 	key: v.string(),
 	prompt: v.string(),
@@ -124,31 +124,31 @@ export type ComparedProblem = v.InferOutput<typeof comparedProblemSchema>;
 
 const correct = v.nullable(v.picklist([0, 1]));
 
-/** One of the single samples. */
+/** Result of one independent sample. */
 export const sampleResultSchema = v.object({
-	/** null: it cannot be told, for want of a gold answer. */
+	/** null if unknown because there is no gold answer. */
 	correct,
-	/** Number of its answer's class within the problem; null: it states none. */
+	/** Index of the answer's equivalence class within the problem; null if there is no answer. */
 	class: v.nullable(whole),
-	/** It has finished. */
+	/** Whether the completion finished. */
 	final: v.boolean(),
 	tokens: v.number(),
-	/** By the scorers that choose among samples, in the order in which strategies name them. */
+	/** Scores from the scorers that select among samples, in the order strategies list them. */
 	scores: v.optional(v.array(v.nullable(v.number()))),
 });
 export type SampleResult = v.InferOutput<typeof sampleResultSchema>;
 
-/** Points that are no strategy's: the single samples, and those that decide about bands. */
+/** Points that do not belong to a strategy: the independent samples, and the samples that determine bands. */
 export const samplePoints = ['samples', 'bands'] as const;
 
-/** A line of `results.jsonl`: one search that has ended. Of two lines of one place the later counts. */
+/** A line of `results.jsonl`: one finished search. If a search has two lines, the later one counts. */
 export const comparisonResultSchema = v.object({
 	point: text,
 	problem: whole,
-	/** Of the answer that was chosen. */
+	/** Whether the chosen answer is correct. */
 	correct,
 	answer: v.nullable(v.string()),
-	/** Some final answer of the search is right, chosen or not. */
+	/** Whether any final answer in the search is correct, chosen or not. */
 	any: correct,
 	value: v.optional(v.nullable(v.number()), null),
 	stop: v.picklist(stopReasons),
@@ -158,56 +158,56 @@ export const comparisonResultSchema = v.object({
 	simulations: v.optional(v.number(), 0),
 	seconds: v.number(),
 	cost: v.optional(v.nullable(v.number()), null),
-	/** The policy or a scorer failed, so that it says nothing of the strategy; it is tried again. */
+	/** Set if the policy or a scorer failed. Such a result says nothing about the strategy, and the search is retried. */
 	failed: v.optional(v.string()),
-	/** Of the points `samples` and `bands`. */
+	/** Present for the points `samples` and `bands`. */
 	samples: v.optional(v.array(sampleResultSchema)),
 });
 export type ComparisonResult = v.InferOutput<typeof comparisonResultSchema>;
 
-/** A mean over problems with its 95% interval. */
+/** A mean over problems, with its 95% confidence interval. */
 export const intervalSchema = v.object({ mean: v.number(), low: v.number(), high: v.number() });
 export type Interval = v.InferOutput<typeof intervalSchema>;
 
 export const pointSummarySchema = v.object({
-	/** As in `results.jsonl`. */
+	/** Point id, as in `results.jsonl`. */
 	id: v.string(),
-	/** Which strategy of the specification; null: the mean single sample. */
+	/** Index of the strategy in the specification; null for the mean independent sample. */
 	strategy: v.nullable(whole),
-	/** Of the strategy, for people, and what tells its points apart. */
+	/** Display name of the strategy, and a label that distinguishes its points. */
 	name: v.string(),
 	label: v.string(),
-	/** A scorer of it looks at the gold answer: an upper bound and no result. */
+	/** Whether one of its scorers sees the gold answer, which makes this an upper bound instead of a result. */
 	oracle: v.boolean(),
-	/** Computed from the single samples instead of searches of its own. */
+	/** Whether it is computed from the independent samples instead of separate searches. */
 	shared: v.boolean(),
-	/** Problems that count, of those that failed, and of those without a gold answer. */
+	/** Number of problems that count, that failed, and that have no gold answer. */
 	problems: whole,
 	failed: whole,
 	unjudged: whole,
 	accuracy: v.nullable(intervalSchema),
-	/** Over the mean single sample of the same problems, paired; null for itself. */
+	/** Paired gain over the mean independent sample on the same problems; null for that baseline itself. */
 	gain: v.nullable(intervalSchema),
-	/** Share of problems of which some final answer is right: an upper bound. */
+	/** Fraction of problems for which some final answer is correct: an upper bound. */
 	any: v.nullable(v.number()),
-	/** Means of a problem. */
+	/** Means per problem. */
 	tokens: v.nullable(v.number()),
 	nodes: v.nullable(v.number()),
-	/** While as many searches ran as the specification says; null: not measured. */
+	/** Measured with as many concurrent searches as the specification sets; null if not measured. */
 	seconds: v.nullable(v.number()),
 	cost: v.nullable(v.number()),
 	stops: v.record(v.string(), v.number()),
-	/** By difficulty band, the easiest first. */
+	/** Results per difficulty band, easiest first. */
 	bands: v.array(v.object({ problems: whole, accuracy: v.nullable(intervalSchema), gain: v.nullable(intervalSchema) })),
-	/** Trees of its own are there to be opened, at this place of the folder. */
+	/** Location of this point's trees within the folder, if they can be opened. */
 	trees: v.nullable(v.string()),
 });
 export type PointSummary = v.InferOutput<typeof pointSummarySchema>;
 
 export const curveSchema = v.object({
-	/** `pass`: some of k samples is right (an upper bound); `cons`: the majority of k is. */
+	/** `pass`: some of k samples is correct (an upper bound); `cons`: the majority of k is correct. */
 	measure: v.picklist(['pass', 'cons']),
-	/** null: of all problems. */
+	/** null for all problems. */
 	band: v.nullable(whole),
 	points: v.array(v.object({ k: whole, ...intervalSchema.entries })),
 });
@@ -218,26 +218,26 @@ export const comparisonSummarySchema = v.object({
 	format: v.number(),
 	name: v.string(),
 	policy: v.string(),
-	/** How far it is: searches that are done, of so many. */
+	/** Progress: number of finished searches, and the total. */
 	done: whole,
 	total: whole,
 	state: v.picklist(['running', 'ended', 'stopped', 'failed']),
-	/** Why it failed or stopped. */
+	/** Why the comparison failed or stopped. */
 	message: v.nullable(v.string()),
-	/** Searches of `done` without a result, since the policy or a scorer failed; they are tried again. */
+	/** Number of `done` searches without a result because the policy or a scorer failed; they are retried. */
 	failed: v.optional(whole, 0),
-	/** Why, the most frequent first. */
+	/** Failure reasons, most frequent first. */
 	failures: v.optional(v.array(v.object({ message: v.string(), count: whole })), []),
 	problems: whole,
-	/** Samples of each problem that the mean single sample is over. */
+	/** Number of samples per problem in the mean independent sample. */
 	samples: whole,
 	seconds: v.number(),
-	/** Of all searches. */
+	/** Total over all searches. */
 	tokens: v.number(),
 	bands: v.array(
 		v.object({
 			problems: whole,
-			/** The policy's success rate on its problems, by samples that count for nothing else. */
+			/** The policy's success rate on the band's problems, from samples used for nothing else. */
 			low: v.number(),
 			high: v.number(),
 			mean: v.number(),

@@ -1,3 +1,3 @@
-/** Files that a table is exported to. */
+/** File formats for table export. */
 export const tableExports = ['csv', 'parquet'] as const;
 export type TableExport = (typeof tableExports)[number];

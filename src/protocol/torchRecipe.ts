@@ -3,7 +3,7 @@ import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { group, key, place } from './recipeKey.ts';
 import type { ResolvedValue } from './resolvedKeys.ts';
 
-/** What only the pytorch and ray engines read in a recipe. */
+/** Recipe keys that only the pytorch and ray engines read. */
 
 export const precisionNames = ['float32', 'bfloat16', 'float16'] as const;
 export const attentionNames = ['auto', 'eager', 'sdpa', 'flash_attention_2'] as const;

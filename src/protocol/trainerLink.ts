@@ -4,30 +4,32 @@ import { hyperparametersSchema } from './control.ts';
 import { rolloutLineSchema } from './rolloutLine.ts';
 
 /**
- * The link between a driver (the engine's process, which owns run directory, control endpoint and rewards) and a trainer
- * (a program that computes and owns no file but its caches and the checkpoint folder that it is told to fill).
+ * Protocol between a driver (the engine's process, which owns run directory, control endpoint and rewards) and a
+ * trainer (a program that computes, and owns no files except its caches and the checkpoint folders it is asked to
+ * fill).
  *
- * JSON-RPC 2.0 with Content-Length framing over a local socket. Only the trainer asks; the driver answers when what was
- * asked for has happened (what is written of an update may still be on its way to the disk). So the trainer needs no
- * thread that listens, and what the driver wants (a checkpoint, an evaluation,
- * completions for a client) is in its answers as orders. Of several training processes rank 0 alone speaks.
+ * JSON-RPC 2.0 with Content-Length framing over a local socket. Only the trainer sends requests. The driver responds
+ * once the requested action has happened (although data for an update may not have reached the disk yet). The trainer
+ * therefore needs no listener thread, and anything the driver wants (a checkpoint, an evaluation, completions for a
+ * client) is included in its responses as orders. If there are several training processes, only rank 0 communicates.
  */
 export const trainerLinkVersion = 1;
 
-/** What the driver gives a trainer in its environment. */
+/** Environment variables that the driver sets for a trainer. */
 export const trainerEnvironment = {
-	/** Path of the socket; on Windows the name of the pipe. */
+	/** Path of the socket, or the pipe name on Windows. */
 	socket: 'REASONING_LAB_TRAINER_SOCKET',
 	token: 'REASONING_LAB_TRAINER_TOKEN',
-	/** A folder for temporary files, which the driver removes. Missing where the driver does not see the trainer's disk. */
+	/** Folder for temporary files, which the driver deletes. Not set if the driver cannot access the trainer's disk. */
 	scratch: 'REASONING_LAB_TRAINER_SCRATCH',
 } as const;
 
 /**
- * What `driver --run FOLDER --join [--resume] [--requests FOLDER]` prints as its one line on standard output when it
- * listens. Such a driver starts no trainer: one that somebody else has started (a worker of Ray, srun) comes to it. It ends
- * with its run, and, because its trainer's process is gone, when its standard input ends. `--resume` also begins a run that
- * has no run.json yet. `--requests`: a folder in which clients leave control requests as files (`src/engines/driver/ray/`).
+ * The single line that `driver --run FOLDER --join [--resume] [--requests FOLDER]` prints to standard output once it is
+ * listening. With `--join`, the driver starts no trainer; it waits for one started elsewhere (by a Ray worker or srun)
+ * to connect. It exits with its run, or when its standard input closes, because that means that the trainer's process
+ * is gone. `--resume` also starts a run that has no run.json yet. `--requests` is a folder where clients leave control
+ * requests as files (`src/engines/driver/ray/`).
  */
 export const joinAnnouncementSchema = v.object({ socket: v.string(), token: v.string() });
 export type JoinAnnouncement = v.InferOutput<typeof joinAnnouncementSchema>;
@@ -36,44 +38,46 @@ const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const scalars = v.record(v.string(), v.nullable(v.number()));
 const unknownRecord = v.record(v.string(), v.unknown());
 
-/** One problem as a trainer gets it: before any template. */
+/** One problem as sent to a trainer, before any template is applied. */
 export const linkProblemSchema = v.object({
-	/** Place in its split: stable over runs. */
+	/** Index within the split, stable across runs. */
 	index: whole,
 	prompt: v.string(),
 	answer: v.unknown(),
-	/** A worked solution; null: it has none. */
+	/** Worked solution; null if there is none. */
 	solution: v.nullable(v.string()),
 	row: unknownRecord,
 });
 export type LinkProblem = v.InferOutput<typeof linkProblemSchema>;
 
-/** What the trainer has to begin with. */
+/** Everything the trainer needs to start. */
 export const assignmentSchema = v.object({
 	mode: v.picklist(['train', 'serve']),
 	run: v.object({ id: v.string(), name: v.string(), folder: v.string() }),
-	/** The run's recipe.json, resolved; of `serve` the one of the checkpoint's run, or null. */
+	/** The run's recipe.json, resolved. For `serve`, the recipe of the checkpoint's run, or null. */
 	recipe: v.nullable(unknownRecord),
-	/** Columns of rewards in their order. `file`: the run's own copy, absolute; null: a built-in reward. */
+	/** Reward columns in order. `file`: absolute path of the run's own copy; null for a built-in reward. */
 	columns: v.array(v.object({ name: v.string(), weight: v.number(), file: v.nullable(v.string()) })),
-	/** Where to continue; null: at the beginning of the recipe. */
+	/** Where to resume; null to start from the beginning of the recipe. */
 	resume: v.nullable(
 		v.object({
-			/** Folder of the checkpoint, complete and checked. */
+			/** Checkpoint folder, complete and verified. */
 			checkpoint: v.string(),
 			step: whole,
 			stage: v.object({ index: whole, step: whole }),
-			/** `trainer` of what `checkpoint` orders answered. */
+			/** `trainer` state from the answer to the `checkpoint` order. */
 			state: unknownRecord,
 			/**
-			 * Of the same run: everything continues bit for bit. false: a new run that branches off; its recipe may be another
-			 * one, so what does not fit it any more (data order, the optimizer of other parameters) starts over. A checkpoint
-			 * of the embedded engine comes with an empty `state`.
+			 * Whether the checkpoint is from the same run, so that everything continues bit for bit. If false, this is a new
+			 * run that branches off. Its recipe can differ, and anything that no longer fits (data order, optimizer state for
+			 * other parameters) starts over. A checkpoint from the embedded engine has an empty `state`.
 			 */
 			sameRun: v.boolean(),
 		}),
 	),
-	/** Of a recipe with new sizes in `model`: the vocabulary as a Hugging Face tokenizer.json, and the sizes. */
+	/**
+	 * For a recipe with new dimensions in `model`: the vocabulary as a Hugging Face tokenizer.json, and the dimensions.
+	 */
 	newModel: v.nullable(
 		v.object({
 			tokenizer: v.string(),
@@ -87,24 +91,26 @@ export const assignmentSchema = v.object({
 			}),
 		}),
 	),
-	/** Whether the driver has the problems (`data/problems`); else the trainer reads the recipe's dataset itself. */
+	/**
+	 * Whether the driver provides the problems (`data/problems`). If not, the trainer reads the recipe's dataset itself.
+	 */
 	problems: v.boolean(),
 });
 export type Assignment = v.InferOutput<typeof assignmentSchema>;
 
-/** What the driver wants at a gate. Each with an `id` is answered in the next `run/orders`. */
+/** An order from the driver at a gate. Orders with an `id` are answered in the next `run/orders`. */
 export const orderSchema = v.variant('do', [
-	/** Continue training; ends the exchange. `hyperparameters`: those in force now. */
+	/** Continue training; ends the exchange. `hyperparameters`: the current values. */
 	v.object({ do: v.literal('continue'), hyperparameters: hyperparametersSchema }),
-	/** Nothing yet (the run is paused): tell the other ranks, and ask again at once. */
+	/** Do nothing for now (the run is paused): notify the other ranks, and ask again immediately. */
 	v.object({ do: v.literal('wait') }),
-	/** The stage is over, by its steps or by what it measured; ends the exchange. */
+	/** The stage is finished, after its last step or because of a metric; ends the exchange. */
 	v.object({ do: v.literal('end-stage'), because: v.string() }),
-	/** Train no more; ends the exchange. */
+	/** Stop training; ends the exchange. */
 	v.object({ do: v.literal('stop') }),
-	/** Write everything that a resume needs into `folder`, which is empty; flushed and sealed by the driver. */
+	/** Write everything needed for a resume into `folder`, which is empty; the driver flushes and seals it. */
 	v.object({ do: v.literal('checkpoint'), id: whole, folder: v.string() }),
-	/** Sample `samples` completions of each problem; consumes no randomness of training. */
+	/** Sample `samples` completions per problem without consuming training randomness. */
 	v.object({
 		do: v.literal('evaluate'),
 		id: whole,
@@ -114,7 +120,7 @@ export const orderSchema = v.variant('do', [
 		temperature: v.number(),
 		maxTokens: whole,
 	}),
-	/** As the control method `policy/generate` has them. */
+	/** Parameters as in the control method `policy/generate`. */
 	v.object({ do: v.literal('generate'), id: whole, params: unknownRecord }),
 	v.object({ do: v.literal('score'), id: whole, params: unknownRecord }),
 ]);
@@ -122,10 +128,10 @@ export type Order = v.InferOutput<typeof orderSchema>;
 
 const orders = v.object({ orders: v.array(orderSchema) });
 
-/** Of `checkpoint`: what the driver keeps in state.json and gives back in `resume.state`. */
+/** Answer to `checkpoint`: state that the driver stores in state.json and passes back in `resume.state`. */
 export const checkpointAnswerSchema = v.object({ state: unknownRecord });
 
-/** Of `evaluate`. */
+/** Answer to `evaluate`. */
 export const evaluateAnswerSchema = v.object({
 	samples: v.array(
 		v.object({
@@ -140,30 +146,30 @@ export const evaluateAnswerSchema = v.object({
 	),
 });
 
-/** The answer to one order: its value, or why there is none. */
+/** Answer to one order: its value, or the reason it failed. */
 export const orderAnswerSchema = v.object({
 	id: whole,
 	value: v.optional(v.unknown()),
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });
 
-/** A line of rollouts/step_N.jsonl; of its tokens there is only how many they are. */
+/** A line of rollouts/step_N.jsonl with the number of tokens in place of the tokens. */
 const linkRolloutSchema = v.looseObject({ ...rolloutLineSchema.entries, tokens: v.optional(whole) });
 
 /**
- * Rollouts of one training process. What is known of tokens is that of all of them, one after the other, as base64 of
- * little-endian numbers: as JSON it would take longer than all else that is told of a step.
+ * Rollouts from one training process. Token data for all rollouts is concatenated and sent as base64-encoded
+ * little-endian numbers: encoding it as JSON would take longer than all other data for a step.
  */
 export const rolloutBlockSchema = v.object({
 	lines: v.array(linkRolloutSchema),
-	/** Where tokens are wanted. */
+	/** Present if tokens are logged. */
 	tokens: v.optional(
 		v.object({
-			/** Their texts, each once. */
+			/** Distinct token strings. */
 			pieces: v.array(v.string()),
-			/** u32: places in `pieces`. */
+			/** u32 indices into `pieces`. */
 			text: v.string(),
-			/** f32; NaN where one is not known. */
+			/** f32; NaN if unknown. */
 			numbers: v.object({
 				logprob: v.string(),
 				oldLogprob: v.optional(v.string()),
@@ -176,14 +182,14 @@ export const rolloutBlockSchema = v.object({
 export type RolloutBlock = v.InferOutput<typeof rolloutBlockSchema>;
 const rolloutBlocks = v.array(rolloutBlockSchema);
 
-/** What a trainer tells without waiting for an answer. */
+/** Notifications from a trainer, which get no response. */
 export const trainerLinkNotices = {
 	/**
-	 * All rollouts that the next update is the first to learn from, while that is computed; only of a single training
-	 * process. `step` then comes without them.
+	 * All rollouts that the next update is the first to learn from, sent while that update is computed. Only used with a
+	 * single training process; `step` then omits them.
 	 */
 	rollouts: v.object({
-		/** Of the update, as `step` will tell it. */
+		/** Step of the update, as `step` will report it. */
 		step: whole,
 		rollouts: rolloutBlocks,
 	}),
@@ -200,38 +206,39 @@ const scoreRow = v.object({
 	messages: v.optional(v.object({ prompt: v.array(v.unknown()), completion: v.array(v.unknown()) })),
 });
 
-/** Every request of a trainer. */
+/** All requests that a trainer can send. */
 export const trainerLinkMethods = {
-	/** The first one of the connection; anything else closes it. */
+	/** Must be the first request on the connection; any other request closes it. */
 	begin: {
 		params: v.object({
 			protocol: v.number(),
 			token: v.string(),
 			pid: whole,
-			/** Training processes, over all machines. */
+			/** Number of training processes on all machines. */
 			processes: whole,
-			/** Of what is computed with and on: torch, trl, transformers, python, cuda. */
+			/** Versions of the software in use: torch, trl, transformers, python, cuda. */
 			versions: v.record(v.string(), v.string()),
-			/** In words, for run.json: `cuda (2 x NVIDIA H200)`. */
+			/** Description for run.json: `cuda (2 x NVIDIA H200)`. */
 			device: v.string(),
-			/** Kind that the device queue knows. */
+			/** Device type known to the device queue. */
 			kind: v.picklist(['cpu', 'cuda', 'mps']),
 		}),
 		result: assignmentSchema,
 	},
 	/**
-	 * Problems `from` up to `from + count` of a split; `training` ones never run out where a task generates them, and may be
-	 * fewer than asked for where they are large: the trainer asks for the rest when it needs them.
+	 * Returns problems `from` up to `from + count` from a split. `training` problems are unlimited if a task generates
+	 * them. Large problems can make the response shorter than requested; the trainer then requests the rest when it needs
+	 * them.
 	 */
 	'data/problems': {
 		params: v.object({ split: v.picklist(['training', 'heldout']), from: whole, count: whole }),
 		result: v.object({
 			problems: v.array(linkProblemSchema),
-			/** Of the split; null: without end. */
+			/** Size of the split; null if unlimited. */
 			total: v.nullable(whole),
 		}),
 	},
-	/** A trainer that reads the data itself says what it read, before the first stage. */
+	/** A trainer that reads the data itself reports what it read, before the first stage. */
 	'data/opened': {
 		params: v.object({
 			hash: v.string(),
@@ -243,74 +250,80 @@ export const trainerLinkMethods = {
 		result: v.object({}),
 	},
 	/**
-	 * Weights are there. The driver takes its turn in the device's queue: until `continue`, `wait` is answered as at a gate.
-	 * A trainer that serves never gets `continue`: it does what clients want until `stop`.
+	 * Weights are loaded. The driver enters the device queue; until `continue`, `wait` is answered as at a gate. A
+	 * trainer that serves never gets `continue`: it handles client requests until `stop`.
 	 */
 	ready: {
 		params: v.object({
 			parameters: whole,
 			trained: whole,
 			context: whole,
-			/** Steps of all stages, where the trainer knows better than the recipe. */
+			/** Total steps over all stages, if the trainer knows better than the recipe. */
 			totalSteps: v.optional(whole),
 		}),
 		result: orders,
 	},
-	/** A whole generation batch, of all ranks. */
+	/** Scores a whole generation batch, from all ranks. */
 	'rewards/score': {
 		params: v.object({
-			/** Updates done. */
+			/** Number of completed updates. */
 			step: whole,
 			rows: v.array(scoreRow),
-			/** Columns that the trainer has computed itself, one value a row. */
+			/** Columns that the trainer computed itself, one value per row. */
 			known: v.optional(v.record(v.string(), v.array(v.nullable(v.number())))),
 		}),
 		result: v.object({
 			/**
-			 * Where there are any, the batch is not scored, and `rows` is empty: a reward failed and the run is paused, or it
-			 * ends. They are obeyed as at a gate, with all state as before this batch (what a checkpoint holds). After
-			 * `continue` the same rows are sent again; `stop` gives them up.
+			 * If not empty, the batch was not scored and `rows` is empty: a reward failed and the run is paused, or the run
+			 * is ending. The trainer follows these orders as at a gate, with all state as it was before this batch (and as in
+			 * a checkpoint). After `continue` it sends the same rows again; on `stop` it discards them.
 			 */
 			orders: v.array(orderSchema),
 			rows: v.array(
 				v.object({
-					/** By column; null: does not apply, or failed. */
+					/** Rewards by column; null if the reward does not apply or failed. */
 					rewards: v.record(v.string(), v.nullable(v.number())),
 					errors: v.nullable(v.record(v.string(), v.string())),
 					reward: v.nullable(v.number()),
 				}),
 			),
-			/** Of `log_metric`, and how many rows each reward failed on. */
+			/** Metrics from `log_metric`, and the number of rows each reward failed on. */
 			metrics: scalars,
 		}),
 	},
-	/** A stage begins, or continues after a resume, before its next update. `step`: updates of this stage that are done. */
+	/**
+	 * A stage starts, or continues after a resume, before its next update. `step`: number of completed updates in this
+	 * stage.
+	 */
 	stage: {
 		params: v.object({ index: whole, type: v.string(), step: whole }),
 		result: orders,
 	},
-	/** One optimizer update has happened. */
+	/** Reports one optimizer update. */
 	step: {
 		params: v.object({
-			/** Updates done, this one included. */
+			/** Number of completed updates, including this one. */
 			step: whole,
 			metrics: scalars,
-			/** Rollouts that this update was the first to learn from, unless they were told before. */
+			/** Rollouts that this update was the first to learn from, unless they were sent earlier. */
 			rollouts: v.optional(rolloutBlocks),
-			/** The last update of its generation batch; only there a run is checkpointed, evaluated, paused or ended. */
+			/**
+			 * Whether this is the last update of its generation batch, the only point where a run can checkpoint, evaluate,
+			 * pause or end.
+			 */
 			batchEnds: v.boolean(),
-			/** Tokens trained on or sampled so far. */
+			/** Number of tokens trained on or sampled so far. */
 			tokens: whole,
 		}),
 		result: orders,
 	},
-	/** What came of the orders before; answered with further ones. */
+	/** Sends the answers to the previous orders; the response contains further orders. */
 	'run/orders': {
 		params: v.object({
 			answers: v.array(orderAnswerSchema),
 			/**
-			 * The trainer cannot continue, but everything is as at the last gate: the driver may want a checkpoint of that step
-			 * before the `fault`, and ends the exchange by `stop`.
+			 * Whether the trainer cannot continue although all state is as it was at the last gate. The driver can request a
+			 * checkpoint of that step before the `fault`, and ends the exchange with `stop`.
 			 */
 			failing: v.optional(v.boolean()),
 		}),
@@ -320,7 +333,10 @@ export const trainerLinkMethods = {
 		params: v.object({ level: v.picklist(alertLevels), message: v.string() }),
 		result: v.object({}),
 	},
-	/** Why it cannot continue; its last words. Where a checkpoint can still be written, it has asked for orders before. */
+	/**
+	 * Reports why the trainer cannot continue; its last message. If a checkpoint is still possible, it requests orders
+	 * first.
+	 */
 	fault: {
 		params: v.object({
 			reason: v.string(),
@@ -330,12 +346,12 @@ export const trainerLinkMethods = {
 		}),
 		result: v.object({}),
 	},
-	/** All stages are done. The driver's answer comes when the last files are written. */
+	/** All stages are finished. The driver responds once the last files are written. */
 	finished: { params: v.object({}), result: v.object({}) },
 } as const;
 export type TrainerLinkMethod = keyof typeof trainerLinkMethods;
 
-/** state.json of a checkpoint of the pytorch and ray engines; `trainer` is the trainer's own. */
+/** state.json in checkpoints of the pytorch and ray engines; `trainer` is the trainer's own state. */
 export const torchCheckpointStateSchema = v.looseObject({
 	format: v.number(),
 	engine: v.literal('pytorch'),
@@ -343,7 +359,7 @@ export const torchCheckpointStateSchema = v.looseObject({
 	step: whole,
 	stage: v.object({ index: whole, step: whole }),
 	tokens: whole,
-	/** Generation batches that have told their rollouts. */
+	/** Number of generation batches whose rollouts have been reported. */
 	generations: v.optional(whole, 0),
 	hyperparameters: hyperparametersSchema,
 	best: v.nullable(v.object({ step: whole, accuracy: v.number() })),

@@ -2,20 +2,20 @@ import * as v from 'valibot';
 import { rolloutSplits } from './rolloutSplit.ts';
 
 /*
- * Messages between a transcript panel and its webview, in the envelope of webviewMessages.ts. The panel hands over the
- * text alone, in pieces that the webview asks for; reading and checking it is the webview's work, so that the editor's
- * host never is at it. `ready` is always answered with a complete `snapshot`; so is each change of the text.
+ * Messages between a transcript panel and its webview, in the envelope of webviewMessages.ts. The panel only sends the
+ * text, in chunks that the webview requests; the webview parses and checks it, so that the extension host never spends
+ * time on it. `ready` is always answered with a complete `snapshot`, and so is every change to the text.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 
-/** What is shown: a file, or one rollout of a run. */
+/** What to show: a file, or one rollout from a run. */
 export const transcriptPlaceSchema = v.variant('kind', [
 	v.object({ kind: v.literal('file'), file: path }),
 	v.object({
 		kind: v.literal('rollout'),
-		/** The run's folder. */
+		/** Run folder. */
 		run: path,
 		split: v.picklist(rolloutSplits),
 		step: v.number(),
@@ -25,20 +25,20 @@ export const transcriptPlaceSchema = v.variant('kind', [
 ]);
 export type TranscriptPlace = v.InferOutput<typeof transcriptPlaceSchema>;
 
-/** A saved state as far as the panel trusts it. */
+/** The part of a saved state that the panel trusts. */
 export const transcriptStateSchema = v.looseObject({ place: transcriptPlaceSchema });
 
 export const transcriptEventSchema = v.variant('type', [
 	v.object({
 		type: v.literal('snapshot'),
 		place: transcriptPlaceSchema,
-		/** For people: the file relative to the workspace, or which rollout. */
+		/** Display name: the file relative to the workspace, or a description of the rollout. */
 		label: v.string(),
-		/** Changes with the text; 0: there is none. */
+		/** Changes with the text; 0 if there is no text. */
 		version: count,
-		/** Bytes. */
+		/** Size in bytes. */
 		size: count,
-		/** Why there is no text. */
+		/** Why no text is available. */
 		failure: v.nullable(v.object({ message: v.string(), action: v.nullable(v.string()) })),
 	}),
 ]);
@@ -46,29 +46,29 @@ export type TranscriptEvent = v.InferOutput<typeof transcriptEventSchema>;
 
 export const transcriptCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Looks at the file again. */
+	/** Reads the file again. */
 	v.object({ type: v.literal('again') }),
-	/** The file in a text editor, at a line and a column (from 1); or the rollout in the rollouts panel. */
+	/** Opens the file in a text editor at a line and a column (from 1), or the rollout in the rollouts panel. */
 	v.object({
 		type: v.literal('openSource'),
 		line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
 		column: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	}),
-	/** Another file. */
+	/** Opens another file. */
 	v.object({ type: v.literal('openOther') }),
 	v.object({ type: v.literal('copy'), text: v.pipe(v.string(), v.maxLength(33_554_432)) }),
-	/** A text in a tab that cannot be edited. */
+	/** Opens text in a read-only tab. */
 	v.object({ type: v.literal('openText'), name: v.pipe(v.string(), v.maxLength(200)), text: v.string() }),
-	/** An error of the webview's own code, for the log. */
+	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type TranscriptCommand = v.InferOutput<typeof transcriptCommandSchema>;
 
 export const transcriptRequests = {
-	/** The text from a position on. Fails with `mismatch` when the version is not the present one. */
+	/** Returns the text from an offset on. Fails with `mismatch` if the version is not the current one. */
 	loadText: {
 		params: v.object({ version: count, from: count }),
-		/** `next` is where it continues; null: it is whole. */
+		/** `next` is the offset of the next chunk, or null at the end of the text. */
 		result: v.object({ text: v.string(), next: v.nullable(count) }),
 	},
 } as const;

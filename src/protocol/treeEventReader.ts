@@ -21,12 +21,12 @@ function isListOf(value: unknown, is: (item: unknown) => boolean): boolean {
 const isCandidate = (value: unknown): boolean =>
 	typeof value === 'object' && value !== null && isId((value as Fields).id) && isNumber((value as Fields).value);
 
-/** Fills in what may be left out; the order of fields does not matter to anybody. */
+/** Fills in a default for an omitted field; field order does not matter to readers. */
 function orElse(fields: Fields, name: string, value: unknown): void {
 	if (fields[name] === undefined) fields[name] = value;
 }
 
-/** The events of which a log has very many, when they are as the schema has them: null sends them to the schema. */
+/** Reads the most frequent types of events if they match the schema; returns null for events that need the schema. */
 function readFrequent(event: Fields): TreeEvent | null {
 	if (!isNumber(event.at)) return null;
 	switch (event.t) {
@@ -64,8 +64,9 @@ function readFrequent(event: Fields): TreeEvent | null {
 }
 
 /**
- * An event as `treeEventSchema` reads it, with the frequent kinds checked by hand: a log of a large tree has several hundred
- * thousand. The value belongs to the reader, which fills in defaults; null: it is no event of a tree log.
+ * Reads an event like `treeEventSchema`, but checks the frequent types by hand because the log of a large tree has
+ * several hundred thousand events. The reader takes ownership of the value and fills in defaults. Returns null if the
+ * value is not a tree log event.
  */
 export function readTreeEvent(value: unknown): TreeEvent | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
@@ -84,18 +85,21 @@ const unreadable = (): TreeEvent => ({
 });
 
 /**
- * Events as they cross to a view: JSON lines, which go as UTF-8 bytes and cost a process less than so many objects.
+ * Encodes events for a view as JSON lines. Sent as UTF-8 bytes, they are cheaper for a process than the same number of
+ * objects.
  */
 export function treeEventLines(events: readonly TreeEvent[]): string {
 	return events.map((event) => JSON.stringify(event)).join('\n');
 }
 
-/** As many events as there are lines; in place of one that is none stands a `fault`, so that the others keep their numbers. */
+/**
+ * Reads as many events as there are lines. An invalid event becomes a `fault`, so that the others keep their numbers.
+ */
 export function readTreeEventLines(lines: string): TreeEvent[] {
 	if (lines === '') return [];
 	let values: unknown[];
 	try {
-		// One call of the parser for all of them is a good deal quicker than one for each.
+		// Parsing all lines in one call is considerably faster than one call per line.
 		values = parseBoundedJson(`[${lines.replaceAll('\n', ',')}]`) as unknown[];
 	} catch {
 		values = lines.split('\n').map(parsed);

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 
 /*
- * The log of a search: one event a line, in the order in which things happened, complete enough that the tree at any moment
- * follows from the lines up to it. Nodes are numbered from 0 in the order of their events; node 0 is the problem.
- * After `end` a search may continue: `resume`, more events, another `end`.
+ * The log of a search has one event per line, in chronological order, and is complete enough to reconstruct the tree at
+ * any point from the lines before it. Nodes are numbered from 0 in event order; node 0 is the problem. A search can
+ * continue after `end` with `resume`, more events, and another `end`.
  */
 
 export const treeLogFormat = 1;
@@ -12,35 +12,35 @@ const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 const ids = v.array(id);
 const numbers = v.array(v.nullable(v.number()));
 const text = v.string();
-/** Seconds since the start of the search; it continues where it was after a `resume`. */
+/** Seconds since the start of the search, not counting the time between an `end` and a `resume`. */
 const at = v.number();
 
-/** What a node is. Strategies of plain trees use `problem`, `thought` and `answer` alone. */
+/** Node roles. Strategies with plain trees use only `problem`, `thought` and `answer`. */
 export const nodeRoles = [
 	'problem',
-	/** A step of reasoning. */
+	/** A reasoning step. */
 	'thought',
-	/** A completion that has finished. */
+	/** A finished completion. */
 	'answer',
-	/** A whole attempt that is to be revised. */
+	/** A complete attempt to be revised. */
 	'draft',
 	'critique',
 	'revision',
-	/** Several thoughts made into one. */
+	/** Several thoughts merged into one. */
 	'aggregate',
-	/** A part of the problem, of least-to-most. */
+	/** A subproblem in least-to-most prompting. */
 	'subproblem',
-	/** A query or a call and what came of it. */
+	/** A query or tool call, with its result. */
 	'tool',
 ] as const;
 export type NodeRole = (typeof nodeRoles)[number];
 
 /**
  * Why a search ended.
- * - `complete`: completed; `solved`: something was found that it may stop at
- * - `exhausted`: nothing is left to expand; `no-improvement`: no further improvement
- * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget of that name
- * - `stopped`: a person did; `policy`: the policy failed for good; `scorer`: the scorer did
+ * - `complete`: completed; `solved`: stopped early because an acceptable answer was found
+ * - `exhausted`: nothing left to expand; `no-improvement`: no further improvement
+ * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget with that name was used up
+ * - `stopped`: stopped by the user; `policy`: permanent policy failure; `scorer`: permanent scorer failure
  */
 export const stopReasons = [
 	'complete',
@@ -58,28 +58,28 @@ export const stopReasons = [
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-/** What a search may use up; what is absent is unlimited. 0 is allowed and ends the search before that is used. */
+/** Budget of a search; absent entries are unlimited. 0 is allowed and ends the search before any of it is used. */
 export const searchBudgetSchema = v.object({
 	nodes: v.optional(v.pipe(v.number(), v.minValue(0))),
-	/** Of completions, the prompts not counted. */
+	/** Completion tokens, not counting prompts. */
 	tokens: v.optional(v.pipe(v.number(), v.minValue(0))),
 	simulations: v.optional(v.pipe(v.number(), v.minValue(0))),
 	seconds: v.optional(v.pipe(v.number(), v.minValue(0))),
-	/** In the currency of the policy's prices. */
+	/** In the currency of the policy's price. */
 	cost: v.optional(v.pipe(v.number(), v.minValue(0))),
 });
 export type SearchBudget = v.InferOutput<typeof searchBudgetSchema>;
 
 const problemSchema = v.object({
 	prompt: text,
-	/** The gold answer; null: unknown. */
+	/** The gold answer; null if unknown. */
 	answer: v.optional(v.nullable(text), null),
-	/** Public fields of the dataset row. */
+	/** Public fields in the dataset row. */
 	row: v.optional(v.record(v.string(), v.unknown()), {}),
 });
 export type SearchProblem = v.InferOutput<typeof problemSchema>;
 
-/** How the values of simulations make a node's value Q. */
+/** How to compute a node's value Q from its simulation values. */
 export const backups = ['mean', 'max'] as const;
 export type Backup = (typeof backups)[number];
 
@@ -92,57 +92,57 @@ export const treeEventSchema = v.variant('t', [
 		strategy: text,
 		params: v.record(v.string(), v.unknown()),
 		problem: problemSchema,
-		/** Name and model of the policy, for people. */
+		/** Display name and model of the policy. */
 		policy: v.object({ name: text, model: v.optional(text) }),
-		/** `oracle`: it looks at the gold answer, so that its results are an upper bound. */
+		/** `oracle`: the scorer sees the gold answer, so its results are an upper bound. */
 		scorers: v.optional(v.array(v.object({ name: text, oracle: v.boolean() })), []),
 		budget: v.optional(searchBudgetSchema, {}),
 		seed: v.number(),
 		backup: v.optional(v.picklist(backups), 'mean'),
 		structure: v.optional(v.picklist(['chain', 'tree', 'graph']), 'tree'),
-		/** Who wrote the search, when it was another program: the name of its format. */
+		/** Format name of the program that wrote the log, if it was not us. */
 		foreign: v.optional(text),
-		/** All that is needed to continue: the search's specification (src/protocol/searchSpec.ts). */
+		/** Everything needed to continue: the search specification (src/protocol/searchSpec.ts). */
 		spec: v.optional(v.unknown()),
-		/** That this user began it with this specification (src/runs/searchSeal.ts). */
+		/** Proof that this user started the search with this specification (src/runs/searchSeal.ts). */
 		seal: v.optional(text),
 	}),
 	v.looseObject({
 		t: v.literal('node'),
 		at,
 		id,
-		/** Empty: a root. Several: a graph. */
+		/** Empty for a root; several entries form a graph. */
 		parents: ids,
-		/** What it adds to its first parent; of the root the problem. */
+		/** Text appended to the first parent; for the root, the problem. */
 		text,
 		role: v.optional(v.picklist(nodeRoles), 'thought'),
-		/** Its completion has ended here: nothing can follow it. */
+		/** Whether the completion ends here, so that nothing can follow. */
 		final: v.optional(v.boolean(), false),
-		/** The answer that it ends with; null: none is stated. */
+		/** The answer at the end of the node; null if there is none. */
 		answer: v.optional(v.nullable(text), null),
-		/** Why generating it ended: `end` (end of sequence), `stop` (end of the step), `length`, `refusal`, `error`. */
+		/** Why generation stopped: `end` (end of sequence), `stop` (end of the step), `length`, `refusal`, `error`. */
 		finish: v.optional(text),
-		/** Nats, summed over its tokens. */
+		/** Sum over the node's tokens, in nats. */
 		logprob: v.optional(v.nullable(v.number())),
-		/** Probability among its siblings as PUCT uses it. */
+		/** Prior probability among its siblings, as used by PUCT. */
 		prior: v.optional(v.nullable(v.number())),
-		/** Tokens of its text. */
+		/** Number of tokens in the text. */
 		tokens: v.optional(v.nullable(v.number())),
-		/** Nats, mean over its tokens. */
+		/** Mean over the node's tokens, in nats. */
 		entropy: v.optional(v.nullable(v.number())),
 		/**
-		 * Its text stands for itself and does not continue from its first parent's. So do those of drafts, critiques, revisions,
-		 * aggregates and subproblems.
+		 * Whether the text is self-contained instead of continuing its first parent's text. Drafts, critiques, revisions,
+		 * aggregates and subproblems always are.
 		 */
 		fresh: v.optional(v.boolean()),
-		/** A person wrote or forced it. */
+		/** Who created the node: `person` if a user wrote or forced it. */
 		by: v.optional(v.picklist(['policy', 'person']), 'policy'),
-		/** A short name, for nodes whose text is not what one wants to see in the tree. */
+		/** Short name for nodes whose text is not suitable for display in the tree. */
 		label: v.optional(text),
-		/** Whatever else another program's log says of it. */
+		/** Additional data from another program's log. */
 		data: v.optional(v.record(v.string(), v.unknown())),
 	}),
-	/** Token by token, for a node whose policy told. Lists are parallel to `text`; a null is not known. */
+	/** Per-token data for a node whose policy reported it. Lists are parallel to `text`; null if unknown. */
 	v.looseObject({
 		t: v.literal('tokens'),
 		at,
@@ -153,42 +153,42 @@ export const treeEventSchema = v.variant('t', [
 		varentropy: v.optional(numbers),
 		gini: v.optional(numbers),
 		variance: v.optional(numbers),
-		/** The most probable tokens at each place, with their log-probability in nats. */
+		/** Most probable tokens at each position, with log-probabilities in nats. */
 		top: v.optional(v.array(v.array(v.tuple([text, v.number()])))),
-		/** The statistics are of the top alternatives alone, not of the whole distribution. */
+		/** Whether statistics cover only the top alternatives instead of the full distribution. */
 		partial: v.optional(v.boolean(), false),
 	}),
 	v.looseObject({ t: v.literal('score'), at, id, scorer: text, value: v.nullable(v.number()), note: v.optional(text) }),
-	/** What the strategy continues with: the way from the root to it. */
+	/** What the strategy continues with, as the path from the root. */
 	v.looseObject({
 		t: v.literal('select'),
 		at,
 		path: ids,
-		/** What the last decision was between, with what decided it. */
+		/** Candidates of the last decision, with the values that determined it. */
 		candidates: v.optional(v.array(v.object({ id, value: v.number() }))),
 	}),
-	/** A simulation's values, one for each node of the path: N and Q follow for any backup rule. */
+	/** Values from one simulation, one per node on the path; N and Q follow from them for any backup rule. */
 	v.looseObject({
 		t: v.literal('visit'),
 		at,
 		path: ids,
 		values: v.array(v.number()),
-		/** As many alike: another program's log that tells N and Q alone has one for each node. */
+		/** Number of identical visits: a log from another program that only has N and Q gets one event per node. */
 		times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)), 1),
 	}),
 	v.looseObject({ t: v.literal('prune'), at, id, reason: text }),
-	/** A pruned node is open again. */
+	/** Reopens a pruned node. */
 	v.looseObject({ t: v.literal('restore'), at, id }),
-	/** The same thought or answer as another node. */
+	/** Marks a node as the same thought or answer as another one. */
 	v.looseObject({ t: v.literal('merge'), at, id, into: id }),
 	v.looseObject({
 		t: v.literal('critique'),
 		at,
-		/** The draft or answer that is criticized. */
+		/** The criticized draft or answer. */
 		id,
 		missing: v.array(text),
 		superfluous: v.array(text),
-		/** What a later revision took up, by its place in `missing` followed by `superfluous`. */
+		/** Points that a later revision addressed, as indices into `missing` followed by `superfluous`. */
 		addressed: v.optional(v.array(v.number()), []),
 	}),
 	v.looseObject({
@@ -201,15 +201,15 @@ export const treeEventSchema = v.variant('t', [
 		error: v.optional(text),
 		seconds: v.optional(v.number()),
 	}),
-	/** A source that a text rests on, and what the check of it said. */
+	/** A source that a text relies on, with the result of checking it. */
 	v.looseObject({
 		t: v.literal('reference'),
 		at,
-		/** The node that cites. */
+		/** The citing node. */
 		id,
 		label: text,
 		source: text,
-		/** The tool node that the source came from; null: none did. */
+		/** The tool node that provided the source; null if none did. */
 		evidence: v.nullable(id),
 		supported: v.nullable(v.boolean()),
 		note: v.optional(text),
@@ -224,9 +224,12 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({
 		t: v.literal('resume'),
 		at,
-		/** What may be used from here on, whatever was used before. */
+		/** Budget from here on, not counting earlier usage. */
 		budget: v.optional(searchBudgetSchema, {}),
-		/** `more`: the strategy continues; `branch`: from `node` alone; `edit`, `force`: also, after a person's node. */
+		/**
+		 * `more`: the strategy continues. `branch`: it continues below `node` only. `edit`, `force`: the same, after a
+		 * user's node.
+		 */
 		action: v.picklist(['more', 'branch', 'edit', 'force']),
 		node: v.optional(v.nullable(id), null),
 		strategy: v.optional(text),
@@ -235,10 +238,10 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({
 		t: v.literal('end'),
 		at,
-		/** The way to the node that is the search's result; null: there is none. */
+		/** Path to the node that is the result of the search; null if there is none. */
 		best: v.nullable(ids),
 		answer: v.nullable(text),
-		/** Its value by the strategy's own measure. */
+		/** Value of the result, by the strategy's own metric. */
 		value: v.optional(v.nullable(v.number()), null),
 		stop: v.picklist(stopReasons),
 		tokens: v.number(),
@@ -246,14 +249,17 @@ export const treeEventSchema = v.variant('t', [
 		simulations: v.optional(v.number(), 0),
 		cost: v.optional(v.nullable(v.number()), null),
 		seconds: v.number(),
-		/** Whether the answer is the gold one, by the accuracy reward's equivalence; null: there is no gold answer. */
+		/**
+		 * Whether the answer matches the gold answer, by the accuracy reward's equivalence; null if there is no gold
+		 * answer.
+		 */
 		correct: v.optional(v.nullable(v.boolean()), null),
 		message: v.optional(text),
 	}),
 ]);
-/** An event as it is read: what may be left out has its default. */
+/** An event as read, with defaults filled in. */
 export type TreeEvent = v.InferOutput<typeof treeEventSchema>;
 export type TreeEventType = TreeEvent['t'];
 export type TreeEventOf<T extends TreeEventType> = Extract<TreeEvent, { readonly t: T }>;
-/** An event as it is written. */
+/** An event as written. */
 export type TreeEventInput = v.InferInput<typeof treeEventSchema>;

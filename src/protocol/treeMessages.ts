@@ -2,33 +2,36 @@ import * as v from 'valibot';
 import { searchBudgetSchema } from './treeLog.ts';
 
 /*
- * Messages between the tree view (webview/tree) and the extension. The view holds the events and makes its tree of them; the
- * extension follows the log. Texts of nodes are cut in what it sends (`cut`), and asked for when a node is inspected.
+ * Messages between the tree view (webview/tree) and the extension. The view stores the events and builds its tree from
+ * them; the extension follows the log. Node text is shortened when sent (`cut`) and requested in full when a node is
+ * inspected.
  */
 
 const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 export const treeSourceSchema = v.object({
 	title: v.string(),
-	/** Where the log lies; shown, never opened by the view. */
+	/** Path of the log; the view displays it but never opens it. */
 	path: v.string(),
-	/** Of which format it is, when another program wrote it. */
+	/** Format of the log, if another program wrote it. */
 	foreign: v.nullable(v.string()),
-	/** Which of the trees of the file this is, and their names. */
+	/** Index of this tree in the file, and the names of all trees. */
 	trees: v.array(v.string()),
 	chosen: v.number(),
-	/** What could not be read, in words. */
+	/** Description of anything that could not be read. */
 	faults: v.array(v.string()),
-	/** A search writes to it now. */
+	/** Whether a search is currently writing to it. */
 	running: v.boolean(),
-	/** It can continue (own log, trusted workspace), with what it was started with; null: why not, in words. */
+	/**
+	 * true if the search can be continued as it was started (own log, trusted workspace); otherwise the reason it cannot.
+	 */
 	canGoOn: v.union([v.literal(true), v.string()]),
 });
 export type TreeSource = v.InferOutput<typeof treeSourceSchema>;
 
 /** Extension -> view. */
 export const treeViewEventSchema = v.variant('type', [
-	/** Begins again: all that was sent before is forgotten. `side`: the tree itself, or the one that it is compared with. */
+	/** Starts over: everything sent before is discarded. `side`: the tree itself, or the one it is compared with. */
 	v.object({
 		type: v.literal('open'),
 		side: v.picklist(['main', 'other']),
@@ -36,20 +39,20 @@ export const treeViewEventSchema = v.variant('type', [
 		source: treeSourceSchema,
 	}),
 	/**
-	 * Events in their order, from the number `from` on; a view that lacks what is before asks with `ready`. At most a few
-	 * megabytes at a time, so that a large tree is drawn before all of it is there.
+	 * Events in order, starting with number `from`; a view that lacks earlier ones sends `ready`. Each message contains
+	 * at most a few megabytes, so that a large tree is drawn before it has fully arrived.
 	 */
 	v.object({
 		type: v.literal('events'),
 		side: v.picklist(['main', 'other']),
 		generation: v.number(),
 		from: id,
-		/** UTF-8 of what `treeEventLines` writes and `readTreeEventLines` reads (treeEventReader.ts). */
+		/** UTF-8, as written by `treeEventLines` and read by `readTreeEventLines` (treeEventReader.ts). */
 		lines: v.instance(Uint8Array),
-		/** Nothing more is there now. */
+		/** Whether these are all events for now. */
 		complete: v.boolean(),
 	}),
-	/** Nothing can be shown of the log; what was sent before stays. */
+	/** The log cannot be shown; anything sent before remains visible. */
 	v.object({
 		type: v.literal('failed'),
 		side: v.picklist(['main', 'other']),
@@ -57,9 +60,9 @@ export const treeViewEventSchema = v.variant('type', [
 		action: v.nullable(v.string()),
 	}),
 	v.object({ type: v.literal('source'), side: v.picklist(['main', 'other']), source: treeSourceSchema }),
-	/** The whole text of a node whose `node` event said `cut: true`. */
+	/** Full text of a node whose `node` event had `cut: true`. */
 	v.object({ type: v.literal('text'), side: v.picklist(['main', 'other']), id, text: v.string() }),
-	/** Looks at a node. */
+	/** Selects a node and brings it into view. */
 	v.object({ type: v.literal('reveal'), node: id }),
 	v.object({ type: v.literal('closeOther') }),
 ]);
@@ -68,25 +71,25 @@ export type TreeViewEvent = v.InferOutput<typeof treeViewEventSchema>;
 /** View -> extension. */
 export const treeViewCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Reads the log once more, after it failed. */
+	/** Reads the log again after a failure. */
 	v.object({ type: v.literal('again') }),
 	v.object({ type: v.literal('choose'), tree: v.number() }),
 	v.object({ type: v.literal('wantText'), side: v.picklist(['main', 'other']), id }),
-	/** The extension asks for what is missing (budget) and says what it did by `source` and events. */
+	/** The extension asks the user for anything missing (budget) and reports the outcome with `source` and events. */
 	v.object({ type: v.literal('branch'), node: id }),
 	v.object({ type: v.literal('edit'), node: id, text: v.string() }),
 	v.object({ type: v.literal('force'), node: id, token: id, text: v.string() }),
 	v.object({ type: v.literal('prune'), node: id, restore: v.boolean() }),
 	v.object({ type: v.literal('more'), budget: v.optional(searchBudgetSchema) }),
 	v.object({ type: v.literal('stop') }),
-	/** Chooses another tree to compare with. */
+	/** Selects another tree to compare with. */
 	v.object({ type: v.literal('compare') }),
 	v.object({ type: v.literal('closeOther') }),
-	/** What the view has drawn or written, to be saved where the person says. */
+	/** Content that the view rendered or wrote, to be saved where the user chooses. */
 	v.object({
 		type: v.literal('export'),
 		format: v.picklist(['svg', 'png', 'json', 'mermaid']),
-		/** PNG as base64. */
+		/** base64 for PNG. */
 		content: v.string(),
 	}),
 	v.object({ type: v.literal('copy'), text: v.string() }),
@@ -95,13 +98,13 @@ export const treeViewCommandSchema = v.variant('type', [
 ]);
 export type TreeViewCommand = v.InferOutput<typeof treeViewCommandSchema>;
 
-/** What a tree view's state that survives its window names of the outside; the rest of it is the view's own. */
+/** External references in the persisted state of a tree view; all other fields are private to the view. */
 export const treeStateSchema = v.looseObject({
-	/** Where the log lies; a panel that is brought back checks it like any foreign path. */
+	/** Path of the log; a restored panel checks it like any untrusted path. */
 	path: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
-	/** Which of the trees of the file. */
+	/** Index of the tree in the file. */
 	tree: v.optional(id, 0),
-	/** The log that it is compared with. */
+	/** Path of the log being compared. */
 	other: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(4096))), null),
 });
 export type TreeState = v.InferOutput<typeof treeStateSchema>;

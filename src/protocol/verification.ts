@@ -5,14 +5,14 @@ import { scoreErrorKinds } from './scorer.ts';
 const value = v.nullable(v.number());
 
 /**
- * Where a row of a verification comes from.
- * - `gold`: an honest completion with the dataset's answer; `wrong`: the same with a wrong answer that was made from it
- * - `case`: a line of NAME.cases.jsonl; `rollout`: recorded by a run; `selection`: text that was selected in the editor
+ * Origin of a row in a verification.
+ * - `gold`: an honest completion with the dataset's answer; `wrong`: the same with a wrong answer derived from it
+ * - `case`: a line of NAME.cases.jsonl; `rollout`: recorded in a run; `selection`: text selected in the editor
  */
 export const rowSources = ['gold', 'wrong', 'case', 'rollout', 'selection'] as const;
 export type RowSource = (typeof rowSources)[number];
 
-/** What a labeled case expects: an exact value (within 1e-9), a range, or null. */
+/** Expected value of a labeled case: an exact value (within 1e-9), a range, or null. */
 export const expectationSchema = v.nullable(
 	v.union([v.number(), v.object({ min: v.optional(v.number()), max: v.optional(v.number()) })]),
 );
@@ -27,80 +27,91 @@ export const rowErrorSchema = v.object({
 
 export const verifiedRowSchema = v.object({
 	source: v.picklist(rowSources),
-	/** For people: "row 12, right answer", "row 12, wrong answer (off by one)", "case 3", "step 40, group 2, completion 5". */
+	/**
+	 * Display label: "row 12, right answer", "row 12, wrong answer (off by one)", "case 3", "step 40, group 2, completion
+	 * 5".
+	 */
 	label: v.string(),
-	/** Rows of a group answer the same prompt; null: alone. */
+	/** Rows in a group answer the same prompt; null if the row has no group. */
 	group: v.nullable(v.number()),
 	prompt: v.string(),
 	completion: v.string(),
 	answer: v.nullable(v.string()),
 	/** null: not recorded. */
 	truncated: v.nullable(v.boolean()),
-	/** null with an `error`: missing by failure; null without one: the reward does not apply. */
+	/** null with an `error` if scoring failed; null without one if the reward does not apply. */
 	value,
 	error: v.optional(rowErrorSchema),
 	expect: v.optional(expectationSchema),
-	/** Of a case: whether the value is what it expects. */
+	/** Cases only: whether the value matches the expectation. */
 	passed: v.optional(v.boolean()),
-	/** Of a rollout: the value of the reward of that name which the run recorded. */
+	/** Rollouts only: the value that the run recorded for the reward with this name. */
 	recorded: v.optional(value),
-	/** Values of the other rewards of the recipe on the row. */
+	/** Values of the recipe's other rewards for the row. */
 	others: v.record(v.string(), value),
-	/** Where the row was read, to open it: absolute path and line from 1. */
+	/** Source location of the row: absolute path and line, from 1. */
 	place: v.optional(v.object({ file: v.string(), line: v.number() })),
-	/** Of a rollout: which one of its run. */
+	/** Rollouts only: which rollout in its run. */
 	rollout: v.optional(v.object({ step: v.number(), group: v.number(), index: v.number() })),
 });
 export type VerifiedRow = v.InferOutput<typeof verifiedRowSchema>;
 
 export const verificationStatisticsSchema = v.object({
 	rows: v.number(),
-	/** Rows with a value. */
+	/** Number of rows with a value. */
 	valued: v.number(),
-	/** Over rows with a value; null without one. The standard deviation is the sample one (n - 1), 0 for one row. */
+	/**
+	 * Over rows with a value; null if there are none. The standard deviation is the sample one (n - 1), 0 for one row.
+	 */
 	mean: value,
 	std: value,
 	min: value,
 	max: value,
 	nulls: v.number(),
 	errors: v.number(),
-	/** Shares of the valued rows at the largest and at the smallest value; null when all values are equal. */
+	/** Fractions of valued rows at the maximum and at the minimum; null if all values are equal. */
 	ceiling: value,
 	floor: value,
 	/**
-	 * Over problems whose `gold` row and at least one `wrong` row have a value: how many score the gold one strictly above
-	 * each of the wrong ones. null: there is no such problem.
+	 * Over problems where the `gold` row and at least one `wrong` row have a value: in how many the gold row scores
+	 * strictly higher than every wrong row. null if there is no such problem.
 	 */
 	agreement: v.nullable(v.object({ problems: v.number(), agreed: v.number() })),
-	/** Groups of at least two valued rows, and those whose values are all equal. */
+	/** Number of groups with at least two valued rows, and how many of them have all-equal values. */
 	groups: v.number(),
 	deadGroups: v.number(),
-	/** Mean over groups of the sample standard deviation within the group; null without groups. */
+	/** Mean sample standard deviation within groups; null without groups. */
 	withinGroupStd: value,
 	cases: v.object({ passed: v.number(), failed: v.number() }),
-	/** Rollouts whose recorded value differs (or was null where this is not). */
+	/** Rollouts whose recorded value matches or differs (including where only one of the two is null). */
 	recorded: v.object({ same: v.number(), different: v.number() }),
-	/** Pearson correlation with each other reward over rows where both have values; null: constant, or fewer than 3 rows. */
+	/**
+	 * Pearson correlation with every other reward over rows where both have values; null if constant or fewer than 3
+	 * rows.
+	 */
 	correlation: v.record(v.string(), value),
 });
 export type VerificationStatistics = v.InferOutput<typeof verificationStatisticsSchema>;
 
-/** What a reward did on the rows: one object from which the inline line, the panel, the Test Explorer and the CLI draw. */
+/**
+ * Results of a reward on all rows. The inline summary, the panel, the Test Explorer and the CLI all display this
+ * object.
+ */
 export const verificationSchema = v.object({
 	format: v.literal(1),
 	file: v.string(),
 	reward: v.string(),
-	/** Where the rows came from, in words: "data/train.jsonl", "run addition-20261120-101010-ab12, step 40". */
+	/** Descriptions of the row sources: "data/train.jsonl", "run addition-20261120-101010-ab12, step 40". */
 	data: v.array(v.string()),
-	/** What could not be used, in words: "The recipe's dataset has no answers." */
+	/** Descriptions of anything unusable: "The recipe's dataset has no answers." */
 	remarks: v.array(v.string()),
 	rows: v.array(verifiedRowSchema),
 	statistics: verificationStatisticsSchema,
-	/** Faults of the batch as a whole. */
+	/** Errors that affect the batch as a whole. */
 	faults: v.array(rowErrorSchema),
 	coverage: v.nullable(lineCoverageSchema),
 	logs: v.array(v.string()),
-	/** Scoring time alone. */
+	/** Scoring time only. */
 	durationMs: v.number(),
 });
 export type Verification = v.InferOutput<typeof verificationSchema>;

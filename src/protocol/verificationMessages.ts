@@ -4,15 +4,15 @@ import { comparedGroupSchema, comparisonSchema } from './comparison.ts';
 import { lineCoverageSchema } from './rewardHost.ts';
 import { expectationSchema, rowSources, verificationStatisticsSchema, verifiedRowSchema } from './verification.ts';
 
-/** Views of one reward. */
+/** Views for one reward. */
 export const resultsViews = ['verification', 'audit', 'comparison'] as const;
 export type ResultsView = (typeof resultsViews)[number];
 
 /*
- * Messages between a results panel and its webview, in the envelope of webviewMessages.ts. `ready` is always answered with
- * a complete `snapshot`; a `status` is complete too, and names the result that it is about: a webview that has another one
- * says `ready` again. Whole texts travel only when they are asked for; requests about a row name its result, as a row of
- * the next one may be another.
+ * Messages between a results panel and its webview, in the envelope of webviewMessages.ts. `ready` is always answered
+ * with a complete `snapshot`. A `status` is complete too and names its result; a webview that shows a different result
+ * sends `ready` again. Full text is sent only on request. Requests about a row name the result, because the same row in
+ * the next result can be a different one.
  */
 
 const value = v.nullable(v.number());
@@ -20,14 +20,14 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 
-/** Where the rows of a verification come from: the dataset and cases, recorded rollouts, a selected text. */
+/** Row sources of a verification: the dataset and cases, recorded rollouts, or selected text. */
 export const resultParts = ['data', 'rollouts', 'selection'] as const;
 export const resultPartSchema = v.picklist(resultParts);
 export type ResultPart = v.InferOutput<typeof resultPartSchema>;
 
 const reward = { file: path, reward: name };
 
-/** What a comparison was asked for, to do it again. */
+/** The settings of a comparison, for running it again. */
 export const comparisonAnswersSchema = v.object({
 	run: v.optional(path),
 	with: v.optional(v.picklist(['HEAD', 'file', 'weights'])),
@@ -37,7 +37,7 @@ export const comparisonAnswersSchema = v.object({
 });
 export type ComparisonAnswers = v.InferOutput<typeof comparisonAnswersSchema>;
 
-/** What a panel shows: enough to find the results, or to make them again, after a reload. */
+/** What a panel shows: enough to find the results after a reload, or to compute them again. */
 export const resultPlaceSchema = v.variant('view', [
 	v.object({ view: v.literal('verification'), ...reward }),
 	v.object({ view: v.literal('audit'), ...reward }),
@@ -45,36 +45,36 @@ export const resultPlaceSchema = v.variant('view', [
 ]);
 export type ResultPlace = v.InferOutput<typeof resultPlaceSchema>;
 
-/** A saved state as far as the panel trusts it. */
+/** The part of a saved state that the panel trusts. */
 export const resultStateSchema = v.looseObject({ place: resultPlaceSchema });
 
 /**
- * - `idle`: nothing is known in this window; `loading`: the reward file is read; `running`: rows are scored
- * - `done`: the result is whole; `failed`: `failure` says why, and an earlier result stays
+ * - `idle`: this window has no data; `loading`: the reward file is being loaded; `running`: rows are being scored
+ * - `done`: the result is complete; `failed`: `failure` explains why, and an earlier result remains
  */
 export const resultPhases = ['idle', 'loading', 'running', 'done', 'failed'] as const;
 
 export const resultStatusSchema = v.object({
 	phase: v.picklist(resultPhases),
 	failure: v.nullable(v.object({ message: v.string(), action: v.nullable(v.string()) })),
-	/** The file has changed since. */
+	/** Whether the file has changed since. */
 	stale: v.boolean(),
-	/** Which result is there; 0: none. A new result has a new number. */
+	/** Number of the current result, or 0 if there is none. Every new result gets a new number. */
 	result: count,
 });
 export type ResultStatus = v.InferOutput<typeof resultStatusSchema>;
 
 const { entries: verified } = verifiedRowSchema;
 
-/** A row without its whole texts. */
+/** A row without its full text. */
 export const rowSummarySchema = v.object({
 	source: v.picklist(rowSources),
 	label: v.string(),
 	group: v.nullable(v.number()),
-	/** Beginnings of the texts. */
+	/** Start of each text. */
 	prompt: v.string(),
 	completion: v.string(),
-	/** UTF-16 code units of the completion. */
+	/** Length of the completion in UTF-16 code units. */
 	size: count,
 	/** null: not recorded. */
 	truncated: v.nullable(v.boolean()),
@@ -92,18 +92,18 @@ export type RowSummary = v.InferOutput<typeof rowSummarySchema>;
 export const verificationContentSchema = v.object({
 	view: v.literal('verification'),
 	part: resultPartSchema,
-	/** Every part that has results, with its data in words. */
+	/** All parts that have results, with a description of their data. */
 	parts: v.array(v.object({ part: resultPartSchema, data: v.string() })),
 	data: v.array(v.string()),
 	remarks: v.array(v.string()),
 	statistics: verificationStatisticsSchema,
-	/** The first rows; `loadRows` brings the others. */
+	/** The first rows; `loadRows` returns the rest. */
 	rows: v.array(rowSummarySchema),
 	total: count,
-	/** Faults of the batch as a whole, and lines of the cases file that are no cases, in words. */
+	/** Descriptions of errors that affect the whole batch, and of invalid lines in the case file. */
 	faults: v.array(v.string()),
 	coverage: v.nullable(lineCoverageSchema),
-	/** Lines that the reward printed. */
+	/** Number of lines that the reward printed. */
 	printed: count,
 	durationMs: v.number(),
 });
@@ -112,12 +112,12 @@ export type VerificationContent = v.InferOutput<typeof verificationContentSchema
 export const evidenceSchema = v.object({
 	prompt: v.string(),
 	answer: v.nullable(v.string()),
-	/** Beginning of the completion; `size` is the length of the whole in UTF-16 code units. */
+	/** Start of the completion; `size` is the full length in UTF-16 code units. */
 	completion: v.string(),
 	size: count,
 	value: v.number(),
 	honest: v.number(),
-	/** It can become a labeled case: it holds all that was scored. */
+	/** Whether it can become a labeled case because it includes everything that was scored. */
 	whole: v.boolean(),
 });
 
@@ -157,7 +157,7 @@ export const comparedSummarySchema = v.object({
 	after: value,
 	advantageBefore: v.number(),
 	advantageAfter: v.number(),
-	/** The value crosses the middle, or turns to or from null. */
+	/** Whether the value crosses the midpoint, or changes to or from null. */
 	flipped: v.boolean(),
 	error: v.nullable(v.string()),
 });
@@ -167,10 +167,10 @@ export const comparisonContentSchema = v.object({
 	view: v.literal('comparison'),
 	before: v.string(),
 	after: v.string(),
-	/** Name of the run's folder. */
+	/** Name of the run folder. */
 	run: v.string(),
 	steps: v.array(v.number()),
-	/** The first rows; `loadRows` brings the others. */
+	/** The first rows; `loadRows` returns the rest. */
 	rows: v.array(comparedSummarySchema),
 	total: count,
 	groups: v.array(comparedGroupSchema),
@@ -187,14 +187,14 @@ export const resultContentSchema = v.variant('view', [
 export type ResultContent = v.InferOutput<typeof resultContentSchema>;
 
 export const resultEventSchema = v.variant('type', [
-	/** Complete: everything the webview needs to start over. */
+	/** Complete state: everything the webview needs to start over. */
 	v.object({
 		type: v.literal('snapshot'),
 		place: resultPlaceSchema,
-		/** The file for people, relative to the workspace where it is in one. */
+		/** Display path of the file, relative to the workspace if it is inside one. */
 		fileLabel: v.string(),
 		status: resultStatusSchema,
-		/** null: there is no result. */
+		/** null if there is no result. */
 		content: v.nullable(resultContentSchema),
 	}),
 	v.object({ type: v.literal('status'), status: resultStatusSchema }),
@@ -205,17 +205,17 @@ const row = { result: count, index: count };
 
 export const resultCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Makes the result again: verifies, audits or compares again. */
+	/** Recomputes the result by verifying, auditing or comparing again. */
 	v.object({ type: v.literal('again') }),
 	v.object({ type: v.literal('cancel') }),
 	v.object({ type: v.literal('choosePart'), part: resultPartSchema }),
-	/** Other views of the same reward. */
+	/** Opens another view for the same reward. */
 	v.object({ type: v.literal('openView'), view: v.picklist(resultsViews) }),
-	/** The reward file, at a line (from 1) or at the reward. */
+	/** Opens the reward file at a line (from 1) or at the reward. */
 	v.object({ type: v.literal('openFile'), line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
-	/** What the reward printed. */
+	/** Opens the reward's printed output. */
 	v.object({ type: v.literal('openLog') }),
-	/** An error of the webview's own code, for the log. */
+	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type ResultCommand = v.InferOutput<typeof resultCommandSchema>;
@@ -226,44 +226,46 @@ export type ResultCopyPart = (typeof resultCopyParts)[number];
 const done = v.object({});
 const evidence = v.object({ result: count, finding: count, index: count });
 
-/** What the panel answers. A request about a result that has been replaced fails with `mismatch`. */
+/** Requests that the panel answers. Requests about a result that has been replaced fail with `mismatch`. */
 export const resultRequests = {
-	/** Rows without their whole texts, as many as go into one message, from a position on. */
+	/** Returns rows from an index on without their full text, as many as fit into one message. */
 	loadRows: {
 		params: v.object({ result: count, from: count }),
 		result: v.object({ rows: v.union([v.array(rowSummarySchema), v.array(comparedSummarySchema)]) }),
 	},
-	/** A row of a verification or of a comparison with its whole texts. */
+	/** Returns one row of a verification or comparison with its full text. */
 	loadRow: {
 		params: v.object(row),
 		result: v.object({
 			prompt: v.string(),
 			completion: v.string(),
 			answer: v.nullable(v.string()),
-			/** Message and stack. */
+			/** Error message and stack. */
 			error: v.nullable(v.object({ message: v.string(), stack: v.nullable(v.string()), line: v.nullable(count) })),
-			/** Where it was read; null: it was made here. */
+			/** Source location of the row; null if it was generated here. */
 			place: v.nullable(v.object({ name: v.string(), line: count })),
-			/** Whether it is a recorded rollout, which the rollouts panel can show. */
+			/** Whether the row is a recorded rollout, which the rollouts panel can show. */
 			rollout: v.boolean(),
 		}),
 	},
-	/** Case-insensitive text search in prompts, completions, answers and labels: the rows, ascending. */
+	/**
+	 * Searches prompts, completions, answers and labels, ignoring case, and returns the matching rows in ascending order.
+	 */
 	search: {
 		params: v.object({ result: count, text: v.pipe(v.string(), v.minLength(1), v.maxLength(1000)) }),
 		result: v.object({ rows: v.array(count) }),
 	},
 	copy: { params: v.object({ ...row, part: v.picklist(resultCopyParts) }), result: done },
-	/** The completion as a read-only trace document. */
+	/** Opens the completion as a read-only trace document. */
 	openText: { params: v.object(row), result: done },
-	/** The line that the row was read from. */
+	/** Opens the line that the row came from. */
 	openPlace: { params: v.object(row), result: done },
 	debugRow: { params: v.object(row), result: done },
 	copyEvidence: { params: evidence, result: done },
 	openEvidence: { params: evidence, result: done },
-	/** Adds it to the reward's labeled cases. */
+	/** Adds the row to the reward's labeled cases. */
 	addCase: { params: evidence, result: v.object({ file: v.string(), line: count }) },
-	/** The group of a recorded rollout, in the rollouts panel. */
+	/** Opens the group of a recorded rollout in the rollouts panel. */
 	openRollouts: { params: v.object(row), result: done },
 } as const;
 export type RowTexts = v.InferOutput<typeof resultRequests.loadRow.result>;

@@ -3,7 +3,7 @@ import type { Failure } from '../base/failure.ts';
 import { failureDataSchema } from './failureData.ts';
 
 /**
- * The envelope of every message between a webview and its panel. Events are complete snapshots or numbered deltas; a
+ * Envelope for all messages between a webview and its panel. Events are complete snapshots or numbered deltas. Every
  * request is answered exactly once, with a result or a failure.
  */
 export const webviewRequestSchema = v.object({
@@ -30,21 +30,21 @@ export type WebviewResponse =
 			readonly error: ReturnType<Failure['toJSON']>;
 	  };
 
-/** Whether the page can be seen: a tab that is hidden keeps its page, which then draws nothing. */
+/** Whether the page is visible. A hidden tab keeps its page, which then renders nothing. */
 export const webviewShownSchema = v.object({ kind: v.literal('shown'), shown: v.boolean() });
 export type WebviewShown = v.InferOutput<typeof webviewShownSchema>;
 
-/** What a panel receives. */
+/** Messages that a panel receives. */
 export const fromWebviewSchema = v.variant('kind', [webviewRequestSchema, webviewEventSchema]);
-/** What a webview receives. */
+/** Messages that a webview receives. */
 export const toWebviewSchema = v.union([webviewEventSchema, webviewShownSchema, webviewResponseSchema]);
 
-/** The methods that a panel answers: the shapes of their parameters and results. */
+/** Methods that a panel answers, with the types of their parameters and results. */
 export interface RequestTable {
 	readonly [method: string]: { readonly params: v.GenericSchema; readonly result: v.GenericSchema };
 }
 export type RequestParams<T extends RequestTable, M extends keyof T> = v.InferInput<T[M]['params']>;
 export type RequestResult<T extends RequestTable, M extends keyof T> = v.InferOutput<T[M]['result']>;
 
-/** A view's state that survives its window; the serializer decodes it. Nothing but the run's folder is trusted to it. */
+/** View state that survives the window; decoded by the serializer. Only the run folder in it is trusted. */
 export const panelStateSchema = v.looseObject({ runFolder: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) });

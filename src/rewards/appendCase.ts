@@ -3,20 +3,20 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import type { RewardCase } from '../core/export/rewardCase.ts';
 
-/** A case that was added to a file. */
+/** A case that was appended to a file. */
 export interface AddedCase {
-	/** Of its file, from 1. */
+	/** 1-based line number in the file. */
 	readonly line: number;
-	/** Takes it away again. Fails with `mismatch` when something was written behind it. */
+	/** Removes the case again. Fails with `mismatch` if the file has since been appended to. */
 	undo(): Promise<void>;
 }
 
-/** As `readCases` reads them at most. */
+/** Maximum size of a case file. `readCases` has the same limit. */
 const largestCases = 16 << 20;
 
 /**
- * Adds a labeled case to the end of a file of cases (NAME.cases.jsonl), which need not be there yet. Fails with `invalid` for
- * what is not a regular file or has no room, `denied`, `full`.
+ * Appends a labeled case to a case file (NAME.cases.jsonl), creating the file if necessary. Fails with `invalid` if the
+ * file is not a regular file or would become too large, `denied` or `full`.
  */
 export async function appendCase(file: string, made: RewardCase): Promise<AddedCase> {
 	const { before, bytes } = await withFile(file, async (handle) => {

@@ -3,15 +3,16 @@ import type { RewardRunner } from './rewardRunner.ts';
 
 const models: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model']);
 
-/** What code has that asks a model: a client of one, a connection, another program, or a name that says so. */
+/** Code patterns that indicate a model call: a model client, a connection, another program, or a suggestive name. */
 const asking =
 	/judge|grader|\bllms?\b|openai|anthropic|litellm|gemini|mistral|ollama|vllm|transformers|torch|onnx|langchain|\bfetch\b|requests|https?\b|httpx|aiohttp|urllib|socket|node:net|undici|axios|child_process|subprocess|os\.system|\bimport\(|importlib|__import__/i;
 
 const largest = 4 << 20;
 
 /**
- * Whether a reward may ask a model for its value. Only code without any sign of it gives false: what cannot be read, or is
- * not known, may. To be asked after the rewards were loaded, which is when their files are known.
+ * Returns whether a reward may call a model to compute its value. Returns false only if its code shows no sign of that;
+ * code that is unreadable or unknown counts as possibly calling a model. Call this after the rewards are loaded,
+ * because their files are not known earlier.
  */
 export async function asksModel({ source, files }: Pick<RewardRunner, 'source' | 'files'>): Promise<boolean> {
 	if ('builtIns' in source) return source.builtIns.some(({ use }) => models.has(use));

@@ -27,38 +27,38 @@ import { asksModel } from './asksModel.ts';
 import type { RewardRunner } from './rewardRunner.ts';
 
 export interface AuditRequest {
-	/** The reward file, or what the reward is called where there is none. */
+	/** The reward file, or a display name if there is no file. */
 	readonly file: string;
-	/** Which reward of the runner's source. */
+	/** Name of the reward in the runner's source. */
 	readonly reward: string;
-	/** Problems of the reward's data; those without a gold answer are left out. */
+	/** Problems from the reward's data. Problems without a gold answer are skipped. */
 	readonly problems: readonly SampledProblem[];
 	readonly template: Template;
-	/** What decides that a generated answer is wrong. */
+	/** Determines whether a generated answer is incorrect. */
 	readonly verify: Verifier;
-	/** Where the problems came from, and what could not be used, in words. */
+	/** Description of where the problems came from and which of them could not be used. */
 	readonly data?: readonly string[];
 	readonly remarks?: readonly string[];
-	/** Ids of the probes to try; default: all. */
+	/** Ids of the probes to run. Default: all. */
 	readonly probes?: readonly string[];
 	/** Default: 1. */
 	readonly seed?: number;
-	/** Of each batch; default: the runner's limit. */
+	/** Timeout per batch. Default: the runner's limit. */
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
-	/** After each probe. */
+	/** Called after each probe. */
 	readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** What can be chosen by id: `AuditRequest.probes`. */
+/** All probes that `AuditRequest.probes` can select. */
 export const auditProbes: readonly Pick<Probe, 'id' | 'title' | 'severity' | 'why' | 'fix'>[] = allProbes;
 
-/** Problems that an audit uses when nobody says how many. */
+/** Default number of problems in an audit. */
 export const defaultAuditRows = 12;
 
-/** Wrong answers that a row brings along. */
+/** Maximum number of incorrect answers generated per row. */
 const wrongAnswersKept = 4;
-/** Characters of the completions of one batch. */
+/** Maximum number of completion characters per batch. */
 const batchCharacters = 4_000_000;
 
 interface AuditedRow {
@@ -107,7 +107,7 @@ function auditedRows({ problems, template, verify, seed = 1 }: AuditRequest): Au
 	}));
 }
 
-/** The row with another gold answer, in every column that holds it. */
+/** Returns the row with a different gold answer, replaced in every column that contains it. */
 function withGold(row: ScoreRow, answer: unknown): ScoreRow {
 	const gold = goldText(row.answer);
 	const columns = Object.entries(row.row).map(([name, value]) => [
@@ -117,7 +117,7 @@ function withGold(row: ScoreRow, answer: unknown): ScoreRow {
 	return { ...row, answer, row: Object.fromEntries(columns) };
 }
 
-/** What is scored for an attempt. */
+/** Returns the row to score for an attempt. */
 function attemptRow({ sampled }: AuditedRow, template: Template, attempt: ProbeAttempt): ScoreRow {
 	let row = scoreRow(sampled, template, attempt.completion);
 	if (attempt.truncated) row = { ...row, truncated: true };
@@ -134,7 +134,7 @@ function attemptRow({ sampled }: AuditedRow, template: Template, attempt: ProbeA
 	return 'answer' in attempt ? withGold(row, attempt.answer) : row;
 }
 
-/** Cuts rows into batches by the length of their completions. */
+/** Splits rows into batches by completion length. */
 function batchesOf(rows: readonly ScoreRow[], alone: boolean): ScoreRow[][] {
 	if (alone) return rows.map((row) => [row]);
 	const batches: ScoreRow[][] = [];
@@ -205,7 +205,10 @@ const pythonTruncation =
 
 const noModel = 'The reward does not call a model: its code names no judge and opens no connection.';
 
-/** What a labeled case needs besides the texts; null where it could not hold all that the reward is given. */
+/**
+ * Returns the values that a labeled case needs in addition to its texts, or null if a case cannot represent the
+ * reward's input.
+ */
 function givenTo({ answer, row, messages }: ScoreRow): TriedAttempt['given'] {
 	if (messages !== undefined) return null;
 	const whole = answer === null || typeof answer === 'string' || typeof answer === 'boolean' || Number.isFinite(answer);
@@ -275,9 +278,9 @@ function chosen(ids: readonly string[] | undefined): readonly AuditProbe[] {
 }
 
 /**
- * Tries to earn a reward without a right answer or without the form, by probes that are built from the problems. Faults of
- * the reward are in the report; it rejects only with `cancelled`, `invalid` for an unknown probe, or when the file cannot be
- * loaded or no program runs it (as `RewardRunner.score`).
+ * Tries to earn a reward without a correct answer or the required format, using probes built from the problems. Errors
+ * in the reward are part of the report. Rejects only with `cancelled`, with `invalid` for an unknown probe, or if the
+ * file cannot be loaded or run (see `RewardRunner.score`).
  */
 export async function auditReward(runner: RewardRunner, request: AuditRequest): Promise<AuditReport> {
 	const { file, reward, template, data = [], remarks = [], signal, onProgress } = request;
@@ -287,7 +290,7 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 	const { footing, error } = await rewardBaselineOf(rows, scoring, template);
 	const results: ProbeResult[] = [];
 	const isPython = 'file' in runner.source && runner.source.file.endsWith('.py');
-	// Who names only such probes has them tried.
+	// If only such probes were selected, run them anyway.
 	const mayAskModel = probes.every((probe) => probe.asksModel) || (await asksModel(runner));
 	for (const probe of probes) {
 		checkAborted(signal);

@@ -1,11 +1,14 @@
 import type { RewardSample } from '../core/reward/rewardSample.ts';
 
-/** One built-in reward, ready to score. Throws of `score` become errors of their rows. */
+/** A built-in reward that is ready to score. Exceptions thrown by `score` become errors on their rows. */
 export interface BuiltIn {
 	score(sample: RewardSample, signal: AbortSignal): number | null | Promise<number | null>;
-	/** Scores a batch at once, in place of `score` row by row; an error in a row's place is that row's. */
+	/**
+	 * Scores a whole batch, instead of calling `score` for each row. An error in the result applies to the row at that
+	 * index.
+	 */
 	scoreAll?(samples: readonly RewardSample[], signal: AbortSignal): Promise<readonly (number | null | Error)[]>;
-	/** Rows that may be in flight at once when `score` is asynchronous; default 8. */
+	/** Maximum number of rows in flight when `score` is asynchronous. Default 8. */
 	readonly concurrency?: number;
 	dispose?(): void;
 }

@@ -27,10 +27,10 @@ import type { BuiltIn } from './builtInReward.ts';
 
 export type { RewardSample };
 
-/** An entry of a recipe's `rewards` that names a built-in reward: its name, and its own options. */
+/** An entry in a recipe's `rewards` that uses a built-in reward: its name and its options. */
 export type BuiltInEntry = { readonly use: string; readonly name: string; readonly [option: string]: unknown };
 
-/** The entry checked, with the defaults of its options, and paths from the context's folder. */
+/** Validates an entry, fills in default options, and resolves paths relative to the context's folder. */
 function decodeEntry(entry: BuiltInEntry, folder: string): ResolvedBuiltIn {
 	if (!builtInRewardNames.some((name) => name === entry.use)) {
 		const near = suggest(entry.use, builtInRewardNames);
@@ -45,11 +45,10 @@ function decodeEntry(entry: BuiltInEntry, folder: string): ResolvedBuiltIn {
 }
 
 /**
- * The built-in reward that an entry of a recipe names. What one reward alone needs (a JSON Schema validator, an ONNX
- * runtime, an HTTP client) is loaded when that reward is created, so that the others start at once.
+ * Creates the built-in reward specified by a recipe entry. Dependencies of a single reward (a JSON Schema validator, an
+ * ONNX runtime, an HTTP client) are loaded only when that reward is created, so the others start immediately.
  *
- * Fails with `invalid` for a name or an option that does not exist, `missing` or `unavailable` for a model that cannot be
- * loaded.
+ * Fails with `invalid` for an unknown name or option, and with `missing` or `unavailable` if a model cannot be loaded.
  */
 export async function createBuiltIn(given: BuiltInEntry, context: RewardContext): Promise<BuiltIn> {
 	const entry = decodeEntry(given, context.folder);
@@ -116,7 +115,7 @@ async function createJudge(entry: RewardEntry<'judge'>, { tags }: RewardContext)
 	]);
 	const server = new JsonServer({ ...entry, keys: apiKeysOf(process.env) });
 	const cache = await JudgeCache.open(entry.cache ?? null);
-	// What is printed here is the reward's log.
+	// Console output goes to the reward's log.
 	return new Judge(entry, tags, server, cache, (line) => console.log(line));
 }
 

@@ -4,19 +4,22 @@ import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { type ParsedCases, parseCases } from '../core/reward/verification/labeledCase.ts';
 
-/** Written by hand. */
+/** Maximum size of a case file. Case files are written by hand. */
 const largestCases = 16 << 20;
 
 export interface CasesFile extends ParsedCases {
 	readonly file: string;
 }
 
-/** "rewards/brevity.reward.py" -> "rewards/brevity.cases.jsonl": the labeled cases are next to the reward. */
+/**
+ * Returns the path of the labeled cases, next to the reward: "rewards/brevity.reward.py" ->
+ * "rewards/brevity.cases.jsonl".
+ */
 export function casesPath(rewardFile: string): string {
 	return join(dirname(rewardFile), `${basename(rewardFile).replace(/(?:\.reward)?\.[^.]+$/, '')}.cases.jsonl`);
 }
 
-/** The labeled cases of a file. Fails with `missing`, `denied`, or `invalid` for what is not a file of cases. */
+/** Reads labeled cases from a file. Fails with `missing`, `denied`, or `invalid` if it is not a case file. */
 export async function readCases(file: string): Promise<CasesFile> {
 	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read the cases ${file}`);

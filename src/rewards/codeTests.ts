@@ -8,16 +8,17 @@ import { findSandbox } from './sandbox/findSandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 
 /**
- * The answer's code passes the tests of its row: 1 or 0, or the share that passes. null: the row has no tests; 0: the answer
- * has no code. Without a sandbox every row is an error that says what to do, not 0.
+ * Creates a reward that runs a row's tests on the code in the answer. The value is 1 or 0, or the fraction of tests
+ * that pass; null if the row has no tests; 0 if the answer contains no code. Without a sandbox, every row gets an error
+ * that explains the fix, rather than 0.
  *
- * Neither what the code writes nor how it ends is believed: outputs and values are compared where the code does not run.
+ * The code's own claims and exit code are not trusted: outputs and values are compared outside of where the code runs.
  */
 export function createCodeTests(entry: RewardEntry<'code-tests'>, find: () => Promise<Sandbox> = findSandbox): BuiltIn {
 	let found: Promise<Sandbox> | undefined;
 	const sandbox = () => {
 		found ??= find().catch((error: unknown) => {
-			// It may be installed in the meantime.
+			// A sandbox may be installed in the meantime, so look again next time.
 			found = undefined;
 			throw error;
 		});

@@ -9,9 +9,9 @@ const names: Readonly<Record<CodeLanguage, readonly string[]>> = {
 };
 
 /**
- * The code of an answer: the last fenced block of the language in its answer section, else the last fenced block, else the
- * whole section. Without an answer section it is what follows the thinking; code inside the thinking never counts.
- * null: there is none, or there are several answer sections.
+ * Extracts the code from an answer: the last fenced block in the language within the answer section, or else the last
+ * fenced block, or else the whole section. Without an answer section, uses the text after the thinking. Code in the
+ * thinking never counts. Returns null if there is no code, or if there are several answer sections.
  */
 export function codeOfAnswer(completion: string, trace: Trace, language: CodeLanguage): string | null {
 	if (trace.tags.filter(({ section, kind }) => section === 'answer' && kind === 'open').length > 1) return null;
@@ -31,19 +31,19 @@ function afterThinking(completion: string, trace: Trace): string | null {
 }
 
 interface Block {
-	/** First word after the fence, in small letters. */
+	/** First word after the fence, in lowercase. */
 	readonly info: string;
 	readonly code: string;
 }
 
-/** Fenced code blocks of Markdown (CommonMark 4.5), by lines; one that is never closed reaches to the end. */
+/** Returns the fenced code blocks in Markdown (CommonMark 4.5), line by line. An unclosed block extends to the end. */
 function fencedBlocks(text: string): Block[] {
 	const blocks: Block[] = [];
 	let open: { readonly fence: string; readonly info: string; readonly lines: string[] } | null = null;
 	for (const line of text.split('\n')) {
 		const [, fence, rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line.replace(/\r$/, '')) ?? [];
 		if (open === null) {
-			// A fence of backticks has no backticks after it: that is code in a line.
+			// A backtick fence cannot be followed by more backticks: that would be inline code.
 			if (fence !== undefined && !(fence.startsWith('`') && rest.includes('`'))) {
 				open = { fence, info: (/^\s*\{?\.?([\w+#-]*)/.exec(rest)?.[1] ?? '').toLowerCase(), lines: [] };
 			}

@@ -3,10 +3,11 @@ import { Failure } from '../base/failure.ts';
 import type { Benchmark } from './codeTestsComparison.ts';
 
 /**
- * The tests of a row.
+ * A row's tests.
  * - `streams`: programs that read stdin and write stdout
- * - `asserts`: pieces of code that assert something of the answer's functions
- * - `calls`: arguments and expected values of one function, as the text of `{"inputs": [[...], ...], "outputs": [...]}`
+ * - `asserts`: code snippets that make assertions about the answer's functions
+ * - `calls`: arguments and expected values for one function, as the text of `{"inputs": [[...], ...], "outputs":
+ *   [...]}`
  *
  * An entry point is the name of a function, or `Solution().name`, as on LeetCode.
  */
@@ -19,7 +20,7 @@ export type CodeTests =
 	| {
 			readonly kind: 'asserts';
 			readonly setup: readonly string[];
-			/** May be code that defines what tests use beside the function itself (HumanEval), or prose. */
+			/** Either prose or code that defines helpers used by the tests in addition to the function (HumanEval). */
 			readonly prompt: string | null;
 			readonly tests: readonly string[];
 			readonly entryPoint: string | null;
@@ -34,7 +35,7 @@ export type CodeTests =
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Where datasets have their tests: MBPP, HumanEval, APPS and TACO, LiveCodeBench, SYNTHETIC-1. */
+/** Columns in which datasets store tests: MBPP, HumanEval, APPS and TACO, LiveCodeBench, SYNTHETIC-1. */
 const usualColumns = [
 	'tests',
 	'test_list',
@@ -47,8 +48,8 @@ const usualColumns = [
 const entryPointColumns = ['entry_point', 'fn_name', 'func_name', 'function_name'];
 
 /**
- * Reads the tests of a row from a column, or from the first usual one that it has; null: it has none. Fails with `invalid`
- * when there is something that is not understood.
+ * Reads a row's tests from the given column, or else from the first common test column that it has. Returns null if
+ * there are none. Fails with `invalid` if the column's contents are not recognized.
  */
 export function readCodeTests(row: Row, column?: string): CodeTests | null {
 	const name = column ?? usualColumns.find((usual) => isSomething(row[usual]));
@@ -67,7 +68,7 @@ function isSomething(value: unknown): boolean {
 	return !(Array.isArray(value) && value.length === 0);
 }
 
-/** @param source the JSON text that the value was read from: numbers keep all their digits in it */
+/** @param source JSON text of the value, in which numbers keep all their digits */
 function fromValue(value: unknown, row: Row, source: string | null): CodeTests | null {
 	if (typeof value === 'string') {
 		const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
@@ -90,7 +91,7 @@ function fromList(list: readonly unknown[], row: Row): CodeTests | null {
 	const functional = first.testtype === 'functional' || first.type === 'function_call';
 	const entryPoint = entryPointOf({ ...row, ...first });
 	if (functional && entryPoint !== null) {
-		// LiveCodeBench: an argument a line, each as JSON; SYNTHETIC-1: the list of arguments.
+		// LiveCodeBench: one JSON argument per line. SYNTHETIC-1: a list of arguments.
 		const inputs = list.map(({ input }) => `[${typeof input === 'string' ? argumentLines(input) : inner(input)}]`);
 		const outputs = list.map(({ output }) => (typeof output === 'string' ? jsonText(output) : JSON.stringify(output)));
 		const json = `{"inputs":[${inputs.join()}],"outputs":[${outputs.join()}]}`;
@@ -103,12 +104,12 @@ function fromList(list: readonly unknown[], row: Row): CodeTests | null {
 	};
 }
 
-/** LiveCodeBench alone says of each case how it is tested. */
+/** Determines the benchmark. Only LiveCodeBench specifies a test type for each case. */
 function benchmarkOf(testCase: Row): Benchmark {
 	return 'testtype' in testCase ? 'livecodebench' : 'other';
 }
 
-/** APPS and TACO: `{"inputs": [...], "outputs": [...], "fn_name"?}`. */
+/** Reads APPS and TACO tests: `{"inputs": [...], "outputs": [...], "fn_name"?}`. */
 function fromColumns(
 	value: Row,
 	inputs: readonly unknown[],
@@ -141,7 +142,8 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 		);
 	}
 	const { prompt } = row;
-	// HumanEval's prompt begins the function, that of a method is what its answer needs: imports, classes of nodes.
+	// HumanEval's prompt contains the start of the function. For a method, the prompt contains what the answer needs:
+	// imports and node classes.
 	const begins = entryPoint === null || entryPoint.startsWith('Solution()') ? 'from|import|class' : `def ${entryPoint}`;
 	const isCode = entryPoint !== null && typeof prompt === 'string' && new RegExp(`^(?:${begins})\\b`, 'm').test(prompt);
 	return {
@@ -150,7 +152,7 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 	};
 }
 
-/** Whatever may tell right from wrong: a test that only prints takes any answer. */
+/** Words that suggest a test can fail. A test that only prints accepts any answer. */
 const deciding = /assert|raise|throw|expect|check|verif|exit|fail|should|equal|unittest|match|compar|reject/i;
 
 const entryPointForm = /^(?:Solution\(\)\.)?[A-Za-z_$][\w$]*$/;
@@ -178,7 +180,7 @@ function parseJson(text: string): unknown {
 	}
 }
 
-/** Lists of lines occur in APPS. */
+/** Converts a value to stream text. APPS has values that are lists of lines. */
 function stream(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (Array.isArray(value)) return value.map(stream).join('\n');

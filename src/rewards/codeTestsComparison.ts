@@ -1,21 +1,24 @@
-/** How close an answer has to come to an expected decimal fraction. Whole numbers and texts are always met exactly. */
+/**
+ * How close a decimal in the answer must be to the expected decimal. Integers and strings must always match exactly.
+ */
 export interface Tolerance {
-	/** Of the expected value alone: no value is near because the answer's own is large. */
+	/** Relative to the expected value only, so a large actual value does not widen the tolerance. */
 	readonly relative: number;
-	/** Where 0 is expected. */
+	/** Absolute tolerance when 0 is expected. */
 	readonly zero: number;
 }
 
 export type Benchmark = 'livecodebench' | 'apps' | 'other';
 
 /**
- * The rule of each benchmark, for both languages, for programs and for calls. Rows of asserts (HumanEval, MBPP) bring their own.
+ * Comparison rule of each benchmark, for both languages and for both programs and calls. Rows with asserts (HumanEval,
+ * MBPP) define their own.
  *
- * - LiveCodeBench (`lcb_runner/evaluation/testing_util.py`): values are equal; of what programs write, lines or their decimal
- *   numbers are.
- * - APPS and TACO (APPS's `testing_util.py`): what programs write is compared by `numpy.allclose`, within 1e-5 of the expected
- *   value and 1e-8 beside it. The 1e-8 count only for 0 here, and calls have the same tolerance, where APPS asks for equality:
- *   `0.1 + 0.2` is 0.3.
+ * - LiveCodeBench (`lcb_runner/evaluation/testing_util.py`): values must be equal; program outputs must match line by
+ *   line or as decimal numbers.
+ * - APPS and TACO (APPS's `testing_util.py`): program outputs are compared with `numpy.allclose`, with a relative
+ *   tolerance of 1e-5 and an absolute tolerance of 1e-8. Here, the absolute tolerance applies only to 0, and calls use
+ *   the same tolerances although APPS requires equality: `0.1 + 0.2` is 0.3.
  */
 export const tolerances: Readonly<Record<Benchmark, Tolerance>> = {
 	livecodebench: { relative: 0, zero: 0 },

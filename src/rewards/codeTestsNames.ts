@@ -1,11 +1,13 @@
 import type { Benchmark } from './codeTestsComparison.ts';
 
 /**
- * What a benchmark's grader gives to every answer in Python, so that `List[int]` or `deque` is no error without an import. Up to the
- * first empty line it is run for each answer, the rest for those that use a name which they do not define.
+ * Names that a benchmark's grader provides to every Python answer, so `List[int]` or `deque` works without an import.
+ * The part before the first empty line is executed for every answer, the rest only for answers that use a name without
+ * defining it.
  *
- * - LiveCodeBench (`lcb_runner/evaluation/testing_util.py`): all names of these modules, and deep recursion
- * - APPS and TACO (APPS's `testing_util.py`): some names; numpy, which not every sandbox has, is left to the answer
+ * - LiveCodeBench (`lcb_runner/evaluation/testing_util.py`): all names in these modules, and deep recursion
+ * - APPS and TACO (APPS's `testing_util.py`): some names; answers must import numpy themselves because not every
+ *   sandbox has it
  */
 export const givenNames: Readonly<Record<Benchmark, string | null>> = {
 	livecodebench: [

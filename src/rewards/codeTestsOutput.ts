@@ -1,9 +1,9 @@
 import { type Tolerance, tolerances } from './codeTestsComparison.ts';
 
 /**
- * Whether a program wrote what was expected: the same lines, where white space at the end of lines and of the text does not
- * count; else the same words in the same order, where a decimal fraction of the expected text is met within
- * the tolerance; without one, a number of the same value is the same.
+ * Returns whether a program produced the expected output: either the same lines, ignoring whitespace at the end of
+ * lines and of the text, or the same words in the same order. For words, decimals in the expected text must match
+ * within the tolerance, or be numerically equal if there is no tolerance.
  */
 export function sameOutput(written: string, expected: string, tolerance: Tolerance = tolerances.other): boolean {
 	const trimmed = (text: string) =>
@@ -13,7 +13,7 @@ export function sameOutput(written: string, expected: string, tolerance: Toleran
 			.join('\n')
 			.trimEnd();
 	if (trimmed(written) === trimmed(expected)) return true;
-	// Where benchmarks tolerate nothing, the ends of lines count as well.
+	// If a benchmark allows no tolerance, line ends count as well.
 	const parts = tolerance.relative === 0 ? /[^\S\n]+|(?=\n)|(?<=\n)/ : /\s+/;
 	const words = (text: string) =>
 		trimmed(text)
@@ -24,7 +24,7 @@ export function sameOutput(written: string, expected: string, tolerance: Toleran
 	return have.length === want.length && want.every((word, i) => sameWord(have[i] as string, word, tolerance));
 }
 
-/** A decimal fraction as programs write it: `0.5`, `4e-7`. */
+/** A decimal as written by programs: `0.5`, `4e-7`. */
 const fraction = /^[+-]?(?:\d+\.\d+(?:e[+-]?\d+)?|\d+e-\d+)$/i;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
@@ -33,14 +33,17 @@ function sameWord(written: string, expected: string, { relative, zero }: Toleran
 	if (relative === 0) {
 		return number.test(written) && number.test(expected) && canonical(written) === canonical(expected);
 	}
-	// Whole numbers are compared digit by digit.
+	// Integers are compared digit by digit.
 	if (!fraction.test(expected) || !number.test(written)) return false;
 	const [have, want] = [Number(written), Number(expected)];
 	if (!Number.isFinite(have)) return false;
 	return Math.abs(have - want) <= (want === 0 ? zero : relative * Math.abs(want));
 }
 
-/** One spelling for each value of a decimal number: its digits without zeros at their ends, and the place of the last. */
+/**
+ * Returns a canonical form of a decimal number: its digits without leading and trailing zeros, and the position of the
+ * last.
+ */
 function canonical(text: string): string {
 	const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
 	const [whole = '', decimals = ''] = mantissa.replace(/^[+-]/, '').split('.');

@@ -16,39 +16,39 @@ import { serveAnswer } from './sandbox/serveAnswer.ts';
 
 export interface CodeTestOptions {
 	readonly language: CodeLanguage;
-	/** Wall clock of one test, and of all tests of a row twice that. */
+	/** Wall-clock limit per test. All tests of a row together may take twice as long. */
 	readonly timeoutSeconds: number;
 	readonly memoryMb: number;
-	/** Stop at the first failure: the rest does not matter. */
+	/** Whether to stop at the first failure, for when the remaining results do not matter. */
 	readonly stopAtFailure: boolean;
 }
 
 export interface CodeVerdict {
 	readonly passed: number;
-	/** 1 or more. Of tests that assert several things, each counts. */
+	/** At least 1. In tests with several assertions, each assertion counts. */
 	readonly total: number;
-	/** Of the first failure. */
+	/** Reason for the first failure. */
 	readonly why: string | null;
 }
 
-/** Tests of one row that are run; the rest is left out. */
+/** Maximum number of tests to run per row. Others are skipped. */
 export const maxTests = 64;
-/** An answer that ends its process on one test gets a new one for the next, this often. */
+/** Maximum number of times an answer's process is restarted after exiting during a test. */
 const maxRestarts = 4;
 
 interface Language {
 	readonly program: SandboxProgram;
 	readonly answer: string;
-	/** Runs an answer that is a program with the names that it is given; null: none can be given in this language. */
+	/** Program that runs an answer with the provided names, or null if the language does not support that. */
 	readonly runner: string | null;
 	readonly server: string;
 	readonly checker: string;
-	/** Files that the checker needs beside it. */
+	/** Additional files that the checker requires. */
 	readonly checkerParts: readonly string[];
 	readonly flags: readonly string[];
-	/** Processes and threads: those of the interpreter and a few more. */
+	/** Maximum number of processes and threads: those of the interpreter plus a few more. */
 	readonly tasks: number;
-	/** What the interpreter itself takes beside the program's memory, MB. */
+	/** Memory used by the interpreter itself, in MB, in addition to the program's memory. */
 	readonly overheadMb: number;
 }
 
@@ -60,7 +60,7 @@ const languages: Readonly<Record<CodeLanguage, Language>> = {
 		server: 'answer_server.py',
 		checker: 'test_checker.py',
 		checkerParts: [],
-		// Neither the user's packages nor cached code.
+		// Use neither user packages nor cached bytecode.
 		flags: ['-s', '-B'],
 		tasks: 10,
 		overheadMb: 16,
@@ -93,25 +93,27 @@ async function harnessFiles(names: readonly string[]): Promise<Readonly<Record<s
 	return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readHarness(name)] as const)));
 }
 
-/** Files beside an answer that is given names. */
+/** Returns the additional files for an answer that uses provided names. */
 async function givenFiles({ runner }: Language, given: string | null): Promise<Readonly<Record<string, string>>> {
 	if (runner === null || given === null) return {};
 	return { 'given.py': given, ...(await harnessFiles([runner, 'given_names.py'])) };
 }
 
-/** Rows that may run at once, so that together they stay well below the limits of the process that scores them. */
+/** Returns how many rows can run concurrently while staying well below the limits of the scoring process. */
 export function codeTestsAtOnce(memoryMb: number, processors: number): number {
 	return Math.max(1, Math.min(3, processors, Math.floor(1500 / (memoryMb + 100))));
 }
 
-/** Longest that all tests of one row take, milliseconds: a limit for the row must lie above it. */
+/**
+ * Returns the maximum time that a row's tests can take, in milliseconds. A per-row timeout must be longer than this.
+ */
 export function longestCodeTestsMs(timeoutSeconds: number): number {
 	return timeoutSeconds * 2000 + 2000;
 }
 
 /**
- * Runs the tests of one row. Fails with `unavailable` when the sandbox cannot start, with `cancelled` when asked to stop;
- * with `invalid` when the tests are of a form that cannot be run; whatever the code does is a verdict.
+ * Runs a row's tests. Fails with `unavailable` if the sandbox cannot start, `cancelled` if aborted, and `invalid` if
+ * the tests have an unsupported format. Anything that the code does results in a verdict.
  */
 export async function runCodeTests(
 	sandbox: Sandbox,
@@ -127,7 +129,7 @@ export async function runCodeTests(
 	return runChecker(sandbox, code, tests, language, options, signal);
 }
 
-/** Expected output never enters the sandbox: it is compared here. */
+/** Runs stdin/stdout tests. Expected output is compared outside the sandbox, so the code never sees it. */
 async function runStreams(
 	sandbox: Sandbox,
 	code: string,
@@ -158,7 +160,7 @@ async function runStreams(
 			},
 			signal,
 		);
-		// A program that fails after it has written the right thing has failed.
+		// A program that exits with an error counts as failed even if its output is correct.
 		if (result.end === 'exited' && result.status === 0 && sameOutput(result.stdout, output, tolerances[benchmark]))
 			passed++;
 		else {
@@ -185,10 +187,10 @@ function whyNot({ end, status, stderr }: SandboxOutput): string {
 
 const lastLine = (text: string) => text.trim().split('\n').at(-1)?.slice(0, 300) || 'the program failed';
 
-/** HumanEval and LeetCodeDataset put the prompt before the answer. */
+/** Formats a prompt to be placed before the answer, as in HumanEval and LeetCodeDataset. */
 const givenPrompt = (prompt: string | null) => (prompt === null ? null : `\n\n${prompt}`);
 
-/** The tests run in one sandbox, the answer in another; between them goes data. */
+/** Runs the tests and the answer in separate sandboxes that exchange only data. */
 async function runChecker(
 	sandbox: Sandbox,
 	code: string,
@@ -260,12 +262,12 @@ async function runChecker(
 			why ??= verdicts.why ?? verdicts.load;
 			break;
 		}
-		// It got no further: the same would happen again.
+		// No progress was made, so a restart would fail in the same way.
 		if (verdicts.tests.length === 0) {
 			why ??= verdicts.why ?? 'the tests could not be run';
 			break;
 		}
 	}
-	// Tests that were not come to have failed, each as one.
+	// Tests that did not run count as failed, one each.
 	return { passed, total: total + (count - next), why: next < count ? (why ?? 'no time is left') : why };
 }

@@ -8,29 +8,29 @@ import { findRewardData } from './rewardData.ts';
 import type { RewardRunner, RewardSource } from './rewardRunner.ts';
 
 export interface CompareFilesRequest extends Omit<CompareRequest, 'before' | 'after'> {
-	/** `RewardHosts.open` */
+	/** Opens a reward. See `RewardHosts.open`. */
 	readonly open: (source: RewardSource) => RewardRunner;
-	/** The reward file, absolute. */
+	/** Absolute path of the reward file. */
 	readonly file: string;
-	/** A committed version of the file, which is then the side before; or another file, which is the side after. */
+	/** Either a committed version of the file, used as the "before" side, or another file, used as the "after" side. */
 	readonly against: { readonly revision: string } | { readonly file: string };
-	/** Which reward of both files; default: the one named as the file, else the first. */
+	/** Name of the reward in both files. Default: the reward named like the file, or else the first one. */
 	readonly reward?: string;
-	/** Where recipes are looked for. */
+	/** Folders that are searched for recipes. */
 	readonly folders: readonly string[];
-	/** What a file is called; default: its name. */
+	/** Returns a file's display name. Default: its base name. */
 	readonly label?: (file: string) => string;
 }
 
 /**
- * Compares a reward file with its committed version or with another file, on the recorded rollouts of a run. Fails as
- * `compareRewards` and `copyRevision` do, and with `invalid` for a reward that a file does not have.
+ * Compares a reward file with its committed version or with another file on a run's recorded rollouts. Fails like
+ * `compareRewards` and `copyRevision`, and with `invalid` if a file does not have the reward.
  */
 export async function compareFiles(request: CompareFilesRequest): Promise<Comparison> {
 	const { open, file, against, reward, folders, label = basename, ...rest } = request;
 	const cleanups: (() => unknown)[] = [];
 	const side = async (path: string, original: string, name: string): Promise<ComparedSide> => {
-		// A copy of a revision has no recipe near it: the file itself tells what it is used with.
+		// A copied revision has no recipe nearby, so take the context from the original file.
 		const { context } = await findRewardData({ file: original, folders });
 		const runner = open({ file: path, context });
 		cleanups.push(() => runner.dispose());

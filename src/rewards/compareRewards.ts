@@ -14,21 +14,21 @@ import type { RewardRunner } from './rewardRunner.ts';
 
 /** One side of a comparison. */
 export type ComparedSide =
-	/** A reward that scores the rollouts again. `label`: "HEAD", "working copy", "rewards/a.reward.py". */
+	/** A reward that rescores the rollouts. Examples of `label`: "HEAD", "working copy", "rewards/a.reward.py". */
 	| { readonly label: string; readonly runner: RewardRunner; readonly reward: string }
 	/** The recorded values of the run's rewards under these weights; a reward that is not named has its recipe's weight. */
 	| { readonly weights: Readonly<Record<string, number>> };
 
 export interface CompareRequest {
-	/** Folder of the run whose rollouts are scored. */
+	/** Folder of the run whose rollouts are rescored. */
 	readonly run: string;
 	readonly before: ComparedSide;
 	readonly after: ComparedSide;
-	/** The newest generation batches, at most; default 20. */
+	/** Maximum number of generation batches, newest first. Default 20. */
 	readonly steps?: number;
-	/** Rows in all, at most; whole batches, the newest always. Default 8,192. */
+	/** Maximum number of rows in total. Batches are never split, and the newest is always included. Default 8,192. */
 	readonly rows?: number;
-	/** Of each batch; default: the runner's limit. */
+	/** Timeout per batch. Default: the runner's limit. */
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
@@ -43,7 +43,7 @@ interface Side {
 	readonly remarks: readonly string[];
 }
 
-/** Positions of the rows that a run scored together. */
+/** Returns the positions of rows that the run scored together. */
 function batchesOf({ rows }: RecordedRollouts): number[][] {
 	const batches = new Map<number, number[]>();
 	for (const [i, { batch }] of rows.entries()) {
@@ -84,7 +84,7 @@ async function scoreSide(
 	return { label: side.label, values, errors, remarks };
 }
 
-/** Weights of the recorded columns as the recipe has them, and the columns for which it does not say one. */
+/** Returns the recipe's weights for the recorded columns, and the columns for which the recipe has no weight. */
 function recipeWeights(columns: readonly string[], recipe: ResolvedRecipe | null) {
 	const weights = new Map<string, number>();
 	const unknown: string[] = [];
@@ -135,9 +135,9 @@ function scaleOf(recipe: ResolvedRecipe | null): { scale: ScaleRewards; remarks:
 }
 
 /**
- * Compares two rewards, or two weightings, on the recorded rollouts of a run. Faults of the rewards are in the result; it
- * rejects with `cancelled`, `missing` for a run without rollouts, `invalid` for weights of rewards that the run does not
- * have, or when a file cannot be loaded or no program runs it (as `RewardRunner.score`).
+ * Compares two rewards, or two sets of weights, on a run's recorded rollouts. Reward errors are part of the result.
+ * Rejects with `cancelled`, with `missing` if the run has no rollouts, with `invalid` for weights of rewards that the
+ * run does not have, or if a file cannot be loaded or run (see `RewardRunner.score`).
  */
 export async function compareRewards(request: CompareRequest): Promise<Comparison> {
 	const { run, before, after, signal, onProgress } = request;
@@ -156,7 +156,7 @@ export async function compareRewards(request: CompareRequest): Promise<Compariso
 		'runner' in one
 			? scoreSide(one, recorded, request, () => onProgress?.(++done, total))
 			: Promise.resolve(weighSide(one, recorded));
-	// One after the other: they may share a process, and the machine is the user's.
+	// Run sequentially: both sides may share a process, and the user is working on this machine.
 	const old = await side(before);
 	const now = await side(after);
 	const compared = compareRows(

@@ -7,57 +7,57 @@ import type { ScoreRow } from '../protocol/scorer.ts';
 import { type RewardColumn, rewardColumns } from './rewardColumns.ts';
 import type { RewardLimits, RewardRunner, RewardSource, RunnerScore } from './rewardRunner.ts';
 
-/** Where runners come from: `RewardHosts`. */
+/** Source of reward runners, such as `RewardHosts`. */
 export interface RunnerSource {
 	open(source: RewardSource, limits?: Partial<RewardLimits>): RewardRunner;
 }
 
 export interface ScorerOptions {
 	readonly recipe: Pick<ResolvedRecipe, 'rewards' | 'template' | 'dataset' | 'scoring'>;
-	/** The file that an entry names, absolute. */
+	/** Returns the absolute path of the file in a recipe entry. */
 	locate(file: string): string;
-	/** Folder that relative paths of built-in rewards start from. */
+	/** Base folder for relative paths in built-in rewards. */
 	readonly folder: string;
 	readonly hosts: RunnerSource;
 	readonly signal?: AbortSignal;
 }
 
-/** One column of a recipe's rewards and the process that scores it. */
+/** One of the recipe's reward columns, with the process that scores it. */
 export interface RewardScorer {
 	readonly column: RewardColumn;
 	/**
-	 * One value a row. Whatever goes wrong is in the errors of the result; it rejects with `cancelled` alone.
-	 * @param options.step optimizer updates done before the batch
+	 * Returns one value per row. All errors are in the result; rejects only with `cancelled`.
+	 * @param options.step number of optimizer updates completed before the batch
 	 */
 	score(rows: readonly ScoreRow[], options?: { step?: number; signal?: AbortSignal }): Promise<RunnerScore>;
 }
 
 export interface RecipeScorers {
-	/** In the order of the recipe. */
+	/** Scorers in recipe order. */
 	readonly scorers: readonly RewardScorer[];
-	/** The accuracy of evaluations: the recipe's own, or the built-in one where the recipe has none. */
+	/** Accuracy used in evaluations: the recipe's own, or the built-in one if the recipe has none. */
 	readonly accuracy: RewardScorer;
-	/** Processes are restarted before the next batch. */
+	/** Restarts the processes before the next batch. */
 	reload(): void;
 	dispose(): void;
 }
 
-/** The context that a recipe's rewards judge by. */
+/** Returns the context in which a recipe's rewards are evaluated. */
 export function contextOf(recipe: ScorerOptions['recipe'], folder: string): RewardContext {
 	const { think, answer, prompt } = recipe.template;
 	return { tags: { think, answer }, task: verifiedTask(recipe.dataset), folder, prompt };
 }
 
 /**
- * Built-in rewards bound themselves: their programs, servers and comparisons have limits of their own. So their process
- * gets long ones, for the case that it stands still.
+ * Limits for the process that runs built-in rewards. Their programs, servers and comparisons have limits of their own,
+ * so these are long and only matter if the process hangs.
  */
 const builtInLimits: Partial<RewardLimits> = { batchMs: 1_800_000, rowMs: 300_000 };
 
 /**
- * The rewards of a recipe, loaded: built-in ones together in one process, every reward file in one of its own. All are
- * started side by side. Fails as `RewardRunner.describe` does, with `invalid` for a name that a file does not have, and
- * leaves no process behind.
+ * Loads a recipe's rewards: all built-in rewards in one process, and each reward file in a separate process. All
+ * processes start in parallel. Fails with the same errors as `RewardRunner.describe`, and with `invalid` for a name
+ * that a file does not have. Leaves no process behind on failure.
  */
 export async function createScorers(options: ScorerOptions): Promise<RecipeScorers> {
 	const { recipe, hosts, signal } = options;
@@ -126,7 +126,7 @@ function freeName(taken: readonly string[]): string {
 	return name;
 }
 
-/** A reward that can no longer be loaded has failed on all rows. */
+/** Scores rows. A reward that can no longer be loaded counts as failed on all rows. */
 async function scoreRows(
 	runner: RewardRunner,
 	reward: string,

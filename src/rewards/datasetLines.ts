@@ -7,26 +7,32 @@ import { Random } from '../base/random.ts';
 /** A line of a dataset file. */
 export interface DatasetLine {
 	readonly text: string;
-	/** From 1; null: of a file too large to count its lines. */
+	/** 1-based line number, or null if the file is too large for counting lines. */
 	readonly line: number | null;
-	/** Where it begins, in bytes. */
+	/** Byte offset at which the line starts. */
 	readonly offset: number;
 }
 
 export interface DatasetLines {
-	/** Bytes of the file. */
+	/** File size in bytes. */
 	readonly size: number;
-	/** The order is seeded; ends when there are no more lines to be had. A line longer than `longestLine` is passed over. */
+	/**
+	 * Returns the next line in a seeded order, or null when there are no more lines. Skips lines longer than
+	 * `longestLine`.
+	 */
 	read(): Promise<DatasetLine | null>;
 	close(): Promise<void>;
 }
 
-/** Sizes in bytes. Up to `indexed` every line can be drawn; of a larger file those around some seeded places. */
+/**
+ * Size limits in bytes. In a file up to `indexed`, any line can be drawn; in a larger file, only lines near seeded
+ * positions.
+ */
 export interface DatasetLineLimits {
 	readonly indexed: number;
 	readonly chunk: number;
 	readonly longestLine: number;
-	/** How many chunks of a larger file are read. */
+	/** Number of chunks to read from a larger file. */
 	readonly places: number;
 }
 
@@ -40,7 +46,7 @@ export const datasetLineLimits: DatasetLineLimits = {
 const newline = 0x0a;
 
 async function openFile(path: string): Promise<FileHandle> {
-	// Does not wait for a pipe that nobody writes.
+	// Do not block on a pipe that has no writer.
 	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
 			throw new Failure('missing', `The dataset ${path} does not exist.`, 'Fix the path where it is set.');
@@ -63,7 +69,9 @@ async function readAt(handle: FileHandle, offset: number, length: number): Promi
 	return buffer.subarray(0, filled);
 }
 
-/** Where each line begins, and the size at the end; read in chunks, so that nothing else waits long. */
+/**
+ * Returns the start offset of each line, and the file size at the end. Reads in chunks to avoid blocking other work.
+ */
 async function lineStarts(handle: FileHandle, size: number, chunk: number, signal?: AbortSignal): Promise<number[]> {
 	const starts = [0];
 	for (let offset = 0; offset < size; ) {
@@ -77,7 +85,7 @@ async function lineStarts(handle: FileHandle, size: number, chunk: number, signa
 	return starts;
 }
 
-/** Draws lines of a JSONL file in a seeded order without reading more of it than it must. */
+/** Draws lines from a JSONL file in a seeded order, reading no more of the file than necessary. */
 export async function drawLines(
 	path: string,
 	seed: number,
@@ -107,7 +115,7 @@ async function indexedLines(
 	const starts = await lineStarts(handle, size, limits.chunk, signal);
 	const random = Random.of(seed, 'rows');
 	const count = starts.length - 1;
-	// Fisher-Yates one draw at a time: a few lines of a million cost a few steps.
+	// Lazy Fisher-Yates: drawing a few lines out of a million takes only a few steps.
 	const moved = new Map<number, number>();
 	let drawn = 0;
 	return async () => {
@@ -133,14 +141,14 @@ function scatteredLines(
 ): DatasetLines['read'] {
 	const random = Random.of(seed, 'places');
 	const span = size - limits.chunk;
-	// The head too: it shows what the file is even if the rest contains no short lines.
+	// Include the start of the file, which shows its format even if the rest has no short lines.
 	const places = [0, ...Array.from({ length: limits.places - 1 }, () => Math.floor(random.next() * span))];
 	const queues: DatasetLine[][] = [];
 	let next = 0;
 	const fill = async (offset: number) => {
 		const bytes = await readAt(handle, offset, limits.chunk);
 		const lines: DatasetLine[] = [];
-		// What comes before the first line break is the rest of a line, but in the head.
+		// Except at the start of the file, the bytes before the first line break belong to a partial line.
 		let start = offset === 0 ? 0 : bytes.indexOf(newline) + 1;
 		for (let end = bytes.indexOf(newline, start); end >= 0; end = bytes.indexOf(newline, start)) {
 			const number = offset === 0 ? lines.length + 1 : null;
@@ -152,7 +160,7 @@ function scatteredLines(
 	};
 	const taken = new Set<number>();
 	return async () => {
-		// One line of each place in turn.
+		// Take one line from each position in turn.
 		for (let tries = 0; tries < 2 * limits.places; tries++) {
 			const i = next++ % limits.places;
 			queues[i] ??= await fill(places[i] as number);

@@ -8,16 +8,16 @@ import { decodeOrThrow } from '../protocol/decode.ts';
 import { type LoadRequest, type RewardContext, scoreReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
 
-/** A row on which a reward is to be debugged. */
+/** A row on which to debug a reward. */
 export interface DebugRequest {
-	/** The reward file, absolute. */
+	/** Absolute path of the reward file. */
 	readonly file: string;
 	readonly reward: string;
 	readonly context: RewardContext;
 	readonly row: ScoreRow;
 }
 
-/** While a debugger holds the program nothing is too slow. */
+/** A debugger can pause the program for any length of time, so the timeout is a full day. */
 const timeoutMs = 24 * 3600_000;
 
 const outcomeSchema = v.union([
@@ -27,13 +27,13 @@ const outcomeSchema = v.union([
 export type DebugOutcome = v.InferOutput<typeof outcomeSchema>;
 
 /**
- * What a reward host is started with to score one row under a debugger: `PROGRAM --once REQUEST REPLY`. The same program,
- * loading and scoring as in verification and in training, but for the other rows of a batch: a breakpoint would stop at each
- * of them, and a reward that is called with the whole batch could not be told which row is meant.
+ * Command line and files for scoring a single row under a debugger: `PROGRAM --once REQUEST REPLY`. Uses the same
+ * program, loading and scoring as verification and training, but without the batch's other rows. Otherwise a breakpoint
+ * would be hit on every row, and a reward that is called with a whole batch would not know which row to debug.
  */
 export class DebugLaunch {
 	readonly #folder: string;
-	/** Arguments of the host program. */
+	/** Arguments for the host program. */
 	readonly args: readonly string[];
 
 	private constructor(folder: string) {
@@ -49,7 +49,7 @@ export class DebugLaunch {
 		return new DebugLaunch(folder);
 	}
 
-	/** What came of it; null when the program was ended before it was done. */
+	/** Returns the outcome, or null if the program ended before it completed. */
 	async outcome(): Promise<DebugOutcome | null> {
 		const text = (await readNamed(this.args[2] as string).catch(() => null))?.toString('utf8') ?? null;
 		return text === null ? null : decodeOrThrow(outcomeSchema, JSON.parse(text), 'The result of the debugged reward');
@@ -60,7 +60,7 @@ export class DebugLaunch {
 	}
 }
 
-/** Arguments that the debugger of Python (debugpy) launches the host with, by its names for them. */
+/** Returns the launch arguments for debugpy, under the names that debugpy uses. */
 export function pythonLaunch(python: string, programs: string, launch: DebugLaunch): Record<string, unknown> {
 	return {
 		request: 'launch',
@@ -68,23 +68,23 @@ export function pythonLaunch(python: string, programs: string, launch: DebugLaun
 		program: join(programs, 'python', 'reward_host.py'),
 		args: launch.args,
 		console: 'internalConsole',
-		// The host's own code is passed over.
+		// Skip the host's own code.
 		justMyCode: true,
 		subProcess: false,
 		redirectOutput: true,
 	};
 }
 
-/** The port on which a Node that was started with `--inspect-brk=127.0.0.1:0` says that it listens. */
+/** Returns the port that a Node process started with `--inspect-brk=127.0.0.1:0` reports in its output, or null. */
 export function inspectorPort(printed: string): number | null {
 	const port = /Debugger listening on ws:\/\/127\.0\.0\.1:(\d+)\//.exec(printed)?.[1];
 	return port === undefined ? null : Number(port);
 }
 
 /**
- * What a debugged row came to, in a sentence.
+ * Describes the outcome of debugging a row, in one sentence.
  *
- * @param before what the reward gave the row among the others of its batch; undefined: that is not known
+ * @param before value of the row when it was scored as part of its batch; undefined if unknown
  */
 export function outcomeWords(outcome: DebugOutcome, label: string, before?: number | null): string {
 	if ('failure' in outcome) throw new Failure('invalid', outcome.failure.message);

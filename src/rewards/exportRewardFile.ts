@@ -9,13 +9,13 @@ import { readNamed } from '../files/safeFile.ts';
 import { readRewardFacts } from './readRewardFacts.ts';
 
 export interface ExportFileRequest extends Partial<AdapterOptions> {
-	/** The reward file, absolute. */
+	/** Absolute path of the reward file. */
 	readonly file: string;
 	readonly target: ExportTarget;
-	/** Rewards to export; all when empty or absent. */
+	/** Names of the rewards to export. Exports all of them if empty or omitted. */
 	readonly names?: readonly string[];
 	readonly python: string;
-	/** Where the host programs lie. */
+	/** Folder that contains the host programs. */
 	readonly folder: string;
 	readonly signal?: AbortSignal;
 }
@@ -28,7 +28,10 @@ const defaults: AdapterOptions = {
 	conversational: false,
 };
 
-/** "rewards/brevity.reward.py" -> "rewards/brevity_verl.py": a name that Python can import. */
+/**
+ * Returns the adapter's path, using a name that Python can import: "rewards/brevity.reward.py" ->
+ * "rewards/brevity_verl.py".
+ */
 export function adapterPath(file: string, target: ExportTarget): string {
 	const stem = basename(file)
 		.replace(/(?:\.reward)?\.py$/, '')
@@ -36,7 +39,10 @@ export function adapterPath(file: string, target: ExportTarget): string {
 	return join(dirname(file), `${/^\d/.test(stem) ? '_' : ''}${stem}_${target}.py`);
 }
 
-/** The adapter of a Python reward file, not yet written. Fails with `unsupported` for rewards of another language. */
+/**
+ * Generates the adapter for a Python reward file without writing it. Fails with `unsupported` for rewards in other
+ * languages.
+ */
 export async function exportRewardFile(request: ExportFileRequest): Promise<RewardExport> {
 	const { file, target } = request;
 	if (!file.endsWith('.py')) {
@@ -65,7 +71,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 	return exportReward(target, { source, file: basename(file), facts, names, weights, answer, think, conversational });
 }
 
-/** Writes an adapter where only an earlier one may be. Fails with `exists`. */
+/** Writes an adapter. Overwrites only an earlier adapter, and fails with `exists` for any other file. */
 export async function writeAdapter(path: string, text: string): Promise<void> {
 	const old = await readNamed(path).catch((error: unknown) => {
 		if (Failure.from(error).reason === 'missing') return null;

@@ -5,13 +5,13 @@ import { basename, dirname, extname, join, relative } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { readNamed } from '../files/safeFile.ts';
 
-/** A reward file as a revision of its repository has it, with its local imports, in a folder of its own. */
+/** A copy of a reward file and its local imports from a repository revision, in a separate folder. */
 export interface RevisionCopy {
-	/** Absolute; the folders above it are laid out as in the repository. */
+	/** Absolute path. The folder structure above the file matches the repository. */
 	readonly file: string;
-	/** "HEAD (580a94b)" */
+	/** Display name, such as "HEAD (580a94b)". */
 	readonly label: string;
-	/** The same text as in the working copy. */
+	/** Whether the text is the same as in the working copy. */
 	readonly unchanged: boolean;
 	dispose(): Promise<void>;
 }
@@ -27,7 +27,10 @@ interface GitOutput {
 	readonly stderr: string;
 }
 
-/** Runs git on a folder; nothing of the caller's environment points it at another repository, and it asks nobody. */
+/**
+ * Runs git in a folder. Ignores environment variables that would redirect it to another repository, and disables
+ * prompts.
+ */
 function git(folder: string, args: readonly string[], input?: string, signal?: AbortSignal): Promise<GitOutput> {
 	const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')));
 	return new Promise((resolve, reject) => {
@@ -106,21 +109,24 @@ interface Blob {
 	readonly size: number;
 }
 
-/** Regular files of a revision; links and submodules are passed over. */
+/** Returns a revision's regular files. Skips links and submodules. */
 function parseTree(output: Buffer): Blob[] {
 	const blobs: Blob[] = [];
 	for (const entry of output.toString('utf8').split('\0')) {
 		const match = /^100(?:644|755) blob ([0-9a-f]{40,64}) +(\d+)\t(.+)$/s.exec(entry);
 		if (match === null) continue;
 		const path = match[3] as string;
-		// A tree that was made by hand may hold anything.
+		// A manually created tree can contain arbitrary paths.
 		if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || /[\\:]/.test(part))) continue;
 		blobs.push({ path, id: match[1] as string, size: Number(match[2]) });
 	}
 	return blobs;
 }
 
-/** What a reward may import: sources, and whatever is in its folder; the nearest first, up to the limits. */
+/**
+ * Selects files that a reward may import: source files, plus all files in its folder. Nearest files first, up to the
+ * limits.
+ */
 function chooseBlobs(blobs: readonly Blob[], entry: string): Blob[] {
 	const own = dirname(entry);
 	const distance = (path: string) => {
@@ -143,7 +149,10 @@ function chooseBlobs(blobs: readonly Blob[], entry: string): Blob[] {
 	return chosen;
 }
 
-/** The contents in the order of the ids, from `git cat-file --batch`: "<id> blob <size>\n<content>\n" each. */
+/**
+ * Parses the output of `git cat-file --batch`, with one "<id> blob <size>\n<content>\n" per object. Returns the
+ * contents in the order of the ids.
+ */
 function parseBatch(output: Buffer, count: number): Buffer[] {
 	const contents: Buffer[] = [];
 	let at = 0;
@@ -162,7 +171,7 @@ const plain = (text: string) => text.replaceAll('\r\n', '\n');
 
 const isFolder = async (path: string) => (await stat(path).catch(() => null))?.isDirectory() ?? false;
 
-/** Packages are not tracked: those of the working copy serve the copy, too. */
+/** Links the working copy's installed packages, because packages are not tracked in git. */
 async function linkPackages(top: string, root: string, entry: string): Promise<void> {
 	for (let folder = dirname(entry); ; folder = dirname(folder)) {
 		const packages = join(top, folder, 'node_modules');
@@ -174,8 +183,8 @@ async function linkPackages(top: string, root: string, entry: string): Promise<v
 }
 
 /**
- * Lays a reward file out as a revision has it. Only objects of the repository are read: no hook, no filter and no checkout
- * runs. Fails with `missing` (no repository, not tracked), `unavailable` (no git), `denied`, `timeout`, `cancelled`.
+ * Copies a reward file as of a revision. Reads only repository objects: no hooks, filters or checkouts are run. Fails
+ * with `missing` (no repository, or file not tracked), `unavailable` (no git), `denied`, `timeout` or `cancelled`.
  */
 export async function copyRevision(
 	file: string,
@@ -209,7 +218,7 @@ export async function copyRevision(
 	if (chosen[0]?.path !== entry)
 		throw new Failure('invalid', `${entry} of ${revision} is too large to be a reward file.`);
 	const batch = await git(top, ['cat-file', '--batch'], chosen.map(({ id }) => `${id}\n`).join(''), signal);
-	// The entry comes first.
+	// The first blob is the entry.
 	const contents = parseBatch(batch.stdout, chosen.length);
 	const here = (await readNamed(real).catch(() => Buffer.alloc(0))).toString('utf8');
 	const root = await realpath(await mkdtemp(join(tmpdir(), 'reasoning-lab-revision-')));
@@ -228,7 +237,7 @@ export async function copyRevision(
 	return {
 		file: join(root, ...entry.split('/')),
 		label: `${revision} (${commit.stdout.toString('utf8').trim()})`,
-		// On Windows a checkout may have other line ends.
+		// On Windows, a checkout may have different line endings.
 		unchanged: plain(here) === plain((contents[0] as Buffer).toString('utf8')),
 		dispose,
 	};

@@ -1,8 +1,11 @@
-/** What a reward host process and the one that starts it agree on, beside the messages of src/protocol/rewardHost.ts. */
+/**
+ * Contract between a reward host and the process that starts it, in addition to the messages in
+ * src/protocol/rewardHost.ts.
+ */
 
-/** Exit status of a host whose interpreter is too old; what it printed last says which one it is. */
+/** Exit code of a host whose interpreter is too old. The last line of its output contains the version. */
 export const refusedExit = 86;
 
-/** JSON-RPC codes of the errors that a host answers with: a load that failed (data: `loadFailureSchema`), a cancellation. */
+/** JSON-RPC codes of host errors: failed loads (data: `loadFailureSchema`) and cancellations. */
 export const loadFailedCode = -31001;
 export const cancelledCode = -32800;

@@ -1,13 +1,13 @@
 import { formatCount } from '../base/format.ts';
 
-/** Kept of the beginning of what one batch prints, and of its end, in bytes. */
+/** Number of bytes to keep from the start of a batch's output and from its end. */
 const headBytes = 48 * 1024;
 const tailBytes = 16 * 1024;
 const maxLineLength = 2000;
 
 /**
- * What a host prints during one load or batch: its beginning and its end, the middle only counted. Costs the same whether a
- * reward prints a line or a gigabyte.
+ * Output that a host prints during a load or a batch. Keeps the start and the end, and only counts the bytes in
+ * between. The cost is the same whether a reward prints one line or a gigabyte.
  */
 export class HostLog {
 	#head: Buffer[] = [];
@@ -17,7 +17,7 @@ export class HostLog {
 	#dropped = 0;
 	#total = 0;
 
-	/** Bytes so far, of all batches. */
+	/** Total number of bytes so far, across all batches. */
 	get total(): number {
 		return this.#total;
 	}
@@ -26,7 +26,7 @@ export class HostLog {
 		this.#total += chunk.length;
 		const room = headBytes - this.#headSize;
 		if (room > 0) {
-			// Copied: a slice would keep the whole chunk.
+			// Copy the bytes, because a slice would keep the whole chunk in memory.
 			const part = Buffer.from(chunk.subarray(0, room));
 			this.#head.push(part);
 			this.#headSize += part.length;
@@ -44,14 +44,14 @@ export class HostLog {
 		}
 	}
 
-	/** The end of it as text, without taking it. */
+	/** Returns the end of the output as text without consuming it. */
 	peek(): string {
 		return Buffer.concat([...this.#head, ...this.#tail])
 			.toString('utf8')
 			.slice(-tailBytes);
 	}
 
-	/** The lines since the last call. */
+	/** Returns the lines printed since the last call. */
 	take(): string[] {
 		const head = Buffer.concat(this.#head).toString('utf8');
 		const tail = Buffer.concat(this.#tail).toString('utf8');

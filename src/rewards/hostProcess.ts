@@ -28,7 +28,7 @@ export interface HostCommand {
 	readonly limits: WatchLimits;
 }
 
-/** The host ended, or had to be ended, while it was asked something. */
+/** The host exited, or had to be killed, while a request was pending. */
 export class HostEnd extends Error {
 	readonly kind: ScoreErrorKind;
 	readonly place: WhereReply;
@@ -40,27 +40,30 @@ export class HostEnd extends Error {
 	}
 }
 
-/** After a cancellation a host may take this long to stop by itself, in milliseconds. */
+/** Time in milliseconds that a host has to stop on its own after a cancellation. */
 const cancelGraceMs = 1000;
-/** How long a host that is about to be ended may take to say where it is. */
+/** Time in milliseconds that a host has to report its current location before it is killed. */
 const whereMs = 250;
-/** How long a host whose connection is gone may take to end. */
+/** Time in milliseconds that a host has to exit after losing its connection. */
 const lastMs = 1000;
 
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 
 /**
- * Starts the program in a session of its own, next to a watcher: a shell that waits for the end of file descriptor 5, whose
- * other end only the starter holds, and then kills the session. So nothing outlives the starter, however that ends, and
- * however busy the host is. Both streams of the host are one, in their order.
+ * Starts the program in a new session together with a watcher: a shell that waits for the end of file descriptor 5,
+ * whose other end is open only in the parent, and then kills the session. So nothing outlives the parent, no matter how
+ * it exits or how busy the host is. The host's two output streams are merged, preserving their order.
  */
 const underWatch = 'ulimit -c 0; ( (read _ <&5; kill -9 -$$) 3<&- 4>&- >/dev/null 2>&1 & ); exec "$@" 5<&- 2>&1';
 
-/** One host process: started empty, asked over its own pipes, watched, killed with all that it started. */
+/**
+ * A host process. It starts empty, receives requests over its own pipes, is monitored, and is killed together with its
+ * child processes.
+ */
 export class HostProcess {
-	/** What it printed since its log was last taken. */
+	/** Output printed since the log was last taken. */
 	readonly log = new HostLog();
-	/** How it ended; never rejects. */
+	/** Resolves with the reason when the process ends. Never rejects. */
 	readonly ended: Promise<HostEnd>;
 	readonly #child: ChildProcess;
 	readonly #connection: MessageConnection;
@@ -121,7 +124,7 @@ export class HostProcess {
 		return this.#child.pid;
 	}
 
-	/** What its tree may use from now on. */
+	/** Sets the resource limits for the process tree, effective immediately. */
 	set limits(limits: WatchLimits) {
 		if (this.#watch !== null) this.#watch.limits = limits;
 	}
@@ -131,8 +134,9 @@ export class HostProcess {
 	}
 
 	/**
-	 * Settles within the time limit and a grace: with the answer, or with LoadFailure (the file), HostEnd (the process), or
-	 * Failure `cancelled` or `unavailable`. A host that does not answer in time is killed.
+	 * Sends a request. Settles within the time limit plus a grace period: with the answer, LoadFailure (caused by the
+	 * file), HostEnd (caused by the process), or Failure `cancelled` or `unavailable`. A host that does not answer in
+	 * time is killed.
 	 */
 	async request<T>(
 		method: string,
@@ -183,7 +187,7 @@ export class HostProcess {
 		}
 	}
 
-	/** Ends the process and all that it started. @param why what its requests are told */
+	/** Kills the process and all its children. @param why reason reported to pending requests */
 	async kill(why: HostEnd): Promise<HostEnd> {
 		if (this.#end !== null) return this.#end;
 		this.#why ??= why;
@@ -191,13 +195,16 @@ export class HostProcess {
 		return await this.ended;
 	}
 
-	/** The connection is gone: the process is about to end and how says more, or it has closed its end and is not useful. */
+	/**
+	 * Handles a lost connection. Either the process is about to exit and its exit tells more, or it has closed its end
+	 * and is of no further use.
+	 */
 	async #broken(): Promise<HostEnd> {
 		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);
 		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host was lost')));
 	}
 
-	/** What an error that the host answered means. @param file null: there is none to blame */
+	/** Converts an error from the host. @param file null if there is no file to blame */
 	async #failureOf(error: ResponseError<unknown>, file: string | null): Promise<Error> {
 		if (error.code === cancelledCode) return new Failure('cancelled', 'Canceled.');
 		if (error.code === loadFailedCode) {
@@ -207,7 +214,7 @@ export class HostProcess {
 				return file === null ? new Failure(reason, message, action) : new LoadFailure(decoded.value, file);
 			}
 		}
-		// User code can change what its process is made of, such as Array.prototype: the process is of no more use.
+		// User code can modify built-ins such as Array.prototype, after which the process cannot be used anymore.
 		return await this.kill(new HostEnd('exited', `The reward process stopped working (${error.message})`));
 	}
 
@@ -220,7 +227,9 @@ export class HostProcess {
 		await this.kill(new HostEnd('timeout', message, place));
 	}
 
-	/** Where user code is; nothing where the host cannot say, or is gone. Never rejects. */
+	/**
+	 * Asks the host which user code it is running. Returns nothing if the host cannot answer or is gone. Never rejects.
+	 */
 	async #where(): Promise<WhereReply> {
 		try {
 			const reply = decode(whereReplySchema, await this.#connection.sendRequest(rewardHostMethods.where, {}));
@@ -230,7 +239,10 @@ export class HostProcess {
 		}
 	}
 
-	/** What the host wrote before its answer is in the pipe by then; reads of this turn of the event loop take it out. */
+	/**
+	 * Waits until the output that precedes an answer has been read from the pipe, which happens in this turn of the event
+	 * loop.
+	 */
 	async #drained(): Promise<void> {
 		for (let turn = 0; turn < 20; turn++) {
 			const before = this.log.total;
@@ -253,7 +265,7 @@ export class HostProcess {
 			return new HostEnd('load', `Cannot start the program ${this.#program}`);
 		}
 		if (code === refusedExit && !this.#answered) return new HostEnd('load', `${this.#program}: ${words.trim()}`);
-		// V8 says so before it aborts.
+		// V8 prints one of these messages before aborting.
 		if (/JavaScript heap out of memory|Reached heap limit/.test(words)) {
 			return new HostEnd('memory', 'The reward process ran out of heap memory');
 		}
@@ -266,7 +278,7 @@ export class HostProcess {
 	}
 
 	#cleanUp(): Promise<void> {
-		// Somebody may wait for its end.
+		// A caller may be waiting for the process to end.
 		this.#hold(true);
 		this.#killed ??= (async () => {
 			await this.#tree?.kill();
@@ -284,12 +296,12 @@ export class HostProcess {
 		this.#resolveEnded(end);
 	}
 
-	/** An idle host does not keep the process that started it alive. */
+	/** Lets the parent process exit while a host is idle. */
 	#hold(busy: boolean): void {
 		if (this.#end !== null) return;
 		for (const one of [this.#child, ...this.#child.stdio]) {
 			const handle = one as { ref?: () => void; unref?: () => void; _handle?: object | null } | null;
-			// Node puts off what is asked of a socket without a handle, with one more listener each time.
+			// For a socket without a handle, Node defers the call and adds a listener each time.
 			if (!handle?._handle) continue;
 			if (busy) handle.ref?.();
 			else handle.unref?.();
@@ -297,7 +309,10 @@ export class HostProcess {
 	}
 }
 
-/** An error that the library reports of the connection itself, in JSON-RPC's reserved range: nothing was answered. */
+/**
+ * Returns whether the JSON-RPC library reports a connection error, using a code in its reserved range. There was no
+ * answer in that case.
+ */
 function isOfConnection({ code }: ResponseError<unknown>): boolean {
 	return code >= ErrorCodes.jsonrpcReservedErrorRangeStart && code <= ErrorCodes.jsonrpcReservedErrorRangeEnd;
 }

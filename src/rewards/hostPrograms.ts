@@ -7,21 +7,23 @@ import { runtimeFolder } from '../runs/runtimeFolder.ts';
 export type HostLanguage = 'node' | 'python';
 
 /**
- * The programs of the reward hosts as they were when they were first needed: held in memory, and started from copies in the
- * per-user runtime folder, named by their content. An update of the extension changes nothing for who runs already.
+ * Programs of the reward hosts, as of the first time they were needed. They are kept in memory and started from copies
+ * in the per-user runtime folder, which are named after their contents. Updating the extension therefore does not
+ * affect processes that are already running.
  */
 export class HostPrograms {
 	readonly #folder: string;
 	readonly #copies = new Map<HostLanguage, Promise<Copy>>();
 
-	/** @param folder `dist`, or `src/rewards` when it runs from source */
+	/** @param folder `dist`, or `src/rewards` when running from source */
 	constructor(folder: string) {
 		this.#folder = folder;
 	}
 
-	/** Path of a program that is there. Fails with `missing` or `denied`. */
+	/** Returns the path of a program, making sure that it exists. Fails with `missing` or `denied`. */
 	async path(language: HostLanguage): Promise<string> {
-		// From source the Node host imports its neighbors, so it cannot be moved; nor is it ever updated while it runs.
+		// When run from source, the Node host imports adjacent files, so it cannot be moved. It is also never updated while
+		// running.
 		const source = join(this.#folder, 'host', 'main.ts');
 		if (language === 'node' && (await isFile(source))) return source;
 		let copy = this.#copies.get(language);
@@ -49,7 +51,7 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 			language === 'python'
 				? await filesOf(join(dirname(main), '_reward_host'), (name) => name.endsWith('.py'))
 				: [
-						// The parts of the Node host that only some built-in rewards need, and what the sandbox runs.
+						// Parts of the Node host that only some built-in rewards need, and files that the sandbox runs.
 						...(await filesOf(folder, (name) => name.startsWith('rewardHost-') && name.endsWith('.js'))),
 						...(await filesOf(join(folder, 'sandbox'), () => true).catch(() => [])),
 					];
@@ -66,7 +68,7 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 		async place() {
 			const target = join(await runtimeFolder(), name);
 			const inTarget = (path: string) => join(target, path.slice(dirname(main).length));
-			// The runtime folder may be swept while a long run continues, so each start looks.
+			// The runtime folder can be cleaned up during a long run, so check it on every start.
 			for (const path of files.keys()) {
 				if (!(await isFile(inTarget(path)))) {
 					await write(
@@ -76,20 +78,20 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 					break;
 				}
 			}
-			// A Node program is an ES module whatever folder it is in.
+			// Makes Node treat the program as an ES module regardless of its folder.
 			return inTarget(main);
 		},
 	};
 }
 
-/** Files of a folder, by name. */
+/** Returns the files in a folder, sorted by name. */
 async function filesOf(folder: string, wanted: (name: string) => boolean): Promise<string[]> {
 	const entries = await readdir(folder, { withFileTypes: true });
 	const names = entries.filter((entry) => entry.isFile() && wanted(entry.name)).map(({ name }) => name);
 	return names.sort().map((name) => join(folder, name));
 }
 
-/** Each file appears whole, also where several processes write at once. */
+/** Writes files. Each file appears atomically, even if several processes write concurrently. */
 async function write(folder: string, files: readonly (readonly [string, Buffer])[]): Promise<void> {
 	await mkdir(folder, { recursive: true, mode: 0o700 });
 	const all: (readonly [string, Buffer | string])[] = [...files, [join(folder, 'package.json'), '{"type":"module"}\n']];

@@ -21,15 +21,15 @@ import { LoadFailure } from './loadFailure.ts';
 import { missingColumns } from './missingColumns.ts';
 import type { RewardLimits, RewardRunner, RewardSource, RunnerScore, ScoreOptions } from './rewardRunner.ts';
 
-/** Where a runner gets its processes from. */
+/** Provides host processes to a runner. */
 export interface HostSupply {
-	/** An empty host. Fails with `missing` when the program does not exist. */
+	/** Returns an empty host. Fails with `missing` if the program does not exist. */
 	take(language: HostLanguage, limits: RewardLimits): Promise<HostProcess>;
-	/** Environment that only built-in rewards get. */
+	/** Environment variables passed only to built-in rewards. */
 	readonly secrets: Readonly<Record<string, string>>;
-	/** Look before each use whether a file has changed. */
+	/** Whether to check for changed files before each use. */
 	readonly reloadOnChange: boolean;
-	/** Load so that coverage can be measured at any time. */
+	/** Whether to load files such that coverage can be measured at any time. */
 	readonly coverage: boolean;
 	released(runner: HostRunner): void;
 }
@@ -40,19 +40,19 @@ interface LoadedHost {
 	readonly files: readonly string[];
 	readonly stamps: FileStamps;
 	readonly coverage: boolean;
-	/** A file changed while it was loaded, so nobody knows which state this is. */
+	/** Whether a file changed while it was being loaded, so the loaded version is unknown. */
 	readonly torn: boolean;
-	/** What built-in rewards were last asked about; null: nothing. */
+	/** Rows that built-in rewards last scored; null if none. */
 	rows: readonly ScoreRow[] | null;
-	/** Requests that it works on. */
+	/** Number of active requests. */
 	busy: number;
-	/** Another one serves in its place: it ends after the request that it works on. */
+	/** Whether another host has replaced this one. It ends after its current request. */
 	retired: boolean;
 }
 
 const maxLogLines = 2000;
 
-/** See {@link RewardRunner}: one source, in one process at a time. */
+/** Implements {@link RewardRunner} for a single source, in one process at a time. */
 export class HostRunner implements RewardRunner {
 	readonly source: RewardSource;
 	readonly language: HostLanguage;
@@ -107,7 +107,7 @@ export class HostRunner implements RewardRunner {
 	}
 
 	async #score(name: string, rows: readonly ScoreRow[], options: ScoreOptions): Promise<RunnerScore> {
-		// Built-in rewards have no lines of the user's.
+		// Built-in rewards have no user code to measure.
 		if (options.coverage && 'file' in this.source) this.#coverage = true;
 		const host = await this.#loaded(options.signal);
 		const reward = host.rewards.find((one) => one.name === name);
@@ -126,10 +126,10 @@ export class HostRunner implements RewardRunner {
 		try {
 			const reply = await this.#ask(host, name, rows, timeoutMs, options);
 			const fault = reply.errors.find(({ index }) => index === -1);
-			// What a batch returned may be wrong in itself; what it did may be one row's fault.
+			// An invalid return value concerns the whole batch, but any other error can be caused by a single row.
 			const retry = fault !== undefined && fault.kind !== 'invalid' && !reward.batchOnly && rows.length > 1;
 			if (!retry) return { ...reply, logs: this.#logsOf(reply.logs), errors: ofSingleRow(reply.errors, rows.length) };
-			// Memory that a failed batch leaves behind stays behind.
+			// Memory that a failed batch has allocated may never be released.
 			if (fault.kind === 'memory') void host.process.kill(new HostEnd('memory', fault.message));
 			return await this.#oneByOne(name, rows, options, { ...fault, logs: reply.logs }, start);
 		} catch (error) {
@@ -198,11 +198,11 @@ export class HostRunner implements RewardRunner {
 		options: ScoreOptions,
 	): Promise<ScoreReply> {
 		const isKnown = host.rows === rows;
-		// Until it answers nobody knows whether these have arrived.
+		// Until the host answers, it is unknown whether it has received the rows.
 		host.rows = null;
 		const request: ScoreRequest = {
 			reward,
-			// Built-in rewards leave rows as they are: those of one batch go over once.
+			// Built-in rewards do not modify rows, so a batch's rows are sent only once.
 			rows: isKnown ? null : (rows as unknown as ScoreRequest['rows']),
 			timeoutMs,
 			coverage: options.coverage ?? false,
@@ -243,7 +243,7 @@ export class HostRunner implements RewardRunner {
 			: [...all.slice(0, maxLogLines), `(${all.length - maxLogLines} lines cut here)`];
 	}
 
-	/** The host that serves now, loaded; another one where that is gone, stale or cannot measure what is wanted. */
+	/** Returns the current host, loaded. Replaces it if it is gone, outdated or unable to measure what is requested. */
 	async #loaded(signal: AbortSignal | undefined): Promise<LoadedHost> {
 		checkCancelled(signal);
 		const before = this.#current;
@@ -373,7 +373,7 @@ function failed(count: number, error: ScoreError): RunnerScore {
 	return { values: new Array<null>(count).fill(null), errors: [error], logs: [], durationMs: 0 };
 }
 
-/** In a batch of one row the batch's fault is the row's. */
+/** In a batch of one row, converts an error of the batch to an error of that row. */
 function ofSingleRow(errors: readonly ScoreError[], count: number): readonly ScoreError[] {
 	return count === 1 ? errors.map((error) => (error.index === -1 ? { ...error, index: 0 } : error)) : errors;
 }
@@ -382,7 +382,7 @@ function checkCancelled(signal: AbortSignal | undefined): void {
 	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 }
 
-/** The promise, or `cancelled` as soon as the signal fires. */
+/** Returns the promise, but rejects with `cancelled` as soon as the signal is aborted. */
 function orCancelled<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
 	if (signal === undefined) return promise;
 	return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ProcessTree } from '../processes/processTree.ts';
 import type { RewardLimits } from './rewardRunner.ts';
 
-/** Between two looks at the leader, and between two looks at every process of the machine, in milliseconds. */
+/** Intervals for checking the main process, and for checking all processes on the machine, in milliseconds. */
 const glanceMs = 50;
 const fullMs = 1000;
 const shortestFullMs = 150;
@@ -15,14 +15,14 @@ export interface Excess {
 }
 
 /**
- * Watches what a host's tree uses while it works. The looks are cheap and asynchronous; the whole table of processes is read
- * once a second, and at once when the number of tasks on the machine jumps.
+ * Monitors the resource usage of a host's process tree while it is working. Checks are cheap and asynchronous. The full
+ * process table is read once a second, and immediately if the number of tasks on the machine jumps.
  */
 export class HostWatch {
 	readonly #tree: ProcessTree;
-	/** An infinite number of processes: the leader alone is watched. */
+	/** Resource limits. With an infinite number of processes, only the main process is monitored. */
 	limits: WatchLimits;
-	/** Processes that belong to the tree and are not the reward's. */
+	/** Number of processes in the tree that do not belong to the reward. */
 	readonly #own: number;
 	readonly #exceeded: (excess: Excess) => void;
 	#timer: NodeJS.Timeout | null = null;
@@ -100,7 +100,9 @@ export class HostWatch {
 	}
 }
 
-/** Processes and threads of the machine: the fourth field of /proc/loadavg, `running/all`. */
+/**
+ * Returns the number of processes and threads on the machine, from the fourth field of /proc/loadavg, `running/all`.
+ */
 async function countTasks(): Promise<number> {
 	const text = await readFile('/proc/loadavg', 'latin1').catch(() => '');
 	return Number(text.split(' ')[3]?.split('/')[1] ?? 0);

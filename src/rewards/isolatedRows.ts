@@ -1,15 +1,17 @@
 import type { ScoreError } from '../protocol/scorer.ts';
 
-/** After so many rows that each cost a process, with none that did not, the rest is not tried. */
+/**
+ * Number of rows that may each crash the process, without any row succeeding, before the remaining rows are skipped.
+ */
 const hopeless = 5;
 
-/** Why a batch has to be tried row by row. */
+/** Why a batch must be retried row by row. */
 export interface BatchFault {
 	readonly kind: ScoreError['kind'];
 	readonly message: string;
 }
 
-/** What trying one row came to; `killed`: it cost the process. */
+/** Result of scoring one row. `killed`: whether scoring the row killed the process. */
 export interface RowOutcome {
 	readonly value: number | null;
 	readonly errors: readonly Omit<ScoreError, 'index'>[];
@@ -22,10 +24,11 @@ export interface IsolatedRows {
 }
 
 /**
- * Tries the rows of a failed batch one by one, spread over the batch so that a run of bad neighbors does not look like a
- * reward that never works. Ends early, with an error for every row left, when nothing works or time is up.
+ * Scores the rows of a failed batch one by one. The order spreads them over the batch, so a few adjacent bad rows do
+ * not make it look as if the reward never works. Ends early, with an error for each remaining row, if nothing works or
+ * time runs out.
  *
- * @param deadline on `clock`, in milliseconds
+ * @param deadline in milliseconds, as measured by `clock`
  */
 export async function isolateRows(
 	count: number,
@@ -64,7 +67,9 @@ export async function isolateRows(
 	return { values, errors: errors.sort((a, b) => a.index - b.index) };
 }
 
-/** 0 to n - 1 in steps of about the golden ratio of n: every beginning of it is spread over the whole. */
+/**
+ * Returns 0 to n - 1 in steps of about n divided by the golden ratio, so every prefix is spread over the whole range.
+ */
 export function spread(n: number): number[] {
 	if (n < 3) return Array.from({ length: n }, (_, i) => i);
 	let step = Math.max(1, Math.round(n * 0.618));

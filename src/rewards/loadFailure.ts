@@ -2,20 +2,20 @@ import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { LoadFailureData } from '../protocol/rewardHost.ts';
 
-/** A reward file that cannot be loaded, with the place that is to blame where it is known. */
+/** A reward file that cannot be loaded, with the location of the error if known. */
 export class LoadFailure extends Failure {
-	/** Absolute; the reward file, or a file that it imports. */
+	/** Absolute path of the reward file or of a file that it imports. */
 	readonly file: string;
-	/** From 1. */
+	/** 1-based line number. */
 	readonly line?: number;
-	/** What was raised, without the place. */
+	/** Error message without the location. */
 	readonly detail: string;
-	/** What may be done about it, where that is more than to correct the file. */
+	/** How to fix the error, if there is more to say than to correct the file. */
 	readonly advice?: string;
-	/** Frames of user code, innermost last for Python, first for JavaScript. */
+	/** Stack frames in user code. The innermost frame is last in Python and first in JavaScript. */
 	readonly frames?: string;
 
-	/** @param rewardFile to blame when the host does not name a file */
+	/** @param rewardFile file to blame if the host does not specify one */
 	constructor(data: LoadFailureData, rewardFile: string) {
 		const file = data.file ?? rewardFile;
 		const place = data.line === undefined ? basename(file) : `${basename(file)}:${data.line}`;

@@ -4,14 +4,14 @@ import { loadLatexParser, resetLatexParser } from '../core/math/latexParser.ts';
 import type { Verifier } from '../core/reward/accuracyReward.ts';
 import { withTimeLimit } from './withTimeLimit.ts';
 
-/** Of one pair; loading the parser does not count. */
+/** Time limit per pair, in milliseconds. Does not include loading the parser. */
 export const pairLimitMs = 50;
 
 export type MathComparer = (gold: string, prediction: string, options?: { readonly sole?: boolean }) => Verdict;
 
 /**
- * `compareMath` with a hard limit of 50 ms a pair, its parser loaded. A pair that takes longer is wrong, or, when reading
- * the gold answer alone takes longer, undecided.
+ * Creates a `compareMath` function with a hard limit of 50 ms per pair and its parser already loaded. A pair that
+ * exceeds the limit is incorrect, or undecided if parsing the gold answer alone exceeds it.
  */
 export async function createMathComparer(limitMs = pairLimitMs): Promise<MathComparer> {
 	await loadLatexParser();
@@ -26,7 +26,7 @@ export async function createMathComparer(limitMs = pairLimitMs): Promise<MathCom
 		else if (alone.value.value !== null) return { value: 0, reason: `It took longer than ${limitMs} ms.` };
 		return { value: null, reason: `Reading the gold answer took longer than ${limitMs} ms.` };
 	};
-	// Compiled once before the first pair is timed.
+	// Compile the code before timing the first pair.
 	for (const [gold, prediction] of warmUp) limited(gold, prediction);
 	return limited;
 }
@@ -39,7 +39,7 @@ const warmUp = [
 	['\\{1,2\\}', '$x = 1$ or $x = 2$'],
 ] as const;
 
-/** Mathematical equivalence for the rows of a file. */
+/** Creates a verifier that checks rows in a file for mathematical equivalence. */
 export async function createMathVerifier(): Promise<Verifier> {
 	const compare = await createMathComparer();
 	return ({ answer: gold }, answer, sole = true) => {

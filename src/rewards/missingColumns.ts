@@ -1,10 +1,10 @@
 import type { RewardDescription } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
 
-/** What a reward is given whatever the dataset holds. */
+/** Arguments that every reward receives, regardless of the dataset's columns. */
 const given = new Set(['prompts', 'completions', 'answer', 'trainer_state', 'log_extra', 'log_metric']);
 
-/** Columns that the rows have and a Python reward can ask for. TRL keeps `prompt` and `completion` to itself. */
+/** Returns the columns of the rows that a Python reward can request. TRL does not pass on `prompt` and `completion`. */
 export function columnsOf(rows: readonly ScoreRow[]): string[] {
 	const columns = new Set<string>();
 	for (const row of rows) for (const name of Object.keys(row.row)) columns.add(name);
@@ -14,7 +14,9 @@ export function columnsOf(rows: readonly ScoreRow[]): string[] {
 	return [...columns].sort();
 }
 
-/** One sentence that names the columns a reward requires and the rows lack; null when there are none. */
+/**
+ * Returns one sentence that lists columns required by a reward but missing from the rows, or null if there are none.
+ */
 export function missingColumns(
 	reward: Pick<RewardDescription, 'name' | 'required'>,
 	rows: readonly ScoreRow[],

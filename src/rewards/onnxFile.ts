@@ -6,11 +6,11 @@ import { Failure } from '../base/failure.ts';
 import { openNamed } from '../files/safeFile.ts';
 
 /**
- * What an ONNX file of others may lead to is checked before onnxruntime sees it: which files it reads, how much memory its
- * constants take, how deep its graphs lie. Fields of onnx.proto are named by their numbers.
+ * Checks an untrusted ONNX file before onnxruntime opens it: which files it refers to, how much memory its constants
+ * require, and how deeply its graphs are nested. Fields in onnx.proto are identified by number.
  */
 
-/** Messages in which tensors lie, by the field that holds them in another. */
+/** Messages that can contain tensors, by the field that holds them. */
 const messages = {
 	model: { 7: 'graph', 20: 'training', 25: 'function' },
 	training: { 1: 'graph', 2: 'graph' },
@@ -22,12 +22,12 @@ const messages = {
 } as const satisfies Record<string, Readonly<Record<number, string>>>;
 type Message = keyof typeof messages;
 
-/** Bytes of an element, by TensorProto.DataType; texts and unknown types count as one. */
+/** Bytes per element, by TensorProto.DataType. Strings and unknown types count as one byte. */
 const elementBytes: Readonly<Record<number, number>> = {
 	...{ 1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 14: 8, 15: 16, 16: 2 },
 	...{ 21: 0.5, 22: 0.5, 23: 0.5 },
 };
-/** Of TensorProto: the fields that hold its elements. */
+/** TensorProto fields that contain elements. */
 const dataFields = new Set([4, 5, 6, 7, 9, 10, 11]);
 const rawField = 9;
 
@@ -39,8 +39,9 @@ interface ExternalData {
 }
 
 /**
- * Fails with `invalid` for a file that is no ONNX model or would have onnxruntime read files outside its folder, allocate far
- * more than it holds, or recurse without end; with `missing` where its external data do not exist.
+ * Fails with `invalid` if the file is not an ONNX model or would cause onnxruntime to read files outside the model's
+ * folder, allocate far more memory than the file contains, or recurse endlessly. Fails with `missing` if its external
+ * data does not exist.
  */
 export async function checkOnnxFile(path: string): Promise<void> {
 	const handle = await openNamed(path, `The model ${path}`);
@@ -59,8 +60,8 @@ export async function checkOnnxFile(path: string): Promise<void> {
 }
 
 /**
- * A function of the model's own is put into each place that calls it: some that call each other twice make any number of
- * nodes, one that calls itself no end of them.
+ * Checks the model's functions. A function is inlined at every call, so a few functions that each call another one
+ * twice expand to any number of nodes, and a recursive function never stops expanding.
  */
 function checkFunctions(path: string, functions: ReadonlyMap<string, Calls>, calls: Calls): void {
 	const sizes = new Map<string, number>();
@@ -79,7 +80,7 @@ function checkFunctions(path: string, functions: ReadonlyMap<string, Calls>, cal
 	if (sizeOf(calls, 0) > onnxLimits.fields) throw refused(path, 'its functions expand to too many nodes');
 }
 
-/** How often operators and functions are used, by name. */
+/** Number of uses of each operator and function, by name. */
 type Calls = Map<string, number>;
 
 async function checkExternal(path: string, external: readonly ExternalData[]): Promise<void> {
@@ -97,12 +98,15 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 		}
 		taken += length;
 	}
-	// Tensors that share bytes take more memory than the files have.
+	// Overlapping tensors require more memory than the size of the files.
 	const most = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
 	if (taken > most) throw refused(path, 'its tensors overlap in its external data');
 }
 
-/** Size of a file of external data, which is in the model's folder and is not a link that leads out of it. */
+/**
+ * Returns the size of an external data file. The file must be inside the model's folder, including after following
+ * links.
+ */
 async function sizeInside(path: string, folder: string, location: string): Promise<number> {
 	const outside = () => refused(path, `its external data ${shown(location)} are outside its folder`);
 	const parts = location.split(/[\\/]/);
@@ -127,11 +131,11 @@ function refused(path: string, why: string): Failure {
 	);
 }
 
-/** Goes through the file by its fields and reads what it needs, never the data of tensors. */
+/** Walks the fields of the file, reading only what it needs and never the tensor data. */
 class OnnxWalk {
 	readonly external: ExternalData[] = [];
 	readonly functions = new Map<string, Calls>();
-	/** Outside of functions. */
+	/** Calls outside of functions. */
 	readonly calls: Calls = new Map();
 	#caller = this.calls;
 	readonly #file: number;
@@ -183,7 +187,7 @@ class OnnxWalk {
 			this.#inside(inner, one.field, one.end, depth + 1);
 		}
 		if (inner === 'function') this.#caller = this.calls;
-		// onnxruntime makes a dense tensor of it, of at most 16 bytes an element.
+		// onnxruntime converts it to a dense tensor with up to 16 bytes per element.
 		if (inner === 'sparse') this.#dense += elements * 16;
 		if (this.#dense > tableBytes(this.#size)) throw refused(this.#path, 'its sparse tensors are too large');
 	}
@@ -212,7 +216,7 @@ class OnnxWalk {
 			} else if (dataFields.has(one.field)) {
 				raw ||= one.field === rawField;
 				held += one.end === null ? 8 : one.end - this.#at;
-				// An empty text is an element as well.
+				// An empty string counts as an element.
 				if (one.field === 6) held++;
 			}
 		}
@@ -229,7 +233,7 @@ class OnnxWalk {
 		}
 	}
 
-	/** Product of one or several sizes. */
+	/** Returns the product of one or more dimensions. */
 	#dims({ end, value }: Field): number {
 		if (end === null) return this.#dim(value);
 		let product = 1;
@@ -242,7 +246,7 @@ class OnnxWalk {
 		throw refused(this.#path, 'a tensor has an invalid size');
 	}
 
-	/** The fields up to a place; what of one was not read is skipped when the next is asked for. */
+	/** Yields the fields up to a position. Unread contents of a field are skipped when the next field is requested. */
 	*#fieldsTo(end: number): Generator<Field> {
 		while (this.#at < end) {
 			if (++this.#fields > onnxLimits.fields) throw refused(this.#path, 'it has too many parts');
@@ -265,7 +269,7 @@ class OnnxWalk {
 		if (this.#at !== end) throw refused(this.#path, 'it is not an ONNX model, or it is truncated');
 	}
 
-	/** An integer without a sign; above 2^53 it is not exact. */
+	/** Reads an unsigned integer. Values above 2^53 are not exact. */
 	#varint(): number {
 		let value = 0;
 		for (let i = 0, scale = 1; i < 10; i++, scale *= 128) {
@@ -298,7 +302,7 @@ class OnnxWalk {
 
 interface Field {
 	readonly field: number;
-	/** Where its content ends, which begins where the walk stands; null: it is a number. */
+	/** End of the content, which starts at the current position. null for a number. */
 	readonly end: number | null;
 	readonly value: number;
 }

@@ -9,9 +9,12 @@ import type { StepScorer } from './builtIn/stepServer.ts';
 import { checkOnnxFile } from './onnxFile.ts';
 import { readTokenizer } from './tokenizerFile.ts';
 
-/** The only file of reward hosts that loads onnxruntime-node, and only for the reward `process`. */
+/** Only this file loads onnxruntime-node in a reward host, and only for the `process` reward. */
 
-/** From here, else from where the programs were installed: a host may run from a copy elsewhere. */
+/**
+ * Imports from this location, or else from where the programs were installed, because a host can run from a copy
+ * elsewhere.
+ */
 async function importRuntime(): Promise<typeof Ort> {
 	let module: typeof Ort & { default?: typeof Ort };
 	try {
@@ -24,7 +27,7 @@ async function importRuntime(): Promise<typeof Ort> {
 	return module.default ?? module;
 }
 
-/** As the engine does, and for the same reason: the library reports to its maker unless this comes before it is loaded. */
+/** Loads the runtime with telemetry disabled, as the engine does. The setting must precede loading the library. */
 async function loadRuntime(): Promise<typeof Ort> {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
 	try {
@@ -41,7 +44,7 @@ async function loadRuntime(): Promise<typeof Ort> {
 	}
 }
 
-/** Inputs that are the same for every text; others the model must not ask for. */
+/** Inputs that are the same for every text. The model must not require any others. */
 const plainInputs: Readonly<Record<string, (i: number) => number>> = {
 	attention_mask: () => 1,
 	token_type_ids: () => 0,
@@ -49,9 +52,9 @@ const plainInputs: Readonly<Record<string, (i: number) => number>> = {
 };
 
 /**
- * A process reward model in an ONNX file. It reads the problem, a line break, and each step followed by the separator; the
- * score of a step is the model's output at the last token of its separator: [1, tokens], [1, tokens, 1] or
- * [1, tokens, classes], of which the last is the good one.
+ * A process reward model in an ONNX file. Its input is the problem, a line break, and the steps, each followed by the
+ * separator. The score of a step is the model's output at the last token of its separator: [1, tokens], [1, tokens, 1]
+ * or [1, tokens, classes], where the last class is the positive one.
  */
 export class OnnxModel implements StepScorer {
 	readonly #entry: RewardEntry<'process'>;
@@ -173,7 +176,7 @@ export class OnnxModel implements StepScorer {
 	}
 }
 
-/** The ONNX file that a path names: itself, or model.onnx in the folder. */
+/** Returns the ONNX file at a path: the path itself, or model.onnx in a folder. */
 async function modelFile(path: string): Promise<string> {
 	const found = await stat(path).catch((error: unknown) => {
 		throw Failure.from(error, `The model ${path} cannot be read`);

@@ -4,10 +4,10 @@ import { RewardHosts } from './rewardHosts.ts';
 import { findRewardPrograms } from './rewardPrograms.ts';
 
 /**
- * Reward hosts of a program without an editor: the engine, the command line. Node is the one that runs this; Python is
- * what REASONING_LAB_PYTHON names, else the one on PATH.
+ * Opens reward hosts for a program without an editor, such as the engine or the command line. Node is the executable
+ * that runs this program. Python is REASONING_LAB_PYTHON or, if that is not set, the one on the PATH.
  *
- * @param python false: no Python reward is needed, so none is looked for; a text: the program to use
+ * @param python false if no Python rewards are needed, so no Python is searched for; a string: the program to use
  */
 export async function openRewardHosts({ python = true }: { python?: boolean | string } = {}): Promise<RewardHosts> {
 	const chosen = typeof python === 'string' ? python : (process.env.REASONING_LAB_PYTHON ?? null);

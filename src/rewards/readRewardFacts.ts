@@ -9,9 +9,9 @@ const run = promisify(execFile);
 const limitMs = 20_000;
 
 /**
- * What the source of a Python reward file says of itself. The file is parsed by Python, not run.
- * @param folder where the host programs lie: `rewardHostFolder()`, the extension's dist
- * @throws `unavailable` without a Python, `invalid` when the file cannot be parsed
+ * Returns facts about a Python reward file, based on its source. Python parses the file but does not execute it.
+ * @param folder folder of the host programs: `rewardHostFolder()`, the extension's dist
+ * @throws `unavailable` if there is no Python, `invalid` if the file cannot be parsed
  */
 export async function readRewardFacts(
 	file: string,

@@ -17,34 +17,37 @@ import { findRuns, isRunFolder, RunRegistry } from '../runs/runRegistry.ts';
 
 export interface RecordedRollouts {
 	readonly run: string;
-	/** Ascending. */
+	/** Steps in ascending order. */
 	readonly steps: readonly number[];
-	/** In the order of the files: generation batch after generation batch. */
+	/** Rows in file order, one generation batch after another. */
 	readonly rows: readonly RowToVerify[];
-	/** The lines themselves, in the order of the rows. */
+	/** The original lines, in the same order as the rows. */
 	readonly lines: readonly RolloutLine[];
-	/** The recipe of the run; null: it cannot be read. */
+	/** The run's recipe, or null if it cannot be read. */
 	readonly recipe: ResolvedRecipe | null;
 	readonly remarks: readonly string[];
 }
 
 export interface RolloutLimits {
-	/** Of one step's file, in bytes: tokens with their log-probabilities take the most. */
+	/** Maximum size of a step's file, in bytes. Most of it is tokens with their log-probabilities. */
 	readonly fileBytes: number;
 	readonly lineBytes: number;
-	/** Rows of one generation batch. */
+	/** Maximum number of rows in a generation batch. */
 	readonly batchRows: number;
 }
 
 export const rolloutLimits: RolloutLimits = { fileBytes: 256 << 20, lineBytes: 4 << 20, batchRows: 4_096 };
 
 export interface RolloutOptions {
-	/** Steps are added, the newest first, as long as all rows together stay within this; the newest one always. */
+	/**
+	 * Maximum number of rows in total. Steps are added newest first until they would exceed it; the newest is always
+	 * included.
+	 */
 	readonly rows: number;
-	/** Steps with rollouts at most. */
+	/** Maximum number of steps with rollouts. */
 	readonly newest?: number;
 	readonly numbers: RowNumbers;
-	/** Only these steps. */
+	/** Restricts the result to these steps. */
 	readonly steps?: readonly number[];
 	readonly signal?: AbortSignal;
 	readonly limits?: RolloutLimits;
@@ -52,7 +55,7 @@ export interface RolloutOptions {
 
 interface PlacedLine {
 	readonly line: RolloutLine;
-	/** Of our own runs, whose files can be opened at the line. */
+	/** File and line of the rollout. Only set for our own runs, whose files can be opened at a line. */
 	readonly place?: { readonly file: string; readonly line: number };
 }
 
@@ -61,17 +64,17 @@ interface StepRead {
 	readonly remarks: string[];
 }
 
-/** Read and parsed at once, so that nothing else waits long. */
+/** Number of bytes to read and parse at a time, to avoid blocking other work. */
 const portion = 64 << 10;
 
-/** Tokens are most of a line and not useful here: they are not inspected. */
+/** Skips tokens, which make up most of a line and are not needed here. */
 function withoutTokens(value: unknown): unknown {
 	if (typeof value !== 'object' || value === null) return value;
 	const { tokens: _, ...line } = value as Record<string, unknown>;
 	return line;
 }
 
-/** One generation batch; whole groups of it where it has too many rows. */
+/** Reads a generation batch, or only some of its groups (never partial ones) if it has too many rows. */
 async function readStep(
 	run: string,
 	step: number,
@@ -102,7 +105,7 @@ async function readStep(
 				cut = lines.length > limits.batchRows;
 				if (cut) break;
 			}
-			// Their place among the lines is not known, but that every later one is further down is.
+			// The exact lines are unknown, but all later lines are further down.
 			number += splitter.dropped - before;
 			left += splitter.dropped - before;
 		}
@@ -123,7 +126,7 @@ function withoutTornGroup(step: number, lines: PlacedLine[], remarks: string[]):
 	return { lines: used, remarks: [...remarks, remark] };
 }
 
-/** As {@link readStep}, of another trainer's run. */
+/** Same as {@link readStep}, for a run from another trainer. */
 async function readForeignStep(
 	run: RunContent,
 	step: number,
@@ -147,8 +150,9 @@ async function readForeignStep(
 }
 
 /**
- * The last recorded generation batches of a run of any trainer, as they were scored. A run folder is foreign: regular files only, sizes
- * bounded, lines that are no rollouts left out. Fails with `missing` when the run has no rollouts.
+ * Reads the most recent generation batches of a run from any trainer, as they were scored. Run folders are untrusted:
+ * reads only regular files of limited size, and skips lines that are not rollouts. Fails with `missing` if the run has
+ * no rollouts.
  */
 export async function readRecordedRollouts(run: string, options: RolloutOptions): Promise<RecordedRollouts> {
 	const { rows: most, numbers, signal, limits = rolloutLimits } = options;
@@ -191,15 +195,16 @@ export async function readRecordedRollouts(run: string, options: RolloutOptions)
 	};
 }
 
-/** "run addition-20261120-101010-ab12, step 40", with what can be told of its steps. */
+/** Describes rollouts, such as "run addition-20261120-101010-ab12, step 40". */
 export function describeRollouts({ run, steps }: Pick<RecordedRollouts, 'run' | 'steps'>): string {
 	const [first, last] = [steps[0], steps.at(-1)];
 	return `run ${basename(run)}, ${steps.length === 1 ? `step ${last}` : `steps ${first} to ${last}`}`;
 }
 
 /**
- * The run that a reward file's rollouts are taken from when nobody chose one: the newest with rollouts whose recipe names
- * a reward file of this name, else the newest with rollouts, in the folders and the user's registry. null: there is none.
+ * Returns the default run for a reward file's rollouts, searching the given folders and the user's registry: the newest
+ * run with rollouts whose recipe uses a reward file of that name, or else the newest run with rollouts. null if there
+ * is none.
  */
 export async function latestRun(
 	file: string,
@@ -221,6 +226,6 @@ export async function latestRun(
 	}
 	const order = (a: (typeof candidates)[number], b: (typeof candidates)[number]) =>
 		Number(b.used) - Number(a.used) || Number(b.near) - Number(a.near) || b.created - a.created;
-	// A run elsewhere that never used this file says nothing about it.
+	// Exclude runs in other locations that never used this file.
 	return candidates.filter(({ used, near }) => used || near).sort(order)[0]?.run ?? null;
 }

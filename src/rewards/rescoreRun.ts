@@ -11,56 +11,56 @@ import { runFiles } from '../runs/runFiles.ts';
 import { listRolloutSteps, readResolvedRecipe, readRollouts } from '../runs/runReader.ts';
 import { createScorers, type RewardScorer, type RunnerSource } from './createScorers.ts';
 
-/** A rollout whose value is not what the run recorded. */
+/** A rollout whose value differs from the recorded value. */
 export interface RescoreDifference {
 	readonly step: number;
 	readonly group: number;
 	readonly index: number;
-	/** Column; "reward": the weighted sum. */
+	/** Column name; "reward" for the weighted sum. */
 	readonly reward: string;
-	/** "error": the reward failed; undefined: the run has no such column. */
+	/** "error" if the reward failed; undefined if the run has no such column. */
 	readonly recorded: number | null | 'error' | undefined;
 	readonly now: number | null | 'error';
-	/** Why it failed now. */
+	/** Error message of the current failure. */
 	readonly error?: string;
 }
 
 export interface RescoredColumn {
-	/** Of metrics and rollouts; "reward" is the weighted sum. */
+	/** Name in metrics and rollouts; "reward" for the weighted sum. */
 	readonly name: string;
-	/** As the run's recipe names it; null: built in. */
+	/** File name in the run's recipe; null for a built-in reward. */
 	readonly file: string | null;
 	readonly rows: number;
 	readonly equal: number;
 	readonly different: number;
-	/** Rows on which it failed in the run, and now. */
+	/** Number of rows on which the reward failed in the run, and number on which it fails now. */
 	readonly failedThen: number;
 	readonly failedNow: number;
 }
 
-/** A run's recorded rollouts, scored again with the run's own copies of its rewards. */
+/** Result of rescoring a run's recorded rollouts with the run's own copies of its rewards. */
 export interface Rescoring {
 	readonly run: string;
 	readonly steps: readonly number[];
 	readonly rows: number;
 	readonly equal: boolean;
 	readonly columns: readonly RescoredColumn[];
-	/** The first of them. */
+	/** The first differences found, up to the limit. */
 	readonly differences: readonly RescoreDifference[];
 	readonly remarks: readonly string[];
 }
 
 export interface RescoreOptions {
 	readonly hosts: RunnerSource;
-	/** Only steps from `first` to `last`. */
+	/** Restricts rescoring to the steps from `first` to `last`. */
 	readonly steps?: { readonly first: number; readonly last: number };
-	/** How many differences are told one by one; default 20. */
+	/** Maximum number of differences to report individually. Default 20. */
 	readonly differences?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Counts of one column while it is compared. */
+/** Counts for one column during the comparison. */
 class Tally {
 	readonly name: string;
 	readonly file: string | null;
@@ -74,7 +74,7 @@ class Tally {
 		this.file = file;
 	}
 
-	/** @returns whether they are the same */
+	/** @returns whether the values are equal */
 	add(recorded: RescoreDifference['recorded'], now: RescoreDifference['now']): boolean {
 		this.rows++;
 		if (recorded === 'error') this.failedThen++;
@@ -96,9 +96,9 @@ const failedThen = (line: RolloutLine, name: string): boolean => {
 };
 
 /**
- * Scores every recorded rollout of a run again, whole generation batches in their order, with the run's own copies of its
- * reward files and the recipe that it began with. Equal means: the same number, both null, or both failed.
- * Fails with `missing` for a run without rollouts, `mismatch` when its copies have changed, and as `createScorers`.
+ * Rescores every recorded rollout of a run, in whole generation batches and in order, using the run's own copies of its
+ * reward files and its original recipe. Values are equal if they are the same number, both null, or both failed. Fails
+ * with `missing` if the run has no rollouts, `mismatch` if its copies have changed, and otherwise like `createScorers`.
  */
 export async function rescoreRun(run: string, options: RescoreOptions): Promise<Rescoring> {
 	const { hosts, signal, onProgress, steps: range, differences: most = 20 } = options;
@@ -181,7 +181,7 @@ interface Scored {
 	readonly error?: ScoreError;
 }
 
-/** By column, then by row. */
+/** Returns values by column, then by row. */
 async function scoreStep(
 	scorers: readonly RewardScorer[],
 	lines: readonly RolloutLine[],
@@ -189,7 +189,7 @@ async function scoreStep(
 	signal: AbortSignal | undefined,
 ): Promise<Scored[][]> {
 	const rows = lines.map(rolloutScoreRow);
-	// Filed under the first step that they feed: so many updates less one were done before.
+	// A batch is stored under the first step that uses it, so one fewer update had been completed.
 	const options = { step: step - 1, ...(signal === undefined ? {} : { signal }) };
 	const results = await Promise.all(scorers.map((scorer) => scorer.score(rows, options)));
 	return results.map(({ values, errors }) => {

@@ -3,39 +3,39 @@ import { Failure } from '../base/failure.ts';
 import type { ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
 import type { RewardDescription } from '../protocol/rewardHost.ts';
 
-/** One column of a run's rewards: in metrics (`rewards/<name>/mean`) and in rollouts. */
+/** A reward column in a run's metrics (`rewards/<name>/mean`) and rollouts. */
 export interface RewardColumn {
-	/** Unique in the run. */
+	/** Name, unique within the run. */
 	readonly name: string;
 	readonly weight: number;
-	/** As the recipe names the file; null: a built-in reward. */
+	/** File name in the recipe; null for a built-in reward. */
 	readonly file: string | null;
-	/** Its name in its file, or the built-in entry's. */
+	/** Name of the reward in its file, or of the built-in entry. */
 	readonly reward: string;
 	readonly batchOnly: boolean;
-	/** Data that it cannot do without: parameters of a Python reward that have no default. */
+	/** Required data: parameters of a Python reward that have no default. */
 	readonly required: string[];
 }
 
-/** `brevity` of `rewards/brevity.reward.py`. */
+/** Returns `brevity` for `rewards/brevity.reward.py`. */
 function stem(file: string): string {
 	return basename(file).replace(/(?:\.reward)?\.[^.]+$/, '');
 }
 
 /**
- * The columns of a recipe's rewards, in its order. An entry of a file without a name stands for all of its rewards. A name
- * that an entry before has taken becomes `<file>.<name>`, and gets a number where that is taken, too. The weight is the
- * entry's, else what the reward proposes, else 1.
+ * Returns the columns for a recipe's rewards, in order. A file entry without a name stands for all rewards in the file.
+ * If an earlier entry has taken a name, the column is called `<file>.<name>`, with a number if that is taken too. The
+ * weight is the entry's, or else the one suggested by the reward, or else 1.
  *
- * @param described the rewards of each file that the recipe names
- * @throws `invalid` for a name that is not in its file, or for a reward that two entries name
+ * @param described rewards in each file that the recipe uses
+ * @throws `invalid` for a name that is not in its file, or for a reward listed in two entries
  */
 export function rewardColumns(
 	rewards: readonly ResolvedReward[],
 	described: ReadonlyMap<string, readonly RewardDescription[]>,
 ): RewardColumn[] {
 	const columns: RewardColumn[] = [];
-	// The recipe has seen to it that those of built-in rewards are unique.
+	// The recipe has already checked that names of built-in rewards are unique.
 	const taken = new Set(rewards.flatMap((reward) => ('use' in reward ? [reward.name] : [])));
 	const free = (name: string, file: string) => {
 		const long = `${stem(file)}.${name}`;

@@ -16,45 +16,45 @@ import type { RewardContext } from '../protocol/rewardHost.ts';
 import { findRewardRecipes, type RewardRecipe, readRewardRecipe, recipeNames } from './rewardRecipe.ts';
 
 export interface RewardDataRequest {
-	/** The reward file, absolute. */
+	/** Absolute path of the reward file. */
 	readonly file: string;
-	/** Its text, where an editor holds a newer one than the disk. */
+	/** Text of the reward file, if an editor has a newer version than the disk. */
 	readonly text?: string;
-	/** Where recipes are looked for: the folders of the workspace. */
+	/** Folders that are searched for recipes: those of the workspace. */
 	readonly folders: readonly string[];
-	/** A JSONL file that a person chose, absolute; it wins over comment and recipe. */
+	/** Absolute path of a JSONL file selected by the user. Takes precedence over comment and recipe. */
 	readonly dataset?: string;
-	/** A recipe that a person chose, absolute. */
+	/** Absolute path of a recipe selected by the user. */
 	readonly recipe?: string;
 }
 
-/** What a reward file is verified with. Whatever is missing is a remark, not an error. */
+/** Data and settings for verifying a reward file. Anything missing is reported as a remark rather than an error. */
 export interface RewardData {
 	readonly file: string;
 	readonly dataset: ResolvedDataset | null;
-	/** Who named the dataset. */
+	/** Where the dataset was specified. */
 	readonly source: 'given' | 'comment' | 'recipe' | 'near' | null;
-	/** In words: "data/train.jsonl", "the task addition". */
+	/** Display name: "data/train.jsonl", "the task addition". */
 	readonly described: string;
 	readonly recipe: RewardRecipe | null;
 	readonly template: Template;
-	/** What decides that a generated answer is wrong. */
+	/** Determines whether a generated answer is incorrect. */
 	readonly verify: Verifier;
-	/** For the reward's host. */
+	/** Context passed to the reward host. */
 	readonly context: RewardContext;
-	/** The other rewards of the recipe; also those of the same file, if the recipe names only some of them. */
+	/** Other rewards in the recipe, including those in the same file if the recipe uses only some of them. */
 	readonly others: readonly ResolvedReward[];
 	readonly scaleRewards: ScaleRewards;
 	readonly remarks: readonly string[];
-	/** Files on which this depends, beside the reward file: a change of one may change the data. */
+	/** Files, other than the reward file, that can change this data when they change. */
 	readonly files: readonly string[];
 }
 
 const largestHead = 64 << 10;
 
-/** The beginning of a reward file; empty when it cannot be read (loading it says why). */
+/** Reads the start of a reward file. Returns an empty string if it cannot be read; loading the file reports why. */
 export async function readHead(file: string): Promise<string> {
-	// Does not wait for a pipe that nobody writes.
+	// Do not block on a pipe that has no writer.
 	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null);
 	if (handle === null) return '';
 	try {
@@ -67,7 +67,7 @@ export async function readHead(file: string): Promise<string> {
 	}
 }
 
-/** A dataset that a comment or a person names: always a file or a task. */
+/** Resolves a dataset named in a comment or by the user, which is always a file or a task. */
 function resolveNamed(dataset: TaskDataset | FileDataset, folder: string): ResolvedDataset {
 	const machine = { cores: 1, resolvePath: (path: string) => resolve(folder, path) };
 	return resolveDataset(dataset, keyContext(machine, true, null));
@@ -75,13 +75,13 @@ function resolveNamed(dataset: TaskDataset | FileDataset, folder: string): Resol
 
 const isTask = (dataset: ResolvedDataset): dataset is Extract<ResolvedDataset, { task: unknown }> => 'task' in dataset;
 
-/** The dataset of a file: with the recipe's columns where both mean the same file. */
+/** Returns the dataset for a file, with the recipe's column names if the recipe uses the same file. */
 function likeRecipe(dataset: ResolvedDataset, recipe: RewardRecipe | null): ResolvedDataset {
 	const other = recipe?.recipe.dataset;
 	return other && !isTask(other) && !isTask(dataset) && other.path === dataset.path ? other : dataset;
 }
 
-/** A path as people name it: from the first of the folders that holds it, else the file's name alone. */
+/** Returns a display path: relative to the first folder that contains it, or else just the file name. */
 export function pathInside(folders: readonly string[], path: string): string {
 	const inside = folders
 		.map((folder) => relative(folder, path))
@@ -95,13 +95,16 @@ function describe(dataset: ResolvedDataset | null, request: RewardDataRequest): 
 	return pathInside(request.folders, dataset.path);
 }
 
-/** What to write so that data is found. */
+/** Returns a hint on how to specify the data. */
 export function datasetHint(file: string): string {
 	const sign = file.endsWith('.py') ? '#' : '//';
 	return `Add "${sign} @dataset ../data/train.jsonl" to the reward file, or name the file in a recipe.`;
 }
 
-/** Finds the data of a reward file: what a person chose, its `@dataset` comment, a recipe that names it, a recipe nearby. */
+/**
+ * Finds the data for a reward file: the user's selection, its `@dataset` comment, a recipe that uses it, or a nearby
+ * recipe.
+ */
 export async function findRewardData(request: RewardDataRequest): Promise<RewardData> {
 	const { file, folders } = request;
 	const folder = dirname(file);
@@ -169,7 +172,7 @@ function fromRecipe(recipe: RewardRecipe | null): Pick<RewardData, 'template' | 
 	const grpo = stages.find((stage) => stage.type === 'grpo');
 	return {
 		template: { ...template },
-		// A recipe that merely lies near says how prompts look, not what else is paid.
+		// A recipe that is only nearby determines how prompts look, but not which other rewards apply.
 		others: recipe.names ? rewards : [],
 		scaleRewards: grpo?.type === 'grpo' ? grpo.scale_rewards : 'group',
 	};

@@ -1,6 +1,6 @@
 /**
- * Variables that are the starting process's own business, and our own keys and tokens: of judges, of the Reasoner API, of
- * policies, of the link to a trainer, of a Ray cluster.
+ * Variables that are private to the starting process, including our own keys and tokens for judges, the Reasoner API,
+ * policies, the trainer link and Ray clusters.
  */
 const withheld = [
 	...['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'VSCODE_INSPECTOR_OPTIONS', 'REASONING_LAB_API_KEYS'],
@@ -8,7 +8,7 @@ const withheld = [
 	...['RAY_AUTH_TOKEN', 'RAY_AUTH_TOKEN_PATH', 'RAY_JOB_HEADERS'],
 ];
 
-/** What of an environment reward files see: a person's own variables, and none of our secrets. */
+/** Returns the environment for reward files: the user's own variables, without any of our secrets. */
 export function rewardFileEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	return Object.fromEntries(Object.entries(environment).filter(([name]) => !withheld.includes(name)));
 }

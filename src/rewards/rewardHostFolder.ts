@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Where the host programs lie: the folder of the bundle that this is part of, or src/rewards when it runs from source. For
- * ES modules only; the extension host names its dist folder itself.
+ * Returns the folder of the host programs: the folder of the current bundle, or src/rewards when running from source.
+ * For ES modules only; the extension host specifies its dist folder itself.
  */
 export function rewardHostFolder(): string {
 	return dirname(fileURLToPath(import.meta.url));

@@ -17,24 +17,26 @@ export const defaultLimits: RewardLimits = {
 };
 
 export interface RewardHostsOptions {
-	/** Where the host programs lie: `rewardHostFolder()`, or the extension's dist folder. */
+	/** Folder of the host programs: `rewardHostFolder()`, or the extension's dist folder. */
 	readonly folder: string;
-	/** Defaults of every runner. */
+	/** Default limits for every runner. */
 	readonly limits?: Partial<RewardLimits>;
-	/** Keep a started host ready per language that is open, so that a reload does not wait for a cold start (editors). */
+	/**
+	 * Whether to keep one started host ready per language in use, so a reload does not wait for a cold start (editors).
+	 */
 	readonly spares?: boolean;
-	/** Reload a file when it, or a local file that it imports, has changed (editors). Default: never. */
+	/** Whether to reload a file when it or a local import has changed (editors). Default: never. */
 	readonly reloadOnChange?: boolean;
-	/** Load so that line coverage can be asked for at any time without another load (editors). */
+	/** Whether to load files such that line coverage is available at any time without reloading (editors). */
 	readonly coverage?: boolean;
-	/** Environment of the hosts; default: this process's. API keys in it go to built-in rewards only. */
+	/** Environment of the hosts. Default: that of this process. Only built-in rewards receive the API keys in it. */
 	readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** After a spare is taken, its successor waits for so long: the load that took it comes first. */
+/** Delay before starting a replacement for a spare host, in milliseconds, so the current load comes first. */
 const spareDelayMs = 250;
 
-/** The reward host processes of this process: opens runners, and ends everything when it is disposed. */
+/** All reward hosts started by this process. Opens runners, and stops everything when disposed. */
 export class RewardHosts extends Disposable {
 	readonly #programs: RewardPrograms;
 	readonly #options: RewardHostsOptions;
@@ -54,7 +56,7 @@ export class RewardHosts extends Disposable {
 			take: (language, limits) => this.#take(language, limits),
 			secrets: {
 				...(keys === undefined ? {} : { REASONING_LAB_API_KEYS: keys }),
-				// Native packages are next to the programs, not beside their copies.
+				// Native packages are next to the original programs, not next to their copies.
 				REASONING_LAB_PROGRAMS: options.folder,
 			},
 			reloadOnChange: options.reloadOnChange ?? false,
@@ -71,11 +73,11 @@ export class RewardHosts extends Disposable {
 		);
 	}
 
-	/** A runner of one source. Nothing is started before it is asked for something, but for a spare. */
+	/** Opens a runner for a source. Apart from a spare host, nothing is started until the runner is used. */
 	open(source: RewardSource, limits: Partial<RewardLimits> = {}): RewardRunner {
 		if (this.disposed) throw new Failure('cancelled', 'The reward hosts are closed.');
 		const all = this.#limits(limits);
-		// Programs that built-in rewards run are held within bounds by the sandbox, each for itself.
+		// The sandbox limits each program that a built-in reward runs.
 		const own = 'file' in source ? all : { ...all, processes: Number.POSITIVE_INFINITY };
 		const runner = new HostRunner(source, own, this.#supply);
 		this.#runners.add(runner);
@@ -83,12 +85,12 @@ export class RewardHosts extends Disposable {
 		return runner;
 	}
 
-	/** Process ids of the hosts that live, spares included. */
+	/** Process ids of the running hosts, including spares. */
 	get processes(): number[] {
 		return [...this.#processes].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
 	}
 
-	/** Resolves when every host process has ended after `dispose`. */
+	/** Resolves when all host processes have ended after `dispose`. */
 	async closed(): Promise<void> {
 		await Promise.all([...this.#processes].map(({ ended }) => ended));
 	}
@@ -102,7 +104,7 @@ export class RewardHosts extends Disposable {
 	}
 
 	async #take(language: HostLanguage, limits: RewardLimits): Promise<HostProcess> {
-		// The heap of a Node process is limited by its command line, all else at any time.
+		// A Node process's heap limit is set on its command line. Everything else can be limited at any time.
 		const fits = language === 'python' || limits.memoryMb === this.#limits({}).memoryMb;
 		const spare = fits ? this.#spares.get(language) : undefined;
 		if (spare !== undefined) {
@@ -142,7 +144,7 @@ export class RewardHosts extends Disposable {
 		const folder = await runtimeFolder();
 		if (this.disposed) throw new Failure('cancelled', 'The reward hosts are closed.');
 		const environment = rewardFileEnvironment(this.#environment);
-		// The programs run from copies: what cannot be copied (native libraries) is found from here.
+		// The programs run from copies. Whatever cannot be copied, such as native libraries, is loaded from this folder.
 		environment.REASONING_LAB_DIST = this.#options.folder;
 		const host = new HostProcess(
 			language === 'node'
@@ -161,7 +163,8 @@ export class RewardHosts extends Disposable {
 				: {
 						program: this.#programs.python,
 						arguments: ['-X', 'faulthandler', path],
-						// Sets of texts in the same order every time: a reward gives one value for one completion.
+						// Makes the iteration order of string sets deterministic, so a reward always returns the same value for a
+						// completion.
 						environment: { PYTHONHASHSEED: '0', ...environment },
 						folder,
 						limits,

@@ -7,15 +7,15 @@ import type { RewardPrograms } from './rewardRunner.ts';
 const execute = promisify(execFile);
 
 export interface ProgramChoice {
-	/** Node as the user has set it; default: the program of this process, Electron told to be Node. */
+	/** Path of Node set by the user. Default: the program of this process, with Electron running as Node. */
 	readonly node?: string | null;
-	/** Python as the Python extension or a setting names it; default: python3, on Windows py or python. */
+	/** Path of Python from the Python extension or a setting. Default: python3, or py or python on Windows. */
 	readonly python?: string | null;
 }
 
 /**
- * The programs that run reward files. Nothing is refused here: whether a program is there and new enough shows when a host
- * is started with it, and only who needs it hears of it (`unavailable`).
+ * Returns the programs that run reward files. Does not validate them: a missing or outdated program is detected when a
+ * host is started with it, and only those who need it get an error (`unavailable`).
  */
 export async function findRewardPrograms(choice: ProgramChoice = {}): Promise<RewardPrograms> {
 	const electron = process.versions.electron !== undefined;
@@ -31,7 +31,7 @@ function defaultPythons(): string[] {
 	return process.platform === 'win32' ? ['py', 'python', 'python3'] : ['python3', 'python'];
 }
 
-/** The interpreter behind a name: shims of version managers take longer to start than Python does. */
+/** Resolves a name to the actual interpreter, because version manager shims take longer to start than Python itself. */
 async function realPython(names: readonly string[]): Promise<string> {
 	for (const name of names) {
 		try {

@@ -11,13 +11,13 @@ export interface RewardRecipe {
 	/** Absolute path of the recipe. */
 	readonly path: string;
 	readonly recipe: ResolvedRecipe;
-	/** It names the reward file; else it merely lies near. */
+	/** Whether the recipe uses the reward file. Otherwise it is merely nearby. */
 	readonly names: boolean;
 }
 
-/** Recipes that are there, and why those that could not be read could not. */
+/** Recipes that were found, and errors for those that could not be read. */
 export interface FoundRecipes {
-	/** Those that name the file first; then the nearest first. */
+	/** Recipes that use the file first, then by distance. */
 	readonly recipes: readonly RewardRecipe[];
 	readonly faults: readonly { readonly path: string; readonly message: string }[];
 }
@@ -38,7 +38,7 @@ async function recipesIn(folder: string): Promise<{ recipes: string[]; folders: 
 	return { recipes: recipes.sort(), folders: folders.sort() };
 }
 
-/** Recipes below the folders, breadth first, to a depth and a number of folders. */
+/** Searches folders for recipes breadth-first, up to a maximum depth and number of folders. */
 async function searchRecipes(folders: readonly string[]): Promise<string[]> {
 	const found: string[] = [];
 	let level = [...new Set(folders.map((folder) => resolve(folder)))];
@@ -56,7 +56,7 @@ async function searchRecipes(folders: readonly string[]): Promise<string[]> {
 	return found;
 }
 
-/** A recipe as a run would have it. Fails with `missing`, `denied`, `invalid`. */
+/** Reads a recipe and resolves it as for a run. Fails with `missing`, `denied` or `invalid`. */
 export async function readRewardRecipe(path: string): Promise<ResolvedRecipe> {
 	const { recipe } = await readRecipeFile(path);
 	return resolveChecked(recipe, await machineOf(recipe, dirname(path)));
@@ -64,7 +64,7 @@ export async function readRewardRecipe(path: string): Promise<ResolvedRecipe> {
 
 const realOf = (path: string) => realpath(path).catch(() => path);
 
-/** Whether an entry of the recipe names the file. */
+/** Returns whether an entry in the recipe uses the file. */
 export async function recipeNames(recipe: ResolvedRecipe, file: string): Promise<boolean> {
 	const wanted = await realOf(file);
 	for (const reward of recipe.rewards) {
@@ -74,15 +74,15 @@ export async function recipeNames(recipe: ResolvedRecipe, file: string): Promise
 	return false;
 }
 
-/** Steps from one folder to another in the tree of folders. */
+/** Returns the number of steps between two folders in the folder tree. */
 function distance(from: string, to: string): number {
 	const path = relative(from, to);
 	return path === '' ? 0 : path.split(sep).length;
 }
 
 /**
- * Recipes that may tell which data a reward file is meant for: those in the given folders that name it, and those in its
- * own folder or the one above.
+ * Finds recipes that may specify the data for a reward file: recipes in the given folders that use the file, and
+ * recipes in its own or the parent folder.
  */
 export async function findRewardRecipes(file: string, folders: readonly string[]): Promise<FoundRecipes> {
 	const own = dirname(file);

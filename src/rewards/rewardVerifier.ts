@@ -21,38 +21,38 @@ import { type OtherReward, type OtherValues, scoreOthers, verifyReward } from '.
 export type OpenRunner = (source: RewardSource, limits?: Partial<RewardLimits>) => RewardRunner;
 
 export interface VerifyPlanOptions {
-	/** Only these rewards of the file; default: all. */
+	/** Names of the rewards to verify. Default: all rewards in the file. */
 	readonly rewards?: readonly string[];
 	readonly coverage?: boolean;
-	/** Of each batch. */
+	/** Timeout per batch. */
 	readonly timeoutMs?: number;
-	/** How long the other rewards of the recipe may hold up the result; what is late is there the next time. */
+	/** Maximum time to wait for the recipe's other rewards. Later results are available the next time. */
 	readonly othersMs?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
-	/** Each result as it comes; without the values of rewards of the same file, which come last. */
+	/** Called with each result when it is ready. Does not include values of rewards in the same file, which come last. */
 	readonly onVerified?: (verification: Verification) => void;
 }
 
 export interface FileResult {
-	/** Every reward of the file. */
+	/** All rewards in the file. */
 	readonly rewards: readonly RewardDescription[];
-	/** In the order of the file. */
+	/** Verifications in file order. */
 	readonly verifications: readonly Verification[];
 }
 
-/** Rewards that cost money, a sandbox or a model: they are not run for a comparison. */
+/** Rewards that require money, a sandbox or a model. They are not run for comparisons. */
 const costly: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model', 'code-tests']);
 const maxPlans = 64;
 
 interface KeptPlan {
 	readonly plan: VerificationPlan;
 	readonly stamps: string;
-	/** The comment of the text that it was made with: all that a plan takes from the reward file. */
+	/** The comment with which the plan was created. A plan uses nothing else from the reward file. */
 	readonly comment: string;
 }
 
-/** Values of other rewards, and what could not be had of them. */
+/** Values of other rewards, and remarks about missing ones. */
 interface Others {
 	readonly values: OtherValues;
 	readonly remarks: readonly string[];
@@ -60,7 +60,7 @@ interface Others {
 
 const nothing = (...remarks: string[]): Others => ({ values: new Map(), remarks });
 
-/** One entry a file: what changes when it is written. */
+/** Returns one entry per file that changes when the file is written. */
 async function stampsOf(files: readonly string[]): Promise<string> {
 	const stamps = await Promise.all(
 		files.map(async (file) => {
@@ -72,8 +72,8 @@ async function stampsOf(files: readonly string[]): Promise<string> {
 }
 
 /**
- * Verifies reward files again and again: plans are kept while their files do not change, and so are the values of the other
- * rewards of the recipe and the processes that gave them. Editor, Test Explorer and command line use nothing else.
+ * Verifies reward files repeatedly. Reuses plans as long as their files have not changed, along with the values and
+ * processes of the recipe's other rewards. Shared by the editor, the Test Explorer and the command line.
  */
 export class RewardVerifier {
 	readonly #open: OpenRunner;
@@ -86,13 +86,13 @@ export class RewardVerifier {
 		this.#open = open;
 	}
 
-	/** As `planVerification`; the same plan as before when nothing that it depends on has changed. */
+	/** Like `planVerification`, but returns the previous plan if nothing that it depends on has changed. */
 	async plan(request: PlanRequest): Promise<VerificationPlan> {
 		const { text = await readHead(request.file), signal: _, ...rest } = request;
 		const key = JSON.stringify(rest);
 		const comment = JSON.stringify(datasetComment(text));
 		const kept = this.#plans.get(key);
-		// Which run is the latest is not told by the files of one.
+		// The files of a run do not reveal whether it is still the latest.
 		const fixed = request.what.kind !== 'rollouts' || request.what.run !== null;
 		if (fixed && kept !== undefined && kept.comment === comment) {
 			if (kept.stamps === (await stampsOf(kept.plan.files))) return kept.plan;
@@ -107,19 +107,19 @@ export class RewardVerifier {
 		return plan;
 	}
 
-	/** A recipe or a dataset has come or gone: the next plan is rebuilt. */
+	/** Called when a recipe or dataset has been added or removed. The next plan is built from scratch. */
 	forget(): void {
 		this.#plans.clear();
 	}
 
-	/** A runner for the plan's reward file; the caller disposes it. */
+	/** Opens a runner for the plan's reward file. The caller must dispose it. */
 	open(plan: VerificationPlan, limits?: Partial<RewardLimits>): RewardRunner {
 		return this.#open({ file: plan.data.file, context: plan.data.context }, limits);
 	}
 
 	/**
-	 * Runs the rewards of the plan's file on its rows. Rejects with `cancelled`, with `missing` for a reward that the file does
-	 * not have, or when the file cannot be loaded (as `RewardRunner.describe`).
+	 * Runs the rewards in the plan's file on its rows. Rejects with `cancelled`, with `missing` for a reward that the
+	 * file does not have, or if the file cannot be loaded (see `RewardRunner.describe`).
 	 */
 	async verify(plan: VerificationPlan, runner: RewardRunner, options: VerifyPlanOptions = {}): Promise<FileResult> {
 		const { signal, onVerified } = options;
@@ -164,12 +164,12 @@ export class RewardVerifier {
 		return { rewards, verifications: withSiblings(verifications, plan.rows.length) };
 	}
 
-	/** Values of the recipe's rewards of other files, as far as they are there in time. Never rejects. */
+	/** Returns the values of the recipe's rewards in other files that are available in time. Never rejects. */
 	#othersOf(plan: VerificationPlan, { signal, othersMs, timeoutMs }: VerifyPlanOptions): Promise<Others> {
 		let found = this.#others.get(plan);
 		if (found === undefined) {
 			found = this.#scoreOthers(plan, timeoutMs).catch((error: unknown) => {
-				// Told once, tried again the next time.
+				// Report the problem once, and try again the next time.
 				this.#others.delete(plan);
 				return nothing(`The other rewards of the recipe could not be compared: ${Failure.from(error).message}`);
 			});
@@ -194,7 +194,7 @@ export class RewardVerifier {
 	async #scoreOthers(plan: VerificationPlan, timeoutMs: number | undefined): Promise<Others> {
 		const { data, rollouts } = plan;
 		const rows = [...plan.rows, ...plan.cases.map(({ row }) => row)];
-		// What the run recorded is what it trained on.
+		// For recorded rollouts, use the values that the run was trained on.
 		if (rollouts !== null) return { values: new Map(rows.map((row) => [row, row.recorded ?? {}])), remarks: [] };
 		const own = resolve(data.file);
 		const usable = data.others.filter((reward) =>
@@ -226,7 +226,7 @@ export class RewardVerifier {
 		return { values: scored.values, remarks: [...remarks, ...scored.remarks] };
 	}
 
-	/** A runner that is kept for the next verification; whether it notices changed files is a matter of the hosts. */
+	/** Returns a runner that is kept for the next verification. The hosts decide whether it detects changed files. */
 	#keptRunner(source: RewardSource): RewardRunner {
 		if (this.#disposed) throw new Failure('cancelled', 'Canceled.');
 		const key = JSON.stringify(source);
@@ -243,15 +243,17 @@ export class RewardVerifier {
 	}
 }
 
-/** Under which name the run of a plan's rollouts recorded a reward of the file. */
+/** Returns the name under which the run of a plan's rollouts recorded a reward in the file. */
 function recordedName({ data, rollouts }: VerificationPlan, reward: string): string {
 	const stem = basename(data.file).replace(/(?:\.reward)?\.[^.]+$/, '');
 	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];
-	// As `rewardColumns` names it where a name before has taken it.
+	// Same name as `rewardColumns` uses if the plain name is taken.
 	return builtIns.includes(reward) ? `${stem}.${reward}` : reward;
 }
 
-/** With the values of the file's other rewards on the rows that all of them share: the first `shared` ones. */
+/**
+ * Adds the values of the file's other rewards on the rows that all of them share, which are the first `shared` rows.
+ */
 function withSiblings(verifications: readonly Verification[], shared: number): Verification[] {
 	if (verifications.length < 2) return [...verifications];
 	return verifications.map((verification) => {

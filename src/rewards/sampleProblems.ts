@@ -16,7 +16,7 @@ import { type DatasetLine, type DatasetLineLimits, drawLines } from './datasetLi
 import type { RewardData } from './rewardData.ts';
 
 export interface SampleOptions {
-	/** How many problems at most. */
+	/** Maximum number of problems. */
 	readonly count: number;
 	readonly seed: number;
 	readonly signal?: AbortSignal;
@@ -24,14 +24,14 @@ export interface SampleOptions {
 }
 
 export interface ProblemSample {
-	/** With gold answers; in the order of the file. */
+	/** Problems with gold answers, in file order. */
 	readonly problems: readonly SampledProblem[];
 	readonly remarks: readonly string[];
 }
 
 /**
- * A seeded sample of a reward's data: the problems of its task, or rows of its file that have an answer. A file that cannot
- * be read is a remark; one that a person chose fails with `missing`, `denied`, `invalid`.
+ * Returns a seeded sample of a reward's data: problems from its task, or rows with an answer from its file. A file that
+ * cannot be read results in a remark, but a file selected by the user fails with `missing`, `denied` or `invalid`.
  */
 export async function sampleProblems(data: RewardData, options: SampleOptions): Promise<ProblemSample> {
 	const { dataset, described } = data;
@@ -45,11 +45,11 @@ export async function sampleProblems(data: RewardData, options: SampleOptions): 
 	}
 }
 
-/** The first problems that a run with this seed trains on; each once. */
+/** Returns the first distinct problems that a run with this seed trains on. */
 function ofTask(dataset: TaskDataset, { count, seed }: SampleOptions): SampledProblem[] {
 	const source = taskSource(createTask(dataset));
 	const problems = new Map<string, SampledProblem>();
-	// A small task repeats itself.
+	// A small task produces duplicates.
 	for (let i = 0; problems.size < count && i < 4 * count; i++) {
 		const problem = source.training(seed, i);
 		if (!problems.has(problem.key)) problems.set(problem.key, { problem, name: `problem ${i + 1}` });
@@ -60,7 +60,9 @@ function ofTask(dataset: TaskDataset, { count, seed }: SampleOptions): SampledPr
 type FileData = Extract<ResolvedDataset, { path: string }>;
 const messages = v.pipe(v.array(messageSchema), v.minLength(1));
 
-/** A line whose prompt is a list of messages, with the prompt as one text; null: it is not. */
+/**
+ * Returns a line whose prompt is a list of messages, with the prompt also as a single text, or null for other lines.
+ */
 function conversational(text: string, column: string): { text: string; prompt: ChatMessage[]; row: object } | null {
 	let row: unknown;
 	try {
@@ -97,7 +99,7 @@ function readRow({ text, line, offset }: DatasetLine, data: FileData): Read {
 	};
 }
 
-/** Lines that are inspected for one problem with an answer. */
+/** Maximum number of lines to inspect per problem with an answer. */
 const patience = 5;
 
 async function ofFile(data: FileData, described: string, options: SampleOptions): Promise<ProblemSample> {

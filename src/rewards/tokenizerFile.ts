@@ -3,13 +3,13 @@ import { tokenizerLimits } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
 import { readNamed } from '../files/safeFile.ts';
 
-/** Steps of a tokenizer that change a text, and where a sequence of them has its parts. */
+/** Tokenizer steps that transform a text, and the key under which a sequence lists its steps. */
 const steps = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;
 const parts = ['normalizers', 'pretokenizers', 'processors', 'decoders'] as const;
 
 /**
- * Reads a tokenizer.json of a model of others and makes something of it. Fails with `missing`, `unsupported`, or `invalid`, also
- * where `make` throws.
+ * Reads the tokenizer.json of an untrusted model and passes it to `make`. Fails with `missing`, `unsupported` or
+ * `invalid`, including when `make` throws.
  */
 export async function readTokenizer<T>(path: string, make: (value: object) => T): Promise<T> {
 	const text = await readNamed(path, { largest: tokenizerLimits.bytes }).catch((error: unknown) => {
@@ -29,7 +29,7 @@ export async function readTokenizer<T>(path: string, make: (value: object) => T)
 	}
 }
 
-/** Throws an Error for one whose steps would make far more of a text than it has, or whose patterns are too long. */
+/** Throws an Error if a tokenizer's steps would greatly expand a text, or if its patterns are too long. */
 export function checkTokenizer(value: unknown): asserts value is object {
 	if (!isObject(value)) throw new Error('it is not an object');
 	for (const name of steps) {

@@ -17,9 +17,9 @@ import { describeRollouts, latestRun, type RecordedRollouts, readRecordedRollout
 import { findRewardData, pathInside, type RewardData, type RewardDataRequest } from './rewardData.ts';
 import { sampleProblems } from './sampleProblems.ts';
 
-/** Which rows a reward file is verified on. */
+/** Rows on which to verify a reward file. */
 export type WhatToVerify =
-	/** Sampled problems with right and wrong answers, and the labeled cases; each unless it is switched off. */
+	/** Sampled problems with correct and incorrect answers, and the labeled cases. Each can be disabled. */
 	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
 	/** The last generation batches of a run; null: of the latest that used the file, or of any. */
 	| { readonly kind: 'rollouts'; readonly run: string | null }
@@ -28,38 +28,38 @@ export type WhatToVerify =
 
 export interface PlanRequest extends RewardDataRequest {
 	readonly what: WhatToVerify;
-	/** Scored rows in all; default 200. */
+	/** Total number of rows to score. Default 200. */
 	readonly rows?: number;
-	/** Wrong answers a problem; default 4. */
+	/** Number of incorrect answers per problem. Default 4. */
 	readonly wrong?: number;
 	readonly seed?: number;
 	readonly signal?: AbortSignal;
 	readonly limits?: DatasetLineLimits;
 }
 
-/** Rows that are ready to be scored, and what there is to say about them. */
+/** Rows to score, with descriptions and remarks. */
 export interface VerificationPlan {
 	readonly what: WhatToVerify;
 	readonly data: RewardData;
-	/** For every reward of the file. */
+	/** Rows for all rewards in the file. */
 	readonly rows: readonly RowToVerify[];
 	readonly problems: readonly SampledProblem[];
 	readonly cases: readonly { readonly row: RowToVerify; readonly labelled: LabeledCase }[];
-	/** Lines of the cases file that are no cases. */
+	/** Lines in the case file that are not valid cases. */
 	readonly caseFaults: readonly (CaseFault & { readonly file: string })[];
 	readonly rollouts: RecordedRollouts | null;
-	/** As in `Verification`. */
+	/** Same as in `Verification`. */
 	readonly described: readonly string[];
 	readonly remarks: readonly string[];
-	/** Files whose change makes another plan, whether or not they are there now. */
+	/** Files that require a new plan if they change, whether or not they exist now. */
 	readonly files: readonly string[];
 }
 
 export const planDefaults = { rows: 200, wrong: 4, seed: 1 } as const;
 
 /**
- * Reads the rows that a reward file is verified on. Missing data is a remark; it fails only for what was asked for by name:
- * a run without rollouts, a cases file that is missing, a dataset given by a person that does not exist.
+ * Reads the rows on which to verify a reward file. Missing data results in a remark. Fails only for data that was
+ * requested explicitly: a run without rollouts, a missing case file, or a nonexistent dataset specified by the user.
  */
 export async function planVerification(request: PlanRequest): Promise<VerificationPlan> {
 	const { file, what, signal } = request;
@@ -107,7 +107,7 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 		plan.remarks.push(...read.remarks);
 	} else if (what.kind === 'selection') {
 		const at = what.row ?? 0;
-		// The same sample as of the data, so that a number means the same problem.
+		// Use the same sample as for the data, so numbers refer to the same problems.
 		const problems = await sample(Math.max(at + 1, sampled));
 		plan.rows.push(selectionRow(what.text, problems[at] ?? problems[0] ?? null, data.template, numbers));
 		plan.described.push('the selection');
@@ -154,8 +154,8 @@ function addCases(
 }
 
 /**
- * The rows of a plan that are meant for a reward of the file: all but the cases of its other rewards.
- * @param rewards names of the rewards of the file, in its order
+ * Returns the rows in a plan that apply to a reward: all except cases for other rewards in the file.
+ * @param rewards names of the rewards in the file, in file order
  */
 export function rowsOfReward(plan: VerificationPlan, reward: string, rewards: readonly string[]): RowToVerify[] {
 	const main = caseReward(basename(plan.data.file), rewards);
@@ -163,7 +163,7 @@ export function rowsOfReward(plan: VerificationPlan, reward: string, rewards: re
 	return [...plan.rows, ...meant.map(({ row }) => row)];
 }
 
-/** Cases that name a reward which the file does not have, in words. */
+/** Describes cases for rewards that the file does not have. */
 export function strayCases(plan: VerificationPlan, rewards: readonly string[]): string[] {
 	return plan.cases
 		.filter(({ labelled }) => labelled.reward !== undefined && !rewards.includes(labelled.reward))

@@ -6,29 +6,29 @@ import type { ScoreError } from '../protocol/scorer.ts';
 import type { Verification, VerifiedRow } from '../protocol/verification.ts';
 import type { RewardRunner } from './rewardRunner.ts';
 
-/** Values of the other rewards, by name, of each row that they were asked for. */
+/** Values of other rewards by name, for each row that they scored. */
 export type OtherValues = ReadonlyMap<RowToVerify, Readonly<Record<string, number | null>>>;
 
 export interface VerifyRequest {
 	readonly file: string;
-	/** Which reward of the runner's source. */
+	/** Name of the reward in the runner's source. */
 	readonly reward: string;
 	readonly rows: readonly RowToVerify[];
-	/** Where the rows came from, and what could not be used, in words. */
+	/** Descriptions of where the rows came from and what could not be used. */
 	readonly data?: readonly string[];
 	readonly remarks?: readonly string[];
-	/** As `scoreOthers` gives them; waited for after the rows are scored. */
+	/** Values returned by `scoreOthers`. Awaited after the rows are scored. */
 	readonly others?: OtherValues | Promise<OtherValues>;
-	/** Under which name runs recorded the reward; default: its own. */
+	/** Name under which runs have recorded the reward. Default: its own name. */
 	readonly recordedAs?: string;
 	readonly coverage?: boolean;
-	/** Of each batch; default: the runner's limit. */
+	/** Timeout per batch. Default: the runner's limit. */
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Rows that are sent together, by their positions in the list. */
+/** Returns the positions of rows that are sent together. */
 export function batchesOf(rows: readonly RowToVerify[]): number[][] {
 	const batches = new Map<number, number[]>();
 	for (const [i, { batch }] of rows.entries()) {
@@ -39,7 +39,7 @@ export function batchesOf(rows: readonly RowToVerify[]): number[][] {
 	return [...batches.values()];
 }
 
-/** What the runner said about the rows, in their order. */
+/** The runner's results for the rows, in order. */
 interface ScoredRows {
 	readonly values: (number | null)[];
 	readonly errors: (ScoreError | undefined)[];
@@ -49,14 +49,14 @@ interface ScoredRows {
 	readonly durationMs: number;
 }
 
-/** Lines of output that a verification carries. */
+/** Maximum number of output lines in a verification. */
 const maxLogs = 1_000;
 
-/** So many batches in a row may time out with all of their rows; the rest is then not tried. */
+/** Number of consecutive batches that may time out on all rows before the remaining batches are skipped. */
 const patience = 3;
 const notTried = `Skipped, because ${patience} batches before it exceeded their time limit.`;
 
-/** Scores the rows batch by batch, through the same runner interface as training. */
+/** Scores rows batch by batch, through the same runner interface as in training. */
 async function scoreRows(
 	runner: RewardRunner,
 	reward: string,
@@ -94,7 +94,7 @@ async function scoreRows(
 			const i = members[error.index];
 			if (i !== undefined) errors[i] ??= error;
 			else {
-				// A fault of the batch as a whole takes the value of each of its rows.
+				// An error that affects the whole batch invalidates the value of every row.
 				faults.push(error);
 				for (const member of members) errors[member] ??= error;
 			}
@@ -115,18 +115,18 @@ async function scoreRows(
 	return { values, errors, faults, logs, coverage, durationMs };
 }
 
-/** Another reward of the recipe: what its values correlate with. */
+/** Another reward in the recipe, for computing correlations. */
 export interface OtherReward {
-	/** Of its column. */
+	/** Column name. */
 	readonly name: string;
 	readonly runner: RewardRunner;
-	/** Its name in the runner's source. */
+	/** Name in the runner's source. */
 	readonly reward: string;
 }
 
 /**
- * Values of other rewards on the rows; those that fail have null. Rejects only with `cancelled`: that another reward
- * cannot be loaded is that reward's own matter, and is told in `remarks`.
+ * Returns the values of other rewards on the rows, with null for those that fail. Rejects only with `cancelled`. If a
+ * reward cannot be loaded, `remarks` says so.
  */
 export async function scoreOthers(
 	others: readonly OtherReward[],
@@ -154,8 +154,8 @@ export async function scoreOthers(
 }
 
 /**
- * Runs one reward over rows and says what it did. Faults of the reward are in the result; it rejects only with `cancelled`,
- * or when the file cannot be loaded or no program runs it (as `RewardRunner.score`).
+ * Runs a reward on rows and reports the results. Reward errors are part of the result. Rejects only with `cancelled`,
+ * or if the file cannot be loaded or run (see `RewardRunner.score`).
  */
 export async function verifyReward(runner: RewardRunner, request: VerifyRequest): Promise<Verification> {
 	const { file, reward, rows, data = [], remarks = [], recordedAs = reward } = request;
@@ -190,7 +190,7 @@ function without(values: Readonly<Record<string, number | null>>, name: string):
 	return others;
 }
 
-/** Whether the reward kept its word: no failed case, no error on a row, no fault of a batch. */
+/** Returns whether verification succeeded: no failed cases, no row errors and no batch errors. */
 export function isSound({ statistics, faults }: Verification): boolean {
 	return statistics.cases.failed === 0 && statistics.errors === 0 && faults.length === 0;
 }

@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** What a time-limited call gives: its value, or that it took longer. */
+/** Result of a time-limited call: either its value or that it took too long. */
 export type Timed<T> = { readonly value: T } | { readonly tooLong: true };
 
 interface Sandbox {
@@ -10,19 +10,21 @@ interface Sandbox {
 const sandbox = createContext({ call: () => undefined }) as unknown as Sandbox;
 const script = new Script('call()');
 
-/** Tries while the machine gave this process less than half of the time. */
+/** Maximum number of attempts while the machine gives this process less than half of the time. */
 const maxTries = 5;
 
 /**
- * Runs a synchronous function and stops it when it takes longer than `ms`. V8's watchdog (`vm` with a timeout) interrupts
- * whatever JavaScript runs in this thread, also functions from outside the context, regular expressions and `try`, at its
- * next back edge or call; a single BigInt operation runs to its end, so the sizes of numbers are limited elsewhere. What was
- * interrupted may have left its data half-changed: whoever calls takes new data after `tooLong`.
+ * Runs a synchronous function and stops it if it takes longer than `ms`. V8's watchdog (`vm` with a timeout) interrupts
+ * any JavaScript in this thread at its next back edge or call, including functions from outside the context, regular
+ * expressions and `try`. It cannot interrupt a single BigInt operation, so number sizes are limited elsewhere. An
+ * interrupted function may leave its data in an inconsistent state, so after `tooLong` the caller must start over with
+ * new data.
  *
- * The watchdog counts wall-clock time, and on a busy machine a process may get no time at all for that long. A call that was
- * stopped before the process had half of its time is therefore made again, so that the result depends on the work.
+ * The watchdog measures wall-clock time, and on a busy machine a process may get no CPU time at all during that period.
+ * A call that was stopped before the process had half of its time is therefore repeated, so the result depends on the
+ * work.
  *
- * The function must not change anything that a second call would trip over. Not reentrant. Its errors are thrown as they are.
+ * The function must be safe to call again. Not reentrant. Errors are rethrown unchanged.
  */
 export function withTimeLimit<T>(ms: number, call: () => T): Timed<T> {
 	for (let tries = 1; ; tries++) {

@@ -3,7 +3,10 @@ import type { SqlValue } from './duckdb.ts';
 
 const longestCell = 100_000;
 
-/** A value of DuckDB as a cell: numbers that a double holds exactly as numbers, everything else as DuckDB writes it. */
+/**
+ * Converts a DuckDB value to a cell: numbers that fit exactly in a double become numbers, all other values text as
+ * DuckDB writes it.
+ */
 export function cellOf(value: SqlValue): Cell {
 	switch (typeof value) {
 		case 'boolean':
@@ -19,7 +22,7 @@ export function cellOf(value: SqlValue): Cell {
 	}
 }
 
-/** Decimals are what sums and averages of decimals give: as numbers where they are short enough. */
+/** Sums and averages of decimals are decimals; returns them as numbers if they are short enough. */
 function decimalOf(value: object): number | null {
 	if (!('scale' in value) || !('width' in value)) return null;
 	const text = String(value);

@@ -13,7 +13,7 @@ export type { DuckDBResult as SqlResult, DuckDBType as SqlType, DuckDBValue as S
 type Api = typeof import('@duckdb/node-api');
 let loaded: Api | null = null;
 
-/** Loads the library when it is first needed: a program that could ask may never do. Fails with `unavailable`. */
+/** Loads the library on first use, because most programs never run a query. Fails with `unavailable`. */
 async function load(): Promise<Api> {
 	try {
 		loaded ??= await import('@duckdb/node-api');
@@ -28,32 +28,33 @@ async function load(): Promise<Api> {
 	}
 }
 
-/** As loaded by `Database.open`. */
+/** Returns the library loaded by `Database.open`. */
 function api(): Api {
 	if (loaded === null) throw new Error('No database is open.');
 	return loaded;
 }
 
-/** A value of a MAP column. */
+/** Builds a MAP column value. */
 export function mapOf(entries: readonly { readonly key: string; readonly value: number | null }[]): DuckDBValue {
 	return api().mapValue([...entries]);
 }
 
 export interface DatabaseOptions {
-	/** File; null: in memory. */
+	/** Database file; null for in-memory. */
 	readonly path: string | null;
-	/** Of tables and intermediate results in memory, in MB. */
+	/** Memory limit in MB for tables and intermediate results. */
 	readonly memoryMb: number;
 	readonly threads: number;
-	/** Folder for what does not fit into memory; null: nothing is written aside. */
+	/** Folder for data that does not fit in memory; null disables spilling. */
 	readonly spill: { readonly folder: string; readonly megabytes: number } | null;
-	/** Whether statements may read and write files; default: no, and then nothing can turn it on again. */
+	/** Whether statements can read and write files; default: no, and then it can never be turned on again. */
 	readonly files?: boolean;
 }
 
 /**
- * DuckDB, the only file that loads it. Closed as far as it can be: no files but its own, no extensions, no changes of its
- * settings; also for our own statements, since those of people run in the same instance.
+ * Wrapper around DuckDB, in the only file that loads it. The database is locked down as far as possible: no files
+ * except its own, no extensions, no changes to its settings. This applies to our own statements too, because user
+ * statements run in the same instance.
  */
 export class Database {
 	readonly #instance: DuckDBInstance;
@@ -62,13 +63,13 @@ export class Database {
 		this.#instance = instance;
 	}
 
-	/** Fails with DuckDB's own error: the file is locked by another process, damaged, or no database. */
+	/** Fails with DuckDB's own error if the file is locked by another process, damaged, or not a database. */
 	static async open({ path, memoryMb, threads, spill, files = false }: DatabaseOptions): Promise<Database> {
 		const { DuckDBInstance } = await load();
 		const instance = await DuckDBInstance.create(path ?? ':memory:', {
 			memory_limit: `${memoryMb}MB`,
 			threads: `${threads}`,
-			// Nothing is deleted from memory by spilling where there is no folder to spill to.
+			// Without a spill folder, nothing is moved out of memory.
 			temp_directory: spill?.folder ?? '',
 			...(spill === null ? {} : { max_temp_directory_size: `${spill.megabytes}MB` }),
 			preserve_insertion_order: 'false',
@@ -76,7 +77,7 @@ export class Database {
 			autoinstall_known_extensions: 'false',
 			allow_community_extensions: 'false',
 			allow_persistent_secrets: 'false',
-			// In this order: without files their folder can no longer be named, locked nothing can be set.
+			// Order matters: the spill folder cannot be set once file access is disabled, and nothing can be set once locked.
 			...(files ? {} : { enable_external_access: 'false' }),
 			lock_configuration: 'true',
 		});
@@ -94,11 +95,11 @@ export class Database {
 
 export interface Prepared {
 	readonly kind: string;
-	/** Names of its parameters, without `$`. */
+	/** Parameter names, without `$`. */
 	readonly parameters: readonly string[];
 }
 
-/** One connection: one statement at a time. */
+/** A single connection, which runs one statement at a time. */
 export class Connection {
 	readonly #connection: DuckDBConnection;
 
@@ -106,27 +107,27 @@ export class Connection {
 		this.#connection = connection;
 	}
 
-	/** Without results, or with few. */
+	/** Runs a statement and ignores its result. */
 	async run(sql: string, values?: Record<string, DuckDBValue>): Promise<void> {
 		await this.#connection.run(sql, values);
 	}
 
-	/** Rows of a small result. */
+	/** Returns the rows of a small result. */
 	async rows(sql: string, values?: Record<string, DuckDBValue>): Promise<DuckDBValue[][]> {
 		return (await this.#connection.runAndReadAll(sql, values)).getRows();
 	}
 
-	/** As objects by column. Large integers come as bigint. */
+	/** Returns rows as objects keyed by column. Large integers are bigint. */
 	async objects(sql: string, values?: Record<string, DuckDBValue>): Promise<Record<string, DuckDBValue>[]> {
 		return (await this.#connection.runAndReadAll(sql, values)).getRowObjects();
 	}
 
-	/** Chunk by chunk, each computed when it is asked for. */
+	/** Streams the result in chunks, each computed on demand. */
 	stream(sql: string, values?: Record<string, DuckDBValue>): Promise<DuckDBResult> {
 		return this.#connection.stream(sql, values);
 	}
 
-	/** What each statement of a text is, by DuckDB's own parser; nothing runs. */
+	/** Parses a text with DuckDB's own parser and returns the type of each statement, without running any. */
 	async prepare(sql: string): Promise<Prepared[]> {
 		const statements = await this.#connection.extractStatements(sql);
 		const kinds: Prepared[] = [];
@@ -139,7 +140,7 @@ export class Connection {
 		return kinds;
 	}
 
-	/** Appends columns of equal length to a table, in the table's order of columns. */
+	/** Returns an appender for columns of equal length, in the table's column order. */
 	async appender(table: string): Promise<TableAppender> {
 		const appender = await this.#connection.createAppender(table);
 		const types = Array.from({ length: appender.columnCount }, (_, i) => appender.columnType(i));
@@ -160,7 +161,7 @@ export class Connection {
 		};
 	}
 
-	/** Stops the statement that runs; it fails. */
+	/** Interrupts the running statement, which then fails. */
 	interrupt(): void {
 		this.#connection.interrupt();
 	}
@@ -170,13 +171,13 @@ export class Connection {
 	}
 }
 
-/** Rows of a chunk at most (STANDARD_VECTOR_SIZE). */
+/** Maximum number of rows per chunk (STANDARD_VECTOR_SIZE). */
 const chunkRows = 2048;
 
 export interface TableAppender {
 	readonly types: readonly DuckDBType[];
 	append(columns: readonly (readonly DuckDBValue[])[], rows: number): void;
 	appendChunk(chunk: DuckDBDataChunk): void;
-	/** What was appended goes to the table. */
+	/** Flushes appended rows to the table. */
 	close(): void;
 }

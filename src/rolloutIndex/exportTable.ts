@@ -6,8 +6,8 @@ import type { TableExport } from '../protocol/tableExport.ts';
 import { Database, type SqlResult } from './duckdb.ts';
 
 /**
- * Writes a result to a file, as CSV or Parquet. The file appears when it is whole. A database of its own writes it, since
- * that of the index may touch no files; it sees nothing but the rows.
+ * Writes a result to a file, as CSV or Parquet. The file appears only when complete. A separate database writes it,
+ * because the index database has no file access; it contains nothing but the result rows.
  */
 export async function exportTable(
 	result: SqlResult,
@@ -51,14 +51,17 @@ export async function exportTable(
 
 function typeOf(result: SqlResult, column: number): string {
 	const type = String(result.columnType(column));
-	// A column of nothing but NULL has a type that tables cannot have.
+	// A column with only NULLs has a type that tables do not support.
 	return type === 'SQLNULL' || type === 'NULL' || type === '"NULL"' ? 'VARCHAR' : type;
 }
 
-/** A column as CSV has it: text that a spreadsheet would run gets an apostrophe before it (`spreadsheetText`). */
+/**
+ * SQL for a column in CSV output: text that a spreadsheet would execute is prefixed with an apostrophe
+ * (`spreadsheetText`).
+ */
 function cellOf(name: string, type: string): string {
 	const column = quoted(name);
-	// Names of rewards are columns, and whoever wrote the run chose them.
+	// Reward names become column names and are untrusted, because they come from whoever wrote the run.
 	const head = quoted(spreadsheetText(name));
 	if (type !== 'VARCHAR') return `${column} as ${head}`;
 	const runs = `regexp_matches(${column}, '^[=+\\-@\\t\\r]') and try_cast(${column} as double) is null`;

@@ -16,7 +16,7 @@ type Handlers = {
 	readonly [M in IndexMethod]: (params: never, signal: AbortSignal) => Promise<IndexResult<M>>;
 };
 
-/** Answers the requests of one window. Each settles, also when it is cancelled or the index is closed. */
+/** Answers requests from one window. Every request settles, even if it is canceled or the index is closed. */
 export class IndexServer extends Disposable {
 	readonly #connection: MessageConnection;
 	readonly #handlers: Handlers;
@@ -36,7 +36,7 @@ export class IndexServer extends Disposable {
 		this.register(toDisposable(() => connection.dispose()));
 	}
 
-	/** Requests that have not settled. */
+	/** Number of requests that have not settled. */
 	get underWay(): number {
 		return this.#underWay;
 	}

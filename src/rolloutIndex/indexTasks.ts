@@ -1,18 +1,18 @@
 import type { RolloutSplit } from '../runs/runContent.ts';
 import type { RowBatch } from './rolloutRow.ts';
 
-/** A piece of a run's own file of rollouts: the lines that begin in [from, to). */
+/** A chunk of one of our own rollout files: the lines that begin in [from, to). */
 export interface LineRange {
 	readonly folder: string;
-	/** Relative to it. */
+	/** Relative to the folder. */
 	readonly file: string;
 	readonly from: number;
 	readonly to: number;
-	/** Bytes of the file that are inspected. */
+	/** File size in bytes, up to which the file is read. */
 	readonly size: number;
 }
 
-/** A step of a run of any format. */
+/** One step of a run in any format. */
 export interface StepOfRun {
 	readonly folder: string;
 	readonly format: string;
@@ -21,16 +21,16 @@ export interface StepOfRun {
 }
 
 export interface Pattern {
-	/** Source of an expression; plain text is escaped. */
+	/** Regular expression source; plain text is escaped. */
 	readonly source: string;
 	readonly flags: string;
-	/** A record without any of these bytes contains no match; null: every record is inspected. */
+	/** A record that contains none of these byte sequences cannot match; null to check every record. */
 	readonly literals: readonly LiteralBytes[] | null;
 }
 
 export interface LiteralBytes {
 	readonly bytes: Uint8Array;
-	/** ASCII letters in either case; `bytes` are lower case. */
+	/** Whether ASCII letters match in either case, in which case `bytes` are lowercase. */
 	readonly ignoreCase: boolean;
 }
 
@@ -42,11 +42,11 @@ export type IndexTask =
 			readonly range: LineRange;
 			readonly pattern: Pattern;
 			readonly limit: number;
-			/** Offsets of the records that count, ascending; null: all. */
+			/** Offsets of the records to search, ascending; null for all. */
 			readonly only: Float64Array | null;
-			/** Where a search that was ended continues: behind this record. */
+			/** Where to continue an interrupted search: after this record. */
 			readonly after: number;
-			/** Records on which the expression takes too long. */
+			/** Records to skip because the expression takes too long on them. */
 			readonly skip: readonly number[];
 	  }
 	| {
@@ -54,22 +54,22 @@ export type IndexTask =
 			readonly step: StepOfRun;
 			readonly pattern: Pattern;
 			readonly limit: number;
-			/** `group index` of those that count; null: all. */
+			/** `group index` of each rollout to search; null for all. */
 			readonly only: ReadonlySet<string> | null;
-			/** Where a search that was ended continues: behind this rollout of the step, counted from 1. */
+			/** Where to continue an interrupted search: after this rollout in the step, counted from 1. */
 			readonly after: number;
 			readonly skip: readonly number[];
 	  };
 
 export interface ScanResult {
-	/** End of what was read, in the file; the beginning of a torn last line. */
+	/** File offset where reading ended: the start of the last line if it is incomplete. */
 	readonly end: number;
 	readonly skipped: number;
-	/** Whether the last line is torn. */
+	/** Whether the last line is incomplete. */
 	readonly torn: boolean;
-	/** "file, line or byte: what"; null: none. */
+	/** "file, line or byte: problem", or null if there is none. */
 	readonly fault: string | null;
-	/** Of a step: what tells whether it changed. */
+	/** Steps only: a value that differs if the step has changed. */
 	readonly identity: string;
 }
 
@@ -80,17 +80,17 @@ export interface FoundHit {
 	readonly before: string;
 	readonly match: string;
 	readonly after: string;
-	/** In the file, or the number of the rollout in its step. */
+	/** File offset, or the number of the rollout in its step. */
 	readonly place: number;
 }
 
 export interface SearchResult {
-	/** More may follow behind the limit. */
+	/** Whether the limit was reached and there can be more hits. */
 	readonly limited: boolean;
 	readonly unread: number;
 }
 
-/** What a thread says of a task. A `batch` or `hits` waits for `next` before the task continues. */
+/** A thread's report about a task. After `batch` or `hits`, the task waits for `next` before it continues. */
 export type IndexReport =
 	| { readonly kind: 'batch'; readonly batch: RowBatch }
 	| { readonly kind: 'hits'; readonly hits: readonly FoundHit[]; readonly place: number }
@@ -103,6 +103,6 @@ export type IndexOrder =
 	| { readonly kind: 'next' }
 	| { readonly kind: 'cancel' };
 
-/** Shared with a thread: when the match of the rollout at hand began, and which it is. */
+/** Memory shared with a thread: when matching of the current rollout started, and which rollout it is. */
 export const watchMs = 0;
 export const watchPlace = 1;

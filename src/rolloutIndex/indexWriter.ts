@@ -4,13 +4,13 @@ import type { Connection } from './duckdb.ts';
 import type { RowBatch } from './rolloutRow.ts';
 import { appendRows } from './rowWriter.ts';
 
-/** What the index knows of a part. */
+/** What the index stores about a part. */
 export interface KnownPart {
 	readonly split: RolloutSplit;
 	readonly step: number;
 	readonly stamp: string;
 	readonly bytes: number;
-	/** Bytes of its file that were read. */
+	/** Number of bytes read from the part's file. */
 	readonly indexed: number;
 	readonly tail: string;
 	readonly rollouts: number;
@@ -22,25 +22,25 @@ export interface KnownPart {
 
 interface PartWrite {
 	readonly runKey: number;
-	/** As it is when all is written; its `rollouts` are counted here. */
+	/** State of the part once everything is written; its `rollouts` are counted during the write. */
 	readonly part: KnownPart;
 	readonly batches: readonly RowBatch[];
-	/** Rows of the part that are there go first. */
+	/** Whether to delete existing rows of the part first. */
 	readonly replaces: boolean;
-	/** Rollouts that an earlier reading of the part has put there, and that stay. */
+	/** Number of rollouts that an earlier read of the part added and that remain. */
 	readonly before: number;
-	/** Rows may repeat others of the part. */
+	/** Whether the rows can duplicate existing rows of the part. */
 	readonly overlaps: boolean;
 }
 
-/** The stamp of a part that is not whole yet: no file has it, so it is read again. */
+/** Stamp of an incomplete part. No file has this stamp, so the part is read again. */
 export const unfinished = '';
 
 const rowsPerTransaction = 30_000;
 
 /**
- * Writes the index, alone: what belongs together is one transaction, so that a crash leaves nothing that is half there.
- * Small parts are written together.
+ * The only writer of the index. Related changes share a transaction, so that a crash leaves nothing half written. Small
+ * parts are batched.
  */
 export class IndexWriter {
 	readonly connection: Connection;
@@ -52,7 +52,7 @@ export class IndexWriter {
 		this.connection = connection;
 	}
 
-	/** Writes a part now or with the next ones. */
+	/** Writes a part immediately or batches it with later ones. */
 	async put(write: PartWrite): Promise<void> {
 		this.#waiting.push(write);
 		this.#rows += write.batches.reduce((sum, { rows }) => sum + rows, 0);
@@ -110,7 +110,7 @@ export class IndexWriter {
 		});
 	}
 
-	/** Everything of it, or nothing. */
+	/** Runs the work in a transaction: all of it takes effect, or none. */
 	transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
 		return this.#turns.queue(async () => {
 			const { connection } = this;
@@ -127,7 +127,7 @@ export class IndexWriter {
 	}
 }
 
-/** Of rollouts with the same group and index the first stays, as where the file is read in one go. */
+/** Keeps the first of several rollouts with the same group and index, as when the file is read in one pass. */
 async function removeRepeated(connection: Connection, { runKey, part }: PartWrite): Promise<number> {
 	const at = { run: runKey, split: part.split, step: BigInt(part.step) };
 	const repeated = `select rowid from (

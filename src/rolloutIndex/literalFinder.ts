@@ -1,9 +1,9 @@
 import type { LiteralBytes } from './indexTasks.ts';
 
-/** Finds the first of some byte sequences in windows of bytes. */
+/** Finds the first of several byte sequences in windows of bytes. */
 export class LiteralFinder {
 	readonly #searches: readonly ((bytes: Buffer, from: number) => number)[];
-	/** Of each literal the place found last, while it is not behind. */
+	/** Last position found for each literal, while it is not yet behind the search position. */
 	readonly #found: number[];
 	#bytes: Buffer = Buffer.alloc(0);
 
@@ -22,7 +22,7 @@ export class LiteralFinder {
 		this.#found.fill(-2);
 	}
 
-	/** Where the first literal at or after a position begins; -1: none does. */
+	/** Returns the start of the first literal at or after a position, or -1 if there is none. */
 	next(from: number): number {
 		let first = -1;
 		for (let i = 0; i < this.#searches.length; i++) {
@@ -45,7 +45,7 @@ function hasLetters(needle: Uint8Array): boolean {
 	return needle.some(isLetter);
 }
 
-/** Horspool's search with ASCII letters in either case; `needle` is lower case. */
+/** Case-insensitive Horspool search for ASCII letters; `needle` is lowercase. */
 function foldedSearch(needle: Buffer): (bytes: Buffer, from: number) => number {
 	const length = needle.length;
 	const last = length - 1;

@@ -6,8 +6,8 @@ import { IndexServer } from './indexServer.ts';
 import { RolloutIndex } from './rolloutIndex.ts';
 
 /*
- * The index worker: a process that holds the index of a window's runs and answers over the channel to its parent. It ends with
- * its parent, and when a statement does not stop or has left more memory behind than it should.
+ * The index worker: a process that maintains the index of a window's runs and answers requests from its parent over the
+ * channel. It exits with its parent, and also if a statement does not stop or leaves too much memory allocated.
  *
  * rolloutIndex.js --storage FOLDER [--look-every MS]
  */
@@ -22,7 +22,7 @@ if (process.send === undefined) {
 }
 
 const processMb = 1200;
-// Should the system run out of memory: this process can be started again, and loses nothing.
+// If the system runs out of memory, prefer to kill this process: it can be restarted without losing anything.
 void writeFile('/proc/self/oom_score_adj', '800').catch(() => undefined);
 
 const connection = createMessageConnection(new IPCMessageReader(process), new IPCMessageWriter(process), {
@@ -41,18 +41,18 @@ const server = new IndexServer(connection, opening);
 async function end(): Promise<void> {
 	server.dispose();
 	const rolloutIndex = await opening.catch(() => null);
-	// What is under way is stopped; nobody waits for what does not hear it.
+	// Stop running work, but do not wait for work that ignores the signal.
 	await Promise.race([
 		rolloutIndex?.close().catch(() => undefined),
 		new Promise((resolve) => setTimeout(resolve, 2000)),
 	]);
-	// Whatever still computes is not waited for.
+	// Do not wait for computations that are still running.
 	process.kill(process.pid, 'SIGKILL');
 }
 
 process.on('disconnect', () => void end());
 process.on('SIGTERM', () => void end());
-// Ctrl+C of a terminal goes to the whole group; the parent decides.
+// Ctrl+C in a terminal goes to the whole process group; the parent decides what to do.
 process.on('SIGINT', () => undefined);
 
 opening.then(
@@ -60,14 +60,14 @@ opening.then(
 		rolloutIndex.onStuck(() => {
 			server.notify('log', { message: 'A statement did not stop; the index worker starts again.' });
 			server.notify('startAgain', {});
-			// An orderly exit would wait for the statement.
+			// A normal exit would wait for the statement.
 			setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100);
 		});
 		void rolloutIndex.status().then(({ message }) => {
 			if (message !== null) server.notify('log', { message });
 		});
 		const timer = setInterval(() => {
-			// Memory that DuckDB's allocator keeps comes back with a new process alone.
+			// DuckDB's allocator does not return memory to the system, so only a new process frees it.
 			if (server.underWay > 0 || process.memoryUsage.rss() < processMb * 2 ** 20) return;
 			clearInterval(timer);
 			server.notify('startAgain', {});

@@ -6,30 +6,30 @@ import { createSchema, hasSchema } from './schema.ts';
 
 export interface OpenedIndex {
 	readonly database: Database;
-	/** null: in memory. */
+	/** null for in-memory. */
 	readonly path: string | null;
 	readonly kind: 'own' | 'second' | 'memory';
-	/** What a person should know about it. */
+	/** Message for the user about the index. */
 	readonly message: string | null;
-	/** Folder for intermediate results; removed when the index is closed. */
+	/** Folder for intermediate results, deleted when the index is closed. */
 	readonly spill: string | null;
 }
 
 export interface OpenIndexOptions {
-	/** Folder of the index, made if it does not exist; null: in memory. */
+	/** Index folder, created if it does not exist; null for in-memory. */
 	readonly storage: string | null;
 	readonly memoryMb: number;
 	readonly threads: number;
 }
 
-/** Windows that have the same workspace open at once, each with an index file of its own. */
+/** Maximum number of windows that can open the same workspace simultaneously with an index file each. */
 const maxFiles = 4;
 const spillMb = 4096;
 
 /**
- * Opens the index of a workspace, or makes it. DuckDB lets one process have a file: while another window has it, this one
- * takes the next name and builds its own, which goes when it is closed. A file that is damaged, or of another version, is
- * rebuilt: the index holds nothing that the runs do not.
+ * Opens or creates the index of a workspace. DuckDB allows only one process per file: while another window has the file
+ * open, this one uses the next file name and builds its own index, which is deleted on close. A file that is damaged or
+ * from a different version is rebuilt, since the index contains nothing that is not in the runs.
  */
 export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions): Promise<OpenedIndex> {
 	if (storage === null) return await inMemory(memoryMb, threads, null);
@@ -78,7 +78,7 @@ async function openFile(options: FileOptions): Promise<{ database: Database; mes
 		database?.close();
 		await rm(path, { force: true });
 	}
-	// What an earlier file left behind must not be applied to a new one.
+	// A write-ahead log left over from an earlier file must not be applied to a new one.
 	await rm(`${path}.wal`, { force: true });
 	const database = await Database.open(options);
 	const connection = await database.connect();
@@ -103,7 +103,7 @@ async function inMemory(memoryMb: number, threads: number, message: string | nul
 	return { database, path: null, kind: 'memory', message, spill: null };
 }
 
-/** Closes it, and removes what was only for this time. */
+/** Closes the index and deletes anything temporary. */
 export async function closeIndex({ database, path, kind, spill }: OpenedIndex): Promise<void> {
 	database.close();
 	if (spill !== null) await rm(spill, { recursive: true, force: true });
@@ -112,7 +112,7 @@ export async function closeIndex({ database, path, kind, spill }: OpenedIndex): 
 	await rm(`${path}.wal`, { force: true });
 }
 
-/** Bytes on disk; 0 in memory. */
+/** Returns the size on disk in bytes, or 0 for an in-memory index. */
 export async function fileSize(path: string | null): Promise<number> {
 	if (path === null) return 0;
 	const sizes = await Promise.all([path, `${path}.wal`].map((file) => stat(file).catch(() => null)));

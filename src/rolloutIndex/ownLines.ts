@@ -9,18 +9,19 @@ const newline = 0x0a;
 
 export interface ByteLine {
 	readonly bytes: Buffer;
-	/** In the file. */
+	/** File offset. */
 	readonly offset: number;
-	/** Ends with a line break; only the last of a file may not. */
+	/** Whether the line ends with a line break; only the last line of a file can lack one. */
 	readonly whole: boolean;
-	/** Longer than what is read: `bytes` is its beginning; its length is `length`. */
+	/** Whether the line exceeds the read limit, in which case `bytes` is its start and `length` its full length. */
 	readonly tooLong: boolean;
 	readonly length: number;
 }
 
 /**
- * Lines of a file that begin in [from, to), for threads: reading blocks. `bytes` are valid until the next line is asked for.
- * @param buffer reused from call to call; grows for long lines
+ * Yields the lines of a file that begin in [from, to). For use in threads, because reads block. `bytes` are valid until
+ * the next line is requested.
+ * @param buffer reused between calls; grows for long lines
  */
 export function* linesOf(
 	fd: number,
@@ -30,11 +31,12 @@ export function* linesOf(
 	chunkBytes = 2 << 20,
 ): Generator<ByteLine> {
 	let buffer = Buffer.allocUnsafe(chunkBytes);
-	/** Bytes of the file from `base` on are in the buffer up to `filled`. */
+	/** The buffer contains the file from `base` to `filled`. */
 	let base = from;
 	let filled = 0;
 	let start = 0;
-	// A line that begins before `from` belongs to who reads there; whether one begins at `from` the byte before tells.
+	// A line that begins before `from` belongs to whoever reads that range; the byte before `from` shows whether a line
+	// begins there.
 	let skipping = false;
 	if (from > 0) {
 		const before = Buffer.allocUnsafe(1);
@@ -61,7 +63,7 @@ export function* linesOf(
 		if (!skipping && base + start - dropped >= to) return;
 		searched = filled;
 		if (skipping || filled - start > longestLine) {
-			// Only its end is of interest.
+			// Only the end of the line matters.
 			if (!skipping) dropped += filled - start;
 			base += filled;
 			filled = 0;
@@ -93,7 +95,10 @@ export function* linesOf(
 	}
 }
 
-/** A line as a rollout, as OwnRun reads it; why it is none, in words; null: a blank line. */
+/**
+ * Decodes a line as a rollout in the same way as OwnRun. Returns a description of the problem if it is invalid, and
+ * null if it is blank.
+ */
 export function rolloutOfLine(bytes: Buffer): RolloutLine | string | null {
 	const text = bytes.toString('utf8');
 	let value: unknown;
@@ -113,8 +118,8 @@ export function rolloutOfLine(bytes: Buffer): RolloutLine | string | null {
 }
 
 /**
- * Whether a value is a rollout as our engines write it: a fast check, stricter than the schema. What it refuses is decided
- * by the schema; what it takes, the schema takes, too.
+ * Returns whether a value is a rollout as our engines write it. This fast check is stricter than the schema: anything
+ * it accepts, the schema accepts as well, and anything it rejects is left to the schema.
  */
 export function isPlainRollout(value: unknown): value is RolloutLine {
 	if (typeof value !== 'object' || value === null) return false;

@@ -9,32 +9,32 @@ import { runsBelow } from '../runs/runsBelow.ts';
 import { RolloutIndex } from './rolloutIndex.ts';
 
 export interface FolderQuery {
-	/** A run, or a folder that holds some. */
+	/** A run, or a folder that contains runs. */
 	readonly folder: string;
 	readonly sql: string;
 	readonly limit: number;
 	readonly timeoutMs: number;
-	/** Nothing is kept for the next query. */
+	/** Whether to keep nothing for later queries. */
 	readonly inMemory?: boolean;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: IndexProgress, run: number, runs: number) => void;
-	/** The statement does not stop: the caller had better end the process. */
+	/** Called if the statement does not stop; the caller should exit the process. */
 	readonly onStuck?: () => void;
 }
 
 export interface FolderAnswer {
 	readonly table: ResultTable;
 	readonly runs: readonly IndexProgress[];
-	/** Not all folders were searched for runs. */
+	/** Whether some folders were not searched for runs. */
 	readonly cut: boolean;
-	/** What a person should know about the index. */
+	/** Message for the user about the index. */
 	readonly message: string | null;
 }
 
-/** Indexes of folders that were not asked for so long are removed. */
+/** Indexes of folders that have not been queried for this many days are deleted. */
 const keptDays = 60;
 
-/** Answers SQL over the runs of a folder, by an index that is kept in the user's data folder and brought up to date first. */
+/** Runs SQL over the runs in a folder. The index is stored in the user's data folder and updated first. */
 export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
 	const { folder, sql, limit, timeoutMs, signal } = query;
 	const path = await realpath(folder).catch((error: unknown) => {
@@ -61,12 +61,12 @@ export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
 		const table = await rolloutIndex.sql({ sql, limit, timeoutMs }, signal);
 		return { table, runs, cut, message: (await rolloutIndex.status()).message };
 	} finally {
-		// A statement that does not stop must not be waited for.
+		// Do not wait for a statement that does not stop.
 		await Promise.race([rolloutIndex.close(), new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
 	}
 }
 
-/** A run that cannot be read does not keep the others from being asked. */
+/** Reports a run that cannot be read, so that the others can still be queried. */
 function unread(run: string, error: unknown): IndexProgress {
 	const failure = Failure.from(error);
 	if (failure.reason === 'cancelled') throw failure;

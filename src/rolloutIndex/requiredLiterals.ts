@@ -1,8 +1,8 @@
 import type { LiteralBytes } from './indexTasks.ts';
 
 /**
- * Texts of which every match of an expression holds at least one; null where none can be told. Of what is not understood
- * nothing is claimed, so a mistake costs time and never a hit.
+ * Returns strings such that every match of an expression contains at least one of them, or null if no such strings can
+ * be determined. Unsupported syntax leads to null, so a mistake costs time but never loses a hit.
  */
 export function requiredTexts(source: string): readonly string[] | null {
 	const parser = new Parser(source);
@@ -10,7 +10,9 @@ export function requiredTexts(source: string): readonly string[] | null {
 	return parser.failed || !parser.atEnd ? null : found;
 }
 
-/** What a part of an expression matches: exactly one text, or something that holds one of several texts, or neither. */
+/**
+ * What part of an expression matches: exactly one string, something that contains one of several strings, or neither.
+ */
 type Part =
 	| { readonly kind: 'text'; readonly text: string }
 	| { readonly kind: 'holds'; readonly texts: readonly string[] | null }
@@ -20,7 +22,7 @@ type Part =
 const unknown: Part = { kind: 'holds', texts: null };
 const maxAlternatives = 20;
 
-/** The better filter: the one whose shortest text is longer. */
+/** Returns the better filter: the one whose shortest string is longer. */
 function better(a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null {
 	if (a === null) return b;
 	if (b === null) return a;
@@ -28,7 +30,7 @@ function better(a: readonly string[] | null, b: readonly string[] | null): reado
 	return shortest(b) > shortest(a) ? b : a;
 }
 
-/** Reads expressions of JavaScript with the flag u, as far as literals ask for it. */
+/** Parses JavaScript regular expressions with the u flag, as far as needed to find literals. */
 class Parser {
 	readonly #source: string;
 	#at = 0;
@@ -73,7 +75,7 @@ class Parser {
 				continue;
 			}
 			if (part.kind === 'text' && least > 0) {
-				// "ab+c": the first b comes after the a, the last one before the c.
+				// "ab+c": the first b follows the a, and the last one precedes the c.
 				text += part.text;
 				end();
 				text = part.text;
@@ -124,13 +126,13 @@ class Parser {
 			} else if (this.#take('<')) {
 				while (!this.atEnd && this.#character() !== '>');
 			} else if (!this.#take(':')) {
-				// Modifiers change how letters compare.
+				// Modifiers change how letters are compared.
 				this.failed = true;
 			}
 		}
 		const texts = this.alternatives();
 		if (!this.#take(')')) this.failed = true;
-		// What is looked ahead for need not be in the match itself, but it is in the text.
+		// Text in a lookahead is not necessarily part of the match, but it is part of the searched text.
 		if (empty) return counts && texts !== null ? { kind: 'holds', texts } : { kind: 'empty' };
 		return { kind: 'holds', texts };
 	}
@@ -214,16 +216,17 @@ class Parser {
 const shortestLiteral = 3;
 
 /**
- * Byte sequences of which one is in every JSON text of a string that holds one of the texts; null where none can be told. Of
- * each text the longest run of characters is taken that every writer of JSON writes in one way: printable ASCII without
- * quote, backslash and slash, and without `<`, `>`, `&`, `'` that some escape. A text without such a run of three is looked
- * for as UTF-8 and as \u escapes, in both cases of their digits.
+ * Returns byte sequences such that the JSON encoding of any string that contains one of the texts contains at least one
+ * of them, or null if none can be determined. From each text it takes the longest run of characters that all JSON
+ * writers encode identically: printable ASCII without quotes, backslashes and slashes, and without `<`, `>`, `&`, `'`,
+ * which some writers escape. A text without such a run of at least three characters is searched for as UTF-8 and as \u
+ * escapes, with hex digits in both cases.
  */
 export function literalBytes(texts: readonly string[] | null, caseSensitive: boolean): LiteralBytes[] | null {
 	if (texts === null || texts.length === 0) return null;
 	const all: LiteralBytes[] = [];
 	for (const text of texts) {
-		// Beside a case of their own, k and s have the Kelvin sign and the long s, which are not ASCII.
+		// Besides their other case, k and s also match the Kelvin sign and the long s, which are not ASCII.
 		const safe = caseSensitive ? /[ !#-%(-.0-;=?-[\]-~]+/g : /[ !#-%(-.0-;=?-[\]-jl-rt-~]+/g;
 		const runs = (caseSensitive ? text : text.replace(/[KS]/g, '"')).match(safe) ?? [];
 		const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '');

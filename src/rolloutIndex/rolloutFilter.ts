@@ -4,7 +4,7 @@ import type { Cell, RolloutFilter } from '../protocol/rolloutIndex.ts';
 import { noStep } from '../protocol/rolloutLine.ts';
 
 export interface Condition {
-	/** For WHERE. */
+	/** Condition for WHERE. */
 	readonly sql: string;
 	readonly parameters: Record<string, Cell>;
 }
@@ -17,8 +17,9 @@ function quoted(name: string): string {
 }
 
 /**
- * A column of the view `rollouts`, or `rewards.<name>`, as SQL. Fails with `invalid` when there is none of that name.
- * @param numbers as a number, for ranges, histograms and means
+ * Returns the SQL for a column of the view `rollouts`, or for `rewards.<name>`. Fails with `invalid` if there is no
+ * such column.
+ * @param numbers whether the column must be numeric, for ranges, histograms and means
  */
 export function columnSql(column: string, numbers: boolean): string {
 	if (column.startsWith('rewards.')) return `rewards['${column.slice('rewards.'.length).replaceAll("'", "''")}']`;
@@ -30,8 +31,8 @@ export function columnSql(column: string, numbers: boolean): string {
 }
 
 /**
- * A filter as a condition on the view `rollouts`.
- * @param labels of runs by folder; a run that the index does not know has no rollouts
+ * Converts a filter to a condition on the view `rollouts`.
+ * @param labels run labels by folder; runs that are not in the index have no rollouts
  */
 export function conditionOf(filter: RolloutFilter, labels: ReadonlyMap<string, string>): Condition {
 	const parts: string[] = [];
@@ -63,13 +64,16 @@ export function conditionOf(filter: RolloutFilter, labels: ReadonlyMap<string, s
 	if (filter.correct !== undefined) parts.push(`correct = ${filter.correct}`);
 	if (filter.truncated !== undefined) parts.push(`truncated = ${filter.truncated}`);
 	if (filter.where !== undefined && filter.where.trim() !== '') {
-		// On a line of its own, so that a comment ends there. What it breaks out of is checked as a whole.
+		// The line break ends any comment in the condition. Attempts to break out of the parentheses are caught when the
+		// whole statement is checked.
 		parts.push(`(${filter.where}\n)`);
 	}
 	return { sql: parts.length === 0 ? 'true' : parts.join(' and '), parameters };
 }
 
-/** Whether a filter asks for nothing but whole runs, splits and steps: then no index is needed to go through them. */
+/**
+ * Returns whether a filter selects only whole runs, splits and steps, so that no index is needed to iterate over them.
+ */
 export function isWholeSteps(filter: RolloutFilter): boolean {
 	const { groups, promptHash, ranges = [], correct, truncated, where = '' } = filter;
 	const others = [groups, promptHash, correct, truncated];

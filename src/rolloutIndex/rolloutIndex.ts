@@ -27,35 +27,35 @@ import { ThreadPool } from './threadPool.ts';
 import { type Parameters, type QueryLimits, type RowTable, UserQueries } from './userQuery.ts';
 
 export interface RolloutIndexOptions {
-	/** Folder of the index; null: in memory. */
+	/** Index folder; null for in-memory. */
 	readonly storage: string | null;
-	/** Of DuckDB, in MB. */
+	/** DuckDB's memory limit in MB. */
 	readonly memoryMb?: number;
-	/** Of the process, in MB: a statement that drives it beyond is stopped. */
+	/** Memory limit for the whole process in MB; a statement that exceeds it is stopped. */
 	readonly processMb?: number;
-	/** How often runs are inspected for news, in ms; 0: only when asked. */
+	/** How often to check runs for changes, in ms; 0 for only on request. */
 	readonly lookEveryMs?: number;
 }
 
 interface Known {
 	readonly folder: string;
 	progress: IndexProgress;
-	/** Of the run's files when they were last read. */
+	/** Stamp of the run's files when they were last read. */
 	stamp: string;
 	live: boolean;
 	lookedMs: number;
 	looking: boolean;
-	/** The reading that is under way or waits, and who stops it. */
+	/** The current or pending read, and its abort controller. */
 	work: Promise<void> | null;
 	stop: AbortController;
 	removed: boolean;
 }
 
 const defaultTimeoutMs = 30_000;
-/** Runs that nobody writes to any more are inspected this much more seldom. */
+/** Runs that are no longer being written to are checked less often by this factor. */
 const restingFactor = 12;
 
-/** The index of the runs of one workspace, and everything that is asked of it. Ends with `close`. */
+/** The index of the runs in one workspace, with all queries on it. Ends with `close`. */
 export class RolloutIndex extends Disposable {
 	readonly #opened: OpenedIndex;
 	readonly #options: Required<RolloutIndexOptions>;
@@ -66,14 +66,14 @@ export class RolloutIndex extends Disposable {
 	readonly #writer: IndexWriter;
 	readonly #indexer: RunIndexer;
 	readonly #queries: UserQueries;
-	/** Runs are indexed one after the other: each uses all threads. Those that somebody waits for come first. */
+	/** Runs are indexed one at a time, since each uses all threads. Runs that a caller is waiting for come first. */
 	readonly #asked: (() => Promise<void>)[] = [];
 	readonly #waiting: (() => Promise<void>)[] = [];
 	#working: Promise<void> | null = null;
 	#message: string | null;
 	#paused = false;
 	readonly onProgress = this.#progress.event;
-	/** A statement does not end: the process had better do. */
+	/** Fires if a statement does not stop; the process should exit. */
 	readonly onStuck = this.#stuck.event;
 
 	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<RolloutIndexOptions>) {
@@ -96,7 +96,7 @@ export class RolloutIndex extends Disposable {
 		return new RolloutIndex(opened, new IndexWriter(await opened.database.connect()), all);
 	}
 
-	/** Stops everything and closes the file. */
+	/** Stops all work and closes the file. */
 	async close(): Promise<void> {
 		for (const run of this.#runs.values()) run.stop.abort();
 		this.dispose();
@@ -105,7 +105,7 @@ export class RolloutIndex extends Disposable {
 		await closeIndex(this.#opened);
 	}
 
-	/** Which runs there are; those that are gone leave the index. Indexing begins by itself. */
+	/** Sets the existing runs; runs that are gone are removed from the index. Indexing starts automatically. */
 	async setRuns(folders: readonly string[]): Promise<void> {
 		const wanted = new Set(folders);
 		for (const run of [...this.#runs.values()]) {
@@ -126,14 +126,14 @@ export class RolloutIndex extends Disposable {
 		}
 	}
 
-	/** Resolves when the run is indexed as it is on disk now. Fails as reading the run does. */
+	/** Resolves when the index matches the run on disk. Fails in the same ways as reading the run. */
 	async index(folder: string, signal?: AbortSignal): Promise<IndexProgress> {
 		const run = this.#known(folder);
 		const cancel = () => run.stop.abort();
 		signal?.addEventListener('abort', cancel, { once: true });
 		try {
-			// What is under way may have started before the last change: once more, which is quick where nothing changed. What
-			// only waits is asked for again, so that it comes first.
+			// The current read may have started before the last change, so read again, which is fast if nothing changed. A
+			// read that is only pending is requested again so that it moves to the front.
 			if (run.work !== null && run.progress.state === 'indexing') await run.work.catch(() => undefined);
 			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			await this.#update(run, true);
@@ -237,7 +237,7 @@ export class RolloutIndex extends Disposable {
 		};
 	}
 
-	/** Of a step that is not indexed the places come from its files. */
+	/** Returns rollout locations; for a step that is not indexed, they come from its files. */
 	async places({ run, split, step, group }: IndexParams<'places'>): Promise<IndexResult<'places'>> {
 		const connection = await this.#opened.database.connect();
 		try {
@@ -269,7 +269,7 @@ export class RolloutIndex extends Disposable {
 		return { places: places.sort((a, b) => a.index - b.index) };
 	}
 
-	/** Goes through texts; an index is only needed where the filter asks for more than runs, splits and steps. */
+	/** Searches completions; an index is only needed if the filter selects by more than runs, splits and steps. */
 	async search(
 		params: IndexParams<'search'>,
 		tell: (news: IndexNews<'hits'>) => void,
@@ -291,7 +291,7 @@ export class RolloutIndex extends Disposable {
 		return { ...outcome, limits: [...outcome.limits], millis: performance.now() - start };
 	}
 
-	/** Stops indexing by itself, or lets it continue. */
+	/** Pauses or resumes background indexing. */
 	pause(paused: boolean): void {
 		this.#paused = paused;
 		for (const run of this.#runs.values()) {
@@ -300,7 +300,7 @@ export class RolloutIndex extends Disposable {
 		}
 	}
 
-	/** Forgets everything and begins again. */
+	/** Deletes everything and starts over. */
 	async rebuild(): Promise<void> {
 		for (const run of this.#runs.values()) run.stop.abort();
 		await this.#inTurn(
@@ -339,7 +339,7 @@ export class RolloutIndex extends Disposable {
 		return conditionOf(filter, await this.#labels());
 	}
 
-	/** Folder -> what the views call the run. */
+	/** Maps folders to the run labels used in the views. */
 	async #labels(): Promise<Map<string, string>> {
 		const connection = await this.#opened.database.connect();
 		try {
@@ -350,7 +350,7 @@ export class RolloutIndex extends Disposable {
 		}
 	}
 
-	/** Which rollouts the rows of a result are, where its columns tell. */
+	/** Returns the rollouts that the rows of a result refer to, if its columns identify them. */
 	async #refs({ columns, rows }: RowTable): Promise<ResultTable['refs']> {
 		const at = ['run', 'split', 'step', 'group_id', 'index'].map((name) => columns.findIndex((c) => c.name === name));
 		if (at.includes(-1)) return null;
@@ -444,7 +444,7 @@ export class RolloutIndex extends Disposable {
 	}
 
 	async #work(): Promise<void> {
-		// Who asks has its say first.
+		// Let pending requests go first.
 		await Promise.resolve();
 		for (;;) {
 			const next = this.#asked.shift() ?? this.#waiting.shift();
@@ -454,7 +454,7 @@ export class RolloutIndex extends Disposable {
 		this.#working = null;
 	}
 
-	/** Reads a run when it is its turn. */
+	/** Queues a run to be read. */
 	#update(run: Known, asked = false): Promise<void> {
 		run.stop = new AbortController();
 		const { signal } = run.stop;
@@ -498,13 +498,13 @@ export class RolloutIndex extends Disposable {
 		const before = run.progress.state;
 		run.progress = { ...progress, run: run.folder };
 		const now = Date.now();
-		// In between ten times a second is enough.
+		// Intermediate progress is reported at most ten times per second.
 		if (before === progress.state && progress.state === 'indexing' && now - this.#told < 100) return;
 		this.#told = now;
 		if (!this.disposed) this.#progress.fire(run.progress);
 	}
 
-	/** Names that tell the runs apart: the folder's, with as many folders above it as it takes. */
+	/** Assigns unique run labels: the folder name, plus as many parent folders as necessary. */
 	async #label(): Promise<void> {
 		await this.#writer.transaction(async (connection) => {
 			const rows = await connection.rows('select key, folder, label from run');
@@ -525,7 +525,7 @@ export class RolloutIndex extends Disposable {
 			if (run.work !== null || this.#paused || this.disposed) continue;
 			const every = this.#options.lookEveryMs * (run.live ? 1 : restingFactor);
 			if (run.looking || Date.now() - run.lookedMs < every) continue;
-			// On a slow disk a look takes longer than it is until the next one.
+			// On a slow disk, a check can take longer than the interval between checks.
 			run.looking = true;
 			const stamp = await quickStamp(run.folder).catch(() => '');
 			run.looking = false;
@@ -536,7 +536,7 @@ export class RolloutIndex extends Disposable {
 	}
 }
 
-/** Shortest ends of paths that tell them apart. */
+/** Returns the shortest path suffixes that are unique. */
 export function labelsOf(folders: readonly string[]): Map<string, string> {
 	const labels = new Map<string, string>();
 	let open = [...new Set(folders)];
@@ -561,5 +561,5 @@ function ending(folder: string, depth: number): string {
 	return label.replaceAll('\\', '/');
 }
 
-/** Names of the views, for who lists them. */
+/** View names, for listings. */
 export const viewNames: readonly string[] = indexViews.map(({ name }) => name);

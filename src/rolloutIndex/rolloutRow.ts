@@ -6,7 +6,7 @@ import { type TraceCounter, thinkingSpan } from '../core/trace/traceCounter.ts';
 import { hasText, type RolloutLine } from '../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runs/runContent.ts';
 
-/** Columns of numbers of the table `rollout`; what is not recorded is NaN on its way and NULL there. */
+/** Numeric columns of the table `rollout`; a missing value is NaN in transit and NULL in the table. */
 export const numberColumns = [
 	'group_id',
 	'index',
@@ -30,25 +30,25 @@ export const numberColumns = [
 	'item',
 ] as const;
 
-/** Components of a reward beyond these are not indexed. */
+/** Maximum number of reward components to index. */
 const maxComponents = 200;
 
-/** Scalars of rollouts by column, as threads send them. */
+/** Rollout scalars by column, as sent by threads. */
 export interface RowBatch {
 	readonly rows: number;
-	/** By `numberColumns`, each with an entry a row. */
+	/** Arrays in the order of `numberColumns`, with one entry per row. */
 	readonly numbers: readonly Float64Array[];
 	readonly stages: readonly string[];
 	readonly prompts: readonly string[];
 	readonly files: readonly string[];
-	/** Names of reward components; `componentNames` and `componentValues` hold those of all rows one after the other. */
+	/** Names of reward components; `componentNames` and `componentValues` concatenate the components of all rows. */
 	readonly names: readonly string[];
 	readonly componentCounts: Uint8Array;
 	readonly componentNames: Int32Array;
 	readonly componentValues: Float64Array;
 }
 
-/** Collects the scalars of rollouts. */
+/** Collects rollout scalars. */
 export class RowBatchBuilder {
 	readonly #counter: TraceCounter;
 	readonly #numbers: number[][] = numberColumns.map(() => []);
@@ -59,7 +59,7 @@ export class RowBatchBuilder {
 	readonly #componentCounts: number[] = [];
 	readonly #componentNames: number[] = [];
 	readonly #componentValues: number[] = [];
-	/** Of the rollouts of a group, mostly the same: the last prompt and its hash. */
+	/** The last prompt with its hash, because rollouts in a group usually share their prompt. */
 	#prompt: RolloutLine['prompt'] | null = null;
 	#hash = '';
 
@@ -136,7 +136,7 @@ export class RowBatchBuilder {
 	}
 }
 
-/** What structured cloning may move instead of copying. */
+/** Returns the buffers that structured cloning can transfer instead of copying. */
 export function transferables(batch: RowBatch): ArrayBuffer[] {
 	const arrays = [...batch.numbers, batch.componentCounts, batch.componentNames, batch.componentValues];
 	return arrays.map(({ buffer }) => buffer as ArrayBuffer);
@@ -146,7 +146,7 @@ function number(value: number | null | undefined): number {
 	return value !== null && value !== undefined && Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** Tokens of the completion, where they are recorded. */
+/** Returns the number of completion tokens, if recorded. */
 function tokensOf({ tokens, extra }: RolloutLine): number {
 	if (tokens !== undefined) return tokens.text.length;
 	const told = extra?.length;

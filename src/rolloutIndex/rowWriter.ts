@@ -10,7 +10,7 @@ const bigints: ReadonlySet<Column> = new Set(['group_id', 'index', 'byte_offset'
 
 const largestInteger = 2 ** 31 - 1;
 
-/** Of a column of numbers the values that DuckDB takes; what is not a number is NULL. */
+/** Converts a numeric column to DuckDB values, with NULL for NaN. */
 function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 	const values = new Array<SqlValue>(numbers.length);
 	const convert = booleans.has(column)
@@ -27,7 +27,7 @@ function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 	return values;
 }
 
-/** Puts the rollouts of one part into the table `rollout`, in its order of columns. */
+/** Appends the rollouts of one part to the table `rollout`, in the table's column order. */
 export function appendRows(
 	appender: TableAppender,
 	part: { readonly runKey: number; readonly split: RolloutSplit; readonly step: number },

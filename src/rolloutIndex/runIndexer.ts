@@ -14,25 +14,25 @@ import type { RowBatch } from './rolloutRow.ts';
 import { listParts, metricsStamp, type RunPart, sameFile, tailHash } from './runParts.ts';
 import type { ThreadPool } from './threadPool.ts';
 
-/** Files are read in pieces of this many bytes, by several threads. */
+/** Files are read in chunks of this many bytes by several threads. */
 const pieceBytes = 8 << 20;
-/** Rows of one part that are kept before they are written, though the part is not whole. */
+/** Maximum number of rows from one part to buffer before writing, even if the part is incomplete. */
 const rowsKept = 40_000;
 
 export interface IndexedRun {
 	readonly rollouts: number;
 	readonly skipped: number;
-	/** The first fault, in words. */
+	/** Description of the first problem. */
 	readonly fault: string | null;
 	readonly live: boolean;
 }
 
 export interface IndexSteps {
-	/** Bytes of files, or steps where the format's bytes are not known. */
+	/** Counts bytes, or steps if the format does not provide bytes. */
 	progress(done: number, total: number, rollouts: number, skipped: number): void;
 }
 
-/** Brings the index of one run to what is on disk now. */
+/** Updates the index of one run to match the files on disk. */
 export class RunIndexer {
 	readonly #writer: IndexWriter;
 	readonly #threads: ThreadPool;
@@ -42,7 +42,7 @@ export class RunIndexer {
 		this.#threads = threads;
 	}
 
-	/** Fails with `cancelled`; then what was read stays, and the next call continues from there. */
+	/** Fails with `cancelled`, in which case what was read is kept and the next call continues from there. */
 	async index(folder: string, listener: IndexSteps, signal: AbortSignal): Promise<IndexedRun> {
 		const content = await openRun(folder);
 		const { record, status } = await runStateOf(() => content.record());
@@ -85,7 +85,7 @@ export class RunIndexer {
 			}
 		};
 		try {
-			// One more than threads: while one is written, another is read.
+			// One more worker than threads, so that one chunk is read while another is written.
 			const all = await Promise.allSettled(Array.from({ length: this.#threads.size + 1 }, worker));
 			for (const one of all) if (one.status === 'rejected') throw one.reason;
 		} finally {
@@ -106,7 +106,7 @@ export class RunIndexer {
 		};
 	}
 
-	/** Everything of a run goes. */
+	/** Removes a run from the index. */
 	async remove(folder: string): Promise<void> {
 		await this.#writer.flush();
 		await this.#writer.transaction(async (connection) => {
@@ -120,7 +120,7 @@ export class RunIndexer {
 		});
 	}
 
-	/** The run's row; another format or an earlier attempt's numbers: everything is read again. */
+	/** Updates the run's row. A different format or an earlier attempt's data means that everything is read again. */
 	async #keep(
 		folder: string,
 		content: RunContent,
@@ -174,7 +174,7 @@ export class RunIndexer {
 		return new Map(parts.map((part) => [nameOf(part), part]));
 	}
 
-	/** Parts that are no longer there. */
+	/** Removes parts that no longer exist. */
 	async #forget(key: number, gone: readonly KnownPart[]): Promise<void> {
 		if (gone.length === 0) return;
 		await this.#writer.transaction(async (connection) => {
@@ -190,7 +190,7 @@ export class RunIndexer {
 		});
 	}
 
-	/** Reads a part, or what was appended to it. */
+	/** Reads a part, or only what was appended to it. */
 	async #part(
 		key: number,
 		content: RunContent,
@@ -250,13 +250,13 @@ export class RunIndexer {
 					)
 				: await this.#pieces(content.folder, file, from, part.bytes, take, signal, (bytes) => read(bytes, 0));
 		if (file === null) read(1, 0);
-		// Its own stamp was made before it was read: what is written in the meantime changes it, and is read the next time.
+		// The stamp was taken before reading, so a write during reading changes it and the part is read again next time.
 		const tail = file === null ? '' : await tailHash(content.folder, file, result.end).catch(() => 'gone');
 		await put(result, tail);
 		return { ...result, skipped: result.skipped + (continues ? before.skipped : 0) };
 	}
 
-	/** A file in pieces, several at once; rows are given in no order. */
+	/** Reads a file in chunks, several at a time; row order is undefined. */
 	async #pieces(
 		folder: string,
 		file: string,
@@ -370,7 +370,9 @@ function nameOf({ split, step }: Pick<RunPart, 'split' | 'step'>): string {
 	return `${split} ${step}`;
 }
 
-/** Where reading continues in a file that was appended to; 0: it is another file, or not what it was. */
+/**
+ * Returns the offset at which to continue reading a file that was appended to, or 0 if it was replaced or rewritten.
+ */
 async function continuation(folder: string, file: string, part: RunPart, before: KnownPart): Promise<number> {
 	if (before.stamp === unfinished || before.indexed === 0 || before.tail === '') return 0;
 	if (!sameFile(before.stamp, part.stamp) || part.bytes < before.indexed) return 0;
@@ -380,7 +382,7 @@ async function continuation(folder: string, file: string, part: RunPart, before:
 
 interface MetricsPortion {
 	readonly lines: readonly MetricsLine[];
-	/** End of what was read, in the file. */
+	/** File offset where reading ended. */
 	readonly end: number;
 }
 
@@ -391,7 +393,7 @@ async function* ownMetrics(folder: string, from: number, signal: AbortSignal): A
 	if (file === null) return;
 	const reader = new LineFile(file);
 	try {
-		// Where the file is shorter now, there is nothing behind.
+		// If the file is now shorter, nothing follows.
 		const after = from === 0 ? undefined : { offset: from - 1, length: 0, number: 0 };
 		let lines: MetricsLine[] = [];
 		let end = from;

@@ -12,19 +12,19 @@ import type { RolloutSplit, RunContent } from '../runs/runContent.ts';
 import { runFiles, stepName, stepOf } from '../runs/runFiles.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
 
-/** The rollouts of one step and split, as they are on disk. */
+/** The rollouts of one step and split on disk. */
 export interface RunPart {
 	readonly split: RolloutSplit;
 	readonly step: number;
-	/** Of a run of our own the file that holds them, and nothing else; null: whatever the format has. */
+	/** For our own runs, the file that contains exactly these rollouts; null for other formats. */
 	readonly file: string | null;
-	/** Changes with the files. */
+	/** Changes whenever the files change. */
 	readonly stamp: string;
-	/** 0: not known. */
+	/** 0 if unknown. */
 	readonly bytes: number;
 }
 
-/** Every part of a run; those of a run of our own by their files, without opening one. */
+/** Lists all parts of a run. For our own runs, this uses file names and opens no files. */
 export async function listParts(content: RunContent, signal?: AbortSignalLike): Promise<RunPart[]> {
 	if (content.format === ownFormat) return await ownParts(content.folder, signal);
 	const parts: RunPart[] = [];
@@ -62,7 +62,7 @@ async function ownParts(folder: string, signal?: AbortSignalLike): Promise<RunPa
 	return parts;
 }
 
-/** Of a regular file; null: it does not exist. */
+/** Returns the stamp of a regular file, or null if it does not exist. */
 export async function fileStamp(
 	folder: string,
 	file: string,
@@ -72,13 +72,13 @@ export async function fileStamp(
 	return { stamp: `${found.dev}-${found.ino}-${found.size}-${found.mtimeNs}`, bytes: Number(found.size) };
 }
 
-/** Whether two stamps are of one file, whatever its size was. */
+/** Returns whether two stamps belong to the same file, regardless of its size. */
 export function sameFile(a: string, b: string): boolean {
 	const identity = (stamp: string) => stamp.split('-').slice(0, 2).join('-');
 	return identity(a) === identity(b);
 }
 
-/** Of the bytes of a file that end at a position: tells whether what was read is still what is there. */
+/** Hashes the bytes before a file position, to check that what was read earlier is unchanged. */
 export async function tailHash(folder: string, file: string, position: number): Promise<string> {
 	const handle = await openRegular(folder, file);
 	try {
@@ -90,7 +90,7 @@ export async function tailHash(folder: string, file: string, position: number): 
 	}
 }
 
-/** What tells whether the metrics of a run changed. */
+/** Returns a value that changes when the metrics of a run change. */
 export async function metricsStamp(content: RunContent): Promise<string> {
 	if (!(content instanceof ForeignRun)) return (await fileStamp(content.folder, runFiles.metrics))?.stamp ?? '';
 	const hash = createHash('sha256');
@@ -100,7 +100,7 @@ export async function metricsStamp(content: RunContent): Promise<string> {
 	return hash.digest('hex').slice(0, 32);
 }
 
-/** A quick look whether anything may have changed: at the newest files, and not at each. */
+/** Returns a value for a quick check whether anything may have changed, from the newest files only. */
 export async function quickStamp(folder: string): Promise<string> {
 	if (!(await isRunFolder(folder))) return await quickForeignStamp(folder);
 	const names = [runFiles.record, runFiles.metrics, runFiles.rollouts, runFiles.evaluations];

@@ -16,7 +16,7 @@ function sharedCounter(): TraceCounter {
 	return counter;
 }
 
-/** Scalars of the rollouts in a piece of a run's own file. */
+/** Extracts the rollout scalars from a chunk of one of our own rollout files. */
 export async function scanLines(
 	{ folder, file, from, to, size }: LineRange,
 	give: (batch: RowBatch) => Promise<void>,
@@ -34,7 +34,7 @@ export async function scanLines(
 			const rollout = line.tooLong ? 'is too long' : rolloutOfLine(line.bytes);
 			if (typeof rollout === 'string') {
 				fault ??= `${file} at byte ${line.offset}: ${rollout}`;
-				// The end of a file that is being written: read again when it is whole.
+				// The file is still being written, so its last line is read again once it is complete.
 				if (!line.whole) {
 					torn = true;
 					break;
@@ -65,7 +65,7 @@ export async function scanLines(
 	}
 }
 
-/** The run that was read last: its listing of files serves the next step, too. */
+/** The most recently read run, whose file listing is reused for the next step. */
 let opened: { readonly key: string; readonly content: Promise<RunContent>; readonly at: number } | null = null;
 const freshMs = 2000;
 
@@ -77,7 +77,7 @@ export function contentOf({ folder, format }: StepOfRun): Promise<RunContent> {
 	return opened.content;
 }
 
-/** Scalars of the rollouts of a step, whatever its format. */
+/** Extracts the rollout scalars from a step in any format. */
 export async function scanStep(
 	step: StepOfRun,
 	give: (batch: RowBatch) => Promise<void>,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Connection } from './duckdb.ts';
 
-/** What changes the rows: raised when texts are counted differently, so that indexes are rebuilt. */
+/** Version of the row contents. Increase it when text is counted differently, so that indexes are rebuilt. */
 const rowsVersion = 2;
 
 const tables = `
@@ -61,7 +61,7 @@ create view evaluations as
 	from evaluation e join run r on r.key = e.run_key;
 `;
 
-/** Changes whenever tables, views or the meaning of rows do. */
+/** Changes whenever tables, views or the meaning of rows change. */
 export const schemaVersion = createHash('sha256').update(`${rowsVersion}${tables}${views}`).digest('hex').slice(0, 16);
 
 export async function createSchema(connection: Connection): Promise<void> {
@@ -73,7 +73,7 @@ export async function createSchema(connection: Connection): Promise<void> {
 	await connection.run('commit');
 }
 
-/** Whether the file has the tables of this version; false also for a new one. */
+/** Returns whether the file has the tables of this version; false for a new file. */
 export async function hasSchema(connection: Connection): Promise<boolean> {
 	const tables = await connection.rows("select 1 from duckdb_tables() where table_name = 'version'");
 	if (tables.length === 0) return false;

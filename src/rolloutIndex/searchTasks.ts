@@ -16,12 +16,12 @@ const hitsPerMessage = 200;
 const newline = 0x0a;
 const windowBytes = 4 << 20;
 
-/** Tells who watches the thread which rollout is being matched, and since when. */
+/** Reports to the watching thread which rollout is being matched, and since when. */
 export type Watch = Float64Array;
 
 /**
- * The texts of a completion that are searched, each by itself: of messages their contents, thinking and calls. None of them
- * is put together from parts, so that what is found is in the record as it is.
+ * Returns the searchable strings of a completion separately: for messages, their content, thinking and calls. No string
+ * is assembled from parts, so every hit occurs verbatim in the record.
  */
 function textsOf(completion: RolloutLine['completion']): string[] {
 	if (typeof completion === 'string') return [completion];
@@ -32,7 +32,7 @@ function textsOf(completion: RolloutLine['completion']): string[] {
 	]);
 }
 
-/** The hit of a completion; null: none. */
+/** Returns the hit in a completion, or null if there is none. */
 function hitIn(rollout: RolloutLine, expression: RegExp, place: number, watch: Watch): FoundHit | null {
 	watch[watchPlace] = place;
 	watch[watchMs] = Date.now();
@@ -60,7 +60,7 @@ function hitAt(text: string, start: number, match: string): Pick<FoundHit, 'befo
 	};
 }
 
-/** Hands hits on in portions. */
+/** Sends hits in batches. */
 class Hits {
 	readonly #give: (hits: FoundHit[], place: number) => Promise<void>;
 	readonly #limit: number;
@@ -92,7 +92,7 @@ class Hits {
 
 type Give = (hits: FoundHit[], place: number) => Promise<void>;
 
-/** Goes through a piece of a run's own file. */
+/** Searches a chunk of one of our own rollout files. */
 export async function searchLines(
 	{ range, pattern, limit, only, after, skip }: Extract<IndexTask, { kind: 'searchLines' }>,
 	give: Give,
@@ -141,8 +141,8 @@ interface Candidate {
 }
 
 /**
- * Lines that begin in [from, to) and hold one of the literals. The bytes are looked through as they are, in windows of whole
- * lines; nothing is decoded but the lines where one is found.
+ * Yields the lines that begin in [from, to) and contain one of the literals. It scans raw bytes in windows of whole
+ * lines and decodes only the lines that contain a literal.
  */
 function* candidates(
 	fd: number,
@@ -182,7 +182,7 @@ function* candidates(
 	}
 }
 
-/** The line break at or after a position; the size where there is none. */
+/** Returns the offset of the line break at or after a position, or the file size if there is none. */
 function lineBreak(fd: number, position: number, size: number): number {
 	const buffer = Buffer.allocUnsafe(64 << 10);
 	for (let start = position; start < size; ) {
@@ -195,7 +195,7 @@ function lineBreak(fd: number, position: number, size: number): number {
 	return size;
 }
 
-/** Goes through a step of any format. */
+/** Searches a step in any format. */
 export async function searchStep(
 	{ step, pattern, limit, only, after, skip }: Extract<IndexTask, { kind: 'searchStep' }>,
 	give: Give,

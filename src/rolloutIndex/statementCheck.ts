@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
 import type { Connection, Prepared } from './duckdb.ts';
 
-/** Functions in FROM that only compute, or tell of tables. Every other one reads files, or changes the database. */
+/** Table functions that only compute or describe tables. All others read files or modify the database. */
 const tableFunctions: ReadonlySet<string> = new Set([
 	'duckdb_columns',
 	'duckdb_functions',
@@ -24,7 +24,7 @@ const tableFunctions: ReadonlySet<string> = new Set([
 	'unnest',
 ]);
 
-/** Functions of values that change something, wait, or look beyond the statement. */
+/** Scalar functions that modify something, wait, or access data outside the statement. */
 const deniedFunctions: ReadonlySet<string> = new Set([
 	'currval',
 	'getenv',
@@ -41,16 +41,16 @@ const deniedFunctions: ReadonlySet<string> = new Set([
 
 const action = 'Use SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN on the views of the index.';
 
-/** What may run: the statement itself, and the names of its parameters. */
+/** A statement that is allowed to run, with the names of its parameters. */
 export interface CheckedStatement {
 	readonly sql: string;
 	readonly parameters: readonly string[];
 }
 
 /**
- * Lets one statement through that reads. Its kind and its functions are told by DuckDB's own parser. Fails with `denied` for
- * whatever else it is, `invalid` with DuckDB's words when it is no SQL.
- * @param connection without data that could be harmed: statements are parsed and bound here, none runs
+ * Accepts a single read-only statement. DuckDB's own parser determines its type and its functions. Fails with `denied`
+ * for any other statement, and with `invalid` and DuckDB's message if it is not valid SQL.
+ * @param connection a connection without valuable data: statements are parsed and bound here, but never run
  */
 export async function checkStatement(connection: Connection, sql: string): Promise<CheckedStatement> {
 	if (sql.includes('\0')) throw new Failure('invalid', 'The statement contains a null character.');
@@ -73,7 +73,7 @@ export async function checkStatement(connection: Connection, sql: string): Promi
 	return { sql, parameters: statement.parameters };
 }
 
-/** The statement as DuckDB's parser sees it; null: it is no single SELECT. */
+/** Returns the syntax tree from DuckDB's parser, or null if the statement is not a single SELECT. */
 async function treeOf(connection: Connection, sql: string): Promise<unknown> {
 	let text: string;
 	try {
@@ -99,7 +99,7 @@ async function treeOf(connection: Connection, sql: string): Promise<unknown> {
 }
 
 function walk(root: unknown): void {
-	// Not by recursion: a statement may nest deeper than the stack.
+	// Avoid recursion, because statements can be nested deeper than the stack allows.
 	const waiting: { readonly value: unknown; readonly inFrom: boolean }[] = [{ value: root, inFrom: false }];
 	for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
 		const { value, inFrom } = next;
@@ -120,7 +120,7 @@ function walk(root: unknown): void {
 	}
 }
 
-/** DuckDB's error as a Failure that says what is wrong with the statement. */
+/** Converts a DuckDB error to a Failure that explains what is wrong with the statement. */
 export function sqlFailure(error: unknown): Failure {
 	if (error instanceof Failure) return error;
 	const message = (error as Error).message ?? String(error);

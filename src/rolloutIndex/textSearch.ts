@@ -5,42 +5,42 @@ import type { FoundHit, IndexTask, Pattern } from './indexTasks.ts';
 import { literalBytes, requiredTexts } from './requiredLiterals.ts';
 import { SlowMatch, type TaskListener, type ThreadPool } from './threadPool.ts';
 
-/** A part of a run that is searched. */
+/** A part of a run to search. */
 export interface SearchedPart {
-	/** As the asker names the run. */
+	/** Run name used by the caller. */
 	readonly run: string;
 	readonly folder: string;
 	readonly format: string;
 	readonly split: RolloutSplit;
 	readonly step: number;
-	/** Its trainer records no steps. */
+	/** Whether the trainer records no steps. */
 	readonly stepless: boolean;
-	/** Of a run of our own; null: it is read by its format. */
+	/** File of one of our own runs; null if the part is read through its format. */
 	readonly file: string | null;
 	readonly bytes: number;
-	/** The rollouts that count; null: all. */
+	/** The rollouts to search; null for all. */
 	readonly only: readonly { readonly offset: number; readonly group: number; readonly index: number }[] | null;
 }
 
 export interface SearchListener {
-	/** Hits in the order of the parts; bytes that were gone through, of how many. */
+	/** Receives hits in part order, the number of bytes searched, and the total. */
 	hits(hits: readonly TextHit[], bytes: number, total: number): void;
 }
 
 export interface SearchOutcome {
 	readonly hits: number;
-	/** All was gone through. */
+	/** Whether everything was searched. */
 	readonly complete: boolean;
 	readonly bytes: number;
 	readonly limits: readonly string[];
 }
 
 const pieceBytes = 32 << 20;
-/** How long an expression may take on one completion. */
+/** Time limit for matching one completion. */
 const matchMs = 1000;
 const maxSlow = 20;
 
-/** Fails with `invalid` when the expression is none. */
+/** Fails with `invalid` if the expression is invalid. */
 export function patternOf({ pattern, regex, caseSensitive }: TextQuery): Pattern {
 	const source = regex ? pattern : pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 	const flags = `gsu${caseSensitive ? '' : 'i'}`;
@@ -94,7 +94,7 @@ function* piecesOf(parts: readonly SearchedPart[], pattern: Pattern, limit: numb
 	}
 }
 
-/** Goes through texts in threads; hits are told in the order of the parts, as they are found. */
+/** Searches text in several threads; hits are reported in part order as they are found. */
 export async function searchTexts(
 	threads: ThreadPool,
 	parts: readonly SearchedPart[],
@@ -143,7 +143,8 @@ export async function searchTexts(
 				const stepless = part.stepless ? { stepless: true } : {};
 				place.hits.push({ run: part.run, split: part.split, step: part.step, ...stepless, ...hit });
 			}
-			// Others are told with the next ones; while everything waits for this piece, at once.
+			// Other hits are reported with the next batch, but if everything is waiting for this chunk, report them right
+			// away.
 			if (i === first && !limited) tell();
 		};
 		for (;;) {
@@ -157,7 +158,7 @@ export async function searchTexts(
 				break;
 			} catch (error) {
 				if (error instanceof SlowMatch) {
-					// The thread has taken along what it had found since it last told: that is inspected again.
+					// The terminated thread lost everything it had found since its last report, so that range is searched again.
 					skip.push(error.place);
 					if (++slow < maxSlow) continue;
 					stop.abort();

@@ -5,7 +5,7 @@ import { transferables } from './rolloutRow.ts';
 import { scanLines, scanStep } from './scanTasks.ts';
 import { searchLines, searchStep } from './searchTasks.ts';
 
-/* A thread of the index worker: goes through rollouts, one task at a time. Reading blocks it, and it alone. */
+/* A thread of the index worker: processes rollouts, one task at a time. Reads block only this thread. */
 
 const port = parentPort;
 if (port === null) throw new Error('This program is a thread of the index worker.');
@@ -18,7 +18,7 @@ function tell(report: IndexReport, moved: ArrayBuffer[] = []): void {
 	port?.postMessage(report, moved);
 }
 
-/** Sends a portion and waits until it is taken. */
+/** Sends a batch and waits until it has been accepted. */
 function give(report: IndexReport, moved: ArrayBuffer[] = []): Promise<void> {
 	return new Promise((resolve) => {
 		proceed = resolve;

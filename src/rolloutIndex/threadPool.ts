@@ -4,16 +4,16 @@ import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure, type Reason } from '../base/failure.ts';
 import { type IndexOrder, type IndexReport, type IndexTask, watchMs, watchPlace } from './indexTasks.ts';
 
-/** Takes what a task has to say; the task waits until it resolves. */
+/** Receives reports from a task; the task waits until the promise resolves. */
 export interface TaskListener {
 	report(report: Extract<IndexReport, { kind: 'batch' | 'hits' }>): Promise<void> | void;
-	/** How long the match of one rollout may take, in ms; then the task fails with {@link SlowMatch}. */
+	/** Time limit for matching one rollout, in ms; exceeding it fails the task with {@link SlowMatch}. */
 	readonly matchMs?: number;
 }
 
-/** An expression that took too long on one rollout: the thread was ended. */
+/** Thrown when an expression took too long on one rollout; the thread was terminated. */
 export class SlowMatch extends Error {
-	/** Where: as in `FoundHit.place`. */
+	/** Location of the rollout, as in `FoundHit.place`. */
 	readonly place: number;
 
 	constructor(place: number) {
@@ -35,12 +35,12 @@ interface Job {
 const script = import.meta.url.endsWith('.ts') ? './thread.ts' : './indexThread.js';
 const watchEveryMs = 100;
 
-/** Threads that go through rollouts; started when there is work, as many as there are processors, but at most four. */
+/** Threads that process rollouts. Started on demand, one per processor up to four. */
 export class ThreadPool extends Disposable {
 	readonly size = Math.max(1, Math.min(4, availableParallelism()));
 	readonly #idle: Thread[] = [];
 	readonly #all = new Set<Thread>();
-	/** Searches come before indexing: a person waits for them. */
+	/** Searches take priority over indexing because a user is waiting for them. */
 	readonly #urgent: Job[] = [];
 	readonly #waiting: Job[] = [];
 
@@ -55,7 +55,7 @@ export class ThreadPool extends Disposable {
 		);
 	}
 
-	/** Fails with `cancelled` by its signal; a thread that has crashed fails its task with `internal`. */
+	/** Fails with `cancelled` when the signal fires; if a thread crashes, its task fails with `internal`. */
 	run(task: IndexTask, listener: TaskListener, signal?: AbortSignal): Promise<Final> {
 		return new Promise((resolve, reject) => {
 			if (this.disposed || signal?.aborted) {
@@ -96,7 +96,7 @@ export class ThreadPool extends Disposable {
 		}
 	}
 
-	/** null: all are at work. */
+	/** Returns a free thread, or null if all are busy. */
 	#free(): Thread | null {
 		for (let thread = this.#idle.pop(); thread !== undefined; thread = this.#idle.pop()) {
 			if (thread.alive) return thread;
@@ -116,7 +116,7 @@ class Thread {
 	readonly #watch = new Float64Array(new SharedArrayBuffer(16));
 	readonly #worker = new Worker(new URL(script, import.meta.url), {
 		workerData: { watch: this.#watch.buffer },
-		// Flags of the program that asks are not for it.
+		// Flags of the calling program do not apply to the thread.
 		execArgv: [],
 		resourceLimits: { maxOldGenerationSizeMb: 400 },
 	});
@@ -131,7 +131,7 @@ class Thread {
 		this.#worker.on('exit', () => this.#gone(new Failure('internal', 'A thread of the index worker ended.')));
 	}
 
-	/** Resolves when the thread is free again, or gone. */
+	/** Resolves when the thread is free again or has exited. */
 	run(job: Job): Promise<void> {
 		return new Promise((free) => {
 			const { listener, signal } = job;
@@ -140,7 +140,7 @@ class Thread {
 			let cancelled: NodeJS.Timeout | undefined;
 			const cancel = () => {
 				this.#send({ kind: 'cancel' });
-				// An expression that backtracks hears nothing.
+				// A backtracking expression does not respond to messages.
 				cancelled = setTimeout(() => this.end(new Failure('cancelled', 'Canceled.')), 500);
 			};
 			const watching =
@@ -169,7 +169,7 @@ class Thread {
 						.then(() => (signal?.aborted ? undefined : listener.report(report)))
 						.then(
 							() => this.#send({ kind: 'next' }),
-							// Who listens has failed: the task is no longer useful.
+							// The listener has failed, so the task is no longer needed.
 							(error: unknown) => {
 								this.#report = (last) => {
 									if (last.kind !== 'batch' && last.kind !== 'hits') settle(() => job.reject(error));
@@ -180,7 +180,7 @@ class Thread {
 					return;
 				}
 				if (signal?.aborted) {
-					// What it gave since was not taken, so that its end says nothing.
+					// Reports sent since then were discarded, so the outcome is meaningless.
 					settle(() => job.reject(new Failure('cancelled', 'Canceled.')));
 				} else if (report.kind === 'failed') {
 					const { reason, message, action } = report.failure;
@@ -192,7 +192,7 @@ class Thread {
 		});
 	}
 
-	/** Ends the thread at once; its task fails. */
+	/** Terminates the thread immediately; its task fails. */
 	end(error: unknown): void {
 		void this.#worker.terminate();
 		this.#gone(error);

@@ -7,15 +7,15 @@ import { checkStatement, sqlFailure } from './statementCheck.ts';
 export interface QueryLimits {
 	readonly rows: number;
 	readonly timeoutMs: number;
-	/** Of the whole process, in MB; a statement that drives it beyond is stopped. */
+	/** Memory limit for the whole process in MB; a statement that exceeds it is stopped. */
 	readonly processMb: number;
 }
 
 export type Parameters = Readonly<Record<string, Cell>>;
 
-/** Of all cells of a result together, in characters. */
+/** Maximum total size of all cells in a result, in characters. */
 const maxCharacters = 16 << 20;
-/** What a statement may take to stop once it was told to; one that takes more and more memory gets less time. */
+/** Time a statement has to stop after it is interrupted; one whose memory keeps growing gets less. */
 const graceMs = 3000;
 const memoryGraceMs = 1000;
 const watchEveryMs = 100;
@@ -23,12 +23,12 @@ const watchEveryMs = 100;
 export type RowTable = Omit<ResultTable, 'refs'>;
 
 /**
- * Runs statements of people: checked, in a read-only transaction of a connection of its own, within limits of time, rows and
- * memory.
+ * Runs user statements after checking them, each in a read-only transaction on a separate connection, with limits on
+ * time, rows and memory.
  */
 export class UserQueries {
 	readonly #database: Database;
-	/** Told when a statement does not stop though it should: the process had better end. */
+	/** Called if a statement does not stop when it should; the process should exit. */
 	readonly #onStuck: () => void;
 	readonly #running = new Set<Connection>();
 
@@ -60,7 +60,7 @@ export class UserQueries {
 		});
 	}
 
-	/** Hands a result to somebody chunk by chunk, who may take as long as the time limit says. */
+	/** Passes a result to a consumer chunk by chunk; the time limit applies to the consumer too. */
 	async each<T>(
 		sql: string,
 		parameters: Parameters,
@@ -106,12 +106,12 @@ export class UserQueries {
 		const watching = setInterval(() => {
 			const over = process.memoryUsage.rss() / 2 ** 20 / limits.processMb;
 			if (stopped !== null) {
-				// One step can take all there is before it looks up.
+				// A single step can use all available memory before it checks for an interrupt.
 				if (over > 2) {
 					giveUp(stopped);
 					this.#onStuck();
 				}
-				connection.interrupt(); // a statement that was between two steps has not heard it
+				connection.interrupt(); // a statement that was between two steps missed the interrupt
 			} else if (Date.now() - started > limits.timeoutMs) {
 				stop(
 					new Failure(

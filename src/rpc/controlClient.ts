@@ -22,7 +22,7 @@ import { fromResponseError } from './failureCodec.ts';
 import { HandledMessages } from './handledMessages.ts';
 import { messageReader } from './messageReader.ts';
 
-/** How long a request may take, in milliseconds. What must wait for the end of a step or a checkpoint gets longer. */
+/** Request timeouts in milliseconds. Requests that wait for the end of a step or for a checkpoint have longer ones. */
 const patience: Record<ControlMethod, number> = {
 	initialize: 10_000,
 	'run/status': 10_000,
@@ -39,19 +39,19 @@ const patience: Record<ControlMethod, number> = {
 
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 
-/** A connection to an engine. Every request settles: with a result, a Failure, or `cancelled` by its signal. */
+/** A connection to an engine. Every request settles with a result, a Failure, or `cancelled` through its signal. */
 export class ControlClient extends Disposable {
 	readonly #connection: MessageConnection;
 	readonly #pending = new Set<(failure: Failure) => void>();
 	readonly #changed = this.register(new Emitter<void>());
 	readonly #closed = this.register(new Emitter<void>());
-	/** Nothing can be asked any more; what has come is still handled. */
+	/** Whether the connection is lost. No more requests can be sent, but messages already received are still handled. */
 	#lost = false;
 	#gone = false;
 	#engine: ControlResult<'initialize'> | null = null;
-	/** The run's files have news. */
+	/** Fires when the run's files have changed. */
 	readonly onChanged = this.#changed.event;
-	/** The connection has ended; told once, also after `dispose`. */
+	/** Fires once when the connection has ended, including after `dispose`. */
 	readonly onClosed = this.#closed.event;
 
 	private constructor(socket: Socket) {
@@ -70,7 +70,7 @@ export class ControlClient extends Disposable {
 			);
 		socket.on('close', () => {
 			this.#lost = true;
-			// An answer may have come right before.
+			// An answer may have arrived just before.
 			void handled.drained().then(ended);
 		});
 		this.register(
@@ -84,9 +84,9 @@ export class ControlClient extends Disposable {
 	}
 
 	/**
-	 * Connects and shows the token. Fails with `unavailable` when nobody listens, `denied`, or `version` when the two sides
-	 * do not understand each other.
-	 * @param name of the program, for the engine's log
+	 * Connects and sends the token. Fails with `unavailable` if nothing is listening, `denied`, or `version` if client
+	 * and engine are incompatible.
+	 * @param name program name for the engine's log
 	 */
 	static async connect(socketPath: string, token: string, name: string): Promise<ControlClient> {
 		const socket = await dial(socketPath);
@@ -110,13 +110,13 @@ export class ControlClient extends Disposable {
 		}
 	}
 
-	/** What the engine said of itself. */
+	/** The engine's description of itself. */
 	get engine(): ControlResult<'initialize'> {
 		if (this.#engine === null) throw new Failure('unavailable', 'The connection is not initialized.');
 		return this.#engine;
 	}
 
-	/** Whether the connection has ended: nothing more is answered. */
+	/** Whether the connection has ended, so requests are no longer answered. */
 	get closed(): boolean {
 		return this.#lost || this.#gone;
 	}
@@ -150,7 +150,7 @@ export class ControlClient extends Disposable {
 			}, patience[method]);
 			this.#pending.add(fail);
 			signal?.addEventListener('abort', abort, { once: true });
-			// Where the other side has just closed the connection, sendRequest throws instead of rejecting.
+			// If the engine has just closed the connection, sendRequest throws instead of rejecting.
 			const answer = async () => this.#connection.sendRequest(this.#nameOf(method), params, cancel.token);
 			answer().then(
 				(value) => {
@@ -167,7 +167,7 @@ export class ControlClient extends Disposable {
 		});
 	}
 
-	/** The name by which this engine knows a method: one of an older version may know only the former name. */
+	/** Returns the name that this engine uses for a method. An older engine may only know the former name. */
 	#nameOf(method: ControlMethod): string {
 		const known = this.#engine?.capabilities ?? [];
 		if (known.includes(method)) return method;

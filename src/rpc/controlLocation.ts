@@ -1,7 +1,7 @@
-/** Where an engine can be reached: never read from a run folder, always derived. */
+/** How to reach an engine. Always derived, and never read from a run folder. */
 export interface ControlLocation {
-	/** A Unix domain socket, or on Windows a named pipe. */
+	/** Unix domain socket, or a named pipe on Windows. */
 	readonly socketPath: string;
-	/** A file that only the user can read; holds the secret that `initialize` must show. */
+	/** File that only the user can read. It contains the secret to send with `initialize`. */
 	readonly tokenPath: string;
 }

@@ -32,32 +32,32 @@ export type ControlHandlers = {
 
 export interface ControlServerOptions {
 	readonly location: ControlLocation;
-	/** The run's id, told to clients. */
+	/** Run id, reported to clients. */
 	readonly run: string;
-	/** True for `--serve`: only `policy/*`. */
+	/** Whether the engine was started with `--serve` and answers only `policy/*`. */
 	readonly serving: boolean;
-	/** A method without a handler is answered with `unsupported`. */
+	/** Handlers by method. Methods without a handler fail with `unsupported`. */
 	readonly handlers: ControlHandlers;
-	/** What else it can do, beside the methods that it has handlers for; asked again for each client. */
+	/** Returns capabilities other than the handled methods. Called separately for each client. */
 	extensions?(): readonly string[];
 }
 
-/** A connection that has not shown the token by then is closed. */
+/** Time in milliseconds that a connection has to send the token before it is closed. */
 const initializeMs = 5000;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * The engine's control endpoint: JSON-RPC on a local socket, for any number of clients. The first message of each must be
- * `initialize` with the token; anything else closes the connection. The caller holds the run's lock, so a socket file
- * that is there is a dead engine's.
+ * The engine's control endpoint: JSON-RPC on a local socket, for any number of clients. A client's first message must
+ * be `initialize` with the token, or the connection is closed. The caller holds the run's lock, so an existing socket
+ * file belongs to an engine that is no longer running.
  */
 export class ControlServer extends Disposable {
 	readonly #options: ControlServerOptions;
 	readonly #token = randomBytes(32).toString('base64url');
 	readonly #clients = new Set<MessageConnection>();
 	readonly #sockets = new Set<Socket>();
-	/** Requests that have come and are not answered. */
+	/** Requests that have not been answered. */
 	readonly #open = new Set<Promise<unknown>>();
 	readonly #server: Server;
 	#tokenRemoved: Promise<void> | null = null;
@@ -68,7 +68,7 @@ export class ControlServer extends Disposable {
 		this.#server = createServer((socket) => this.#accept(socket));
 	}
 
-	/** Listens and writes the token; fails with `denied` or `full` when that is not possible. */
+	/** Starts listening and writes the token. Fails with `denied` or `full` if that is not possible. */
 	static async listen(options: ControlServerOptions): Promise<ControlServer> {
 		const server = new ControlServer(options);
 		const { socketPath, tokenPath } = options.location;
@@ -92,7 +92,7 @@ export class ControlServer extends Disposable {
 			throw Failure.from(error, `Cannot listen on ${socketPath}`);
 		}
 		server.#server.on('error', () => undefined);
-		// The endpoint serves the run; it does not keep the process alive.
+		// The endpoint serves the run but must not keep the process alive.
 		server.#server.unref();
 		server.register(
 			toDisposable(() => {
@@ -104,19 +104,19 @@ export class ControlServer extends Disposable {
 		return server;
 	}
 
-	/** Clients that have shown the token. */
+	/** Number of clients that have sent the token. */
 	get clients(): number {
 		return this.#clients.size;
 	}
 
-	/** Tells every client that the run's files have news. */
+	/** Notifies all clients that the run's files have changed. */
 	changed(): void {
 		for (const connection of this.#clients) void connection.sendNotification(runChanged).catch(() => undefined);
 	}
 
 	/**
-	 * Ends when all that was asked is answered and all news are out, however many wait to be written.
-	 * @param patienceMs milliseconds after which it ends all the same; what is open then ends with its connection
+	 * Closes the endpoint after all requests have been answered and all notifications have been written.
+	 * @param patienceMs milliseconds after which to close anyway; open requests then end with their connection
 	 */
 	async close(patienceMs = 1000): Promise<void> {
 		let timer: NodeJS.Timeout | undefined;
@@ -126,13 +126,13 @@ export class ControlServer extends Disposable {
 		await Promise.race([this.#settled(), late]);
 		clearTimeout(timer);
 		this.dispose();
-		// The process may end right after.
+		// The process may exit immediately afterward.
 		await this.#tokenRemoved;
 	}
 
 	async #settled(): Promise<void> {
 		while (this.#open.size > 0) await Promise.allSettled(this.#open);
-		// The connections hold the answers now, and write what they are given in its order: this is the last of it.
+		// The connections now hold the answers and write them in order. This waits for the last one.
 		await new Promise((resolve) => setImmediate(resolve));
 		await Promise.allSettled([...this.#clients].map((connection) => connection.sendNotification(runChanged)));
 	}
@@ -187,7 +187,8 @@ export class ControlServer extends Disposable {
 		if (!timingSafeEqual(digest(token), digest(this.#token))) {
 			throw new Failure('denied', 'The token does not match this engine.', 'Connect again.');
 		}
-		// A client speaks its own version and the one before, so an older client cannot; a newer one decides itself.
+		// A client supports its own version and the previous one, so an older client is incompatible. A newer one decides
+		// for itself.
 		if (protocol < controlVersion) {
 			throw new Failure(
 				'version',
@@ -228,5 +229,5 @@ function parameters<M extends ControlMethod>(method: M, params: unknown): Contro
 	);
 }
 
-/** What a client does wrong is answered to that client. */
+/** Discards messages: client errors are reported only to that client. */
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

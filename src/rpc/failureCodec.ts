@@ -3,16 +3,16 @@ import { Failure, type FailureData } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { failureDataSchema } from '../protocol/failureData.ts';
 
-/** JSON-RPC code of every error that carries a reason; codes from -32000 on up are an application's own. */
+/** JSON-RPC code of all errors that have a reason. Codes from -32000 up are available to applications. */
 const failureCode = -31000;
 
-/** Any thrown value as the error of a response: `data` is {reason, message, action?}. */
+/** Converts any thrown value to a response error whose `data` is {reason, message, action?}. */
 export function toResponseError(error: unknown): ResponseError<FailureData> {
 	const failure = Failure.from(error);
 	return new ResponseError(failureCode, failure.message, failure.toJSON());
 }
 
-/** The error of a response, or of a broken connection, as a Failure. */
+/** Converts a response error or a connection error to a Failure. */
 export function fromResponseError(error: unknown, doing: string): Failure {
 	if (error instanceof Failure) return error;
 	if (error instanceof ResponseError) {

@@ -1,15 +1,15 @@
 import type { Message, MessageStrategy } from 'vscode-jsonrpc/node';
 
-/** Turns of the event loop between a message that has come and its handling, with some to spare. */
+/** Number of event loop turns between receiving and handling a message, with a safety margin. */
 const turns = 10;
 
 /**
- * What a connection has handled. It decodes and handles one message in some turns of the event loop, so that its stream may
- * end while the last ones, an answer among them, still wait.
+ * Tracks which messages a connection has handled. Decoding and handling a message takes several turns of the event
+ * loop, so the stream can end while the last messages, possibly including an answer, are still waiting.
  */
 export class HandledMessages {
 	#count = 0;
-	/** For the options of the connection. */
+	/** Message strategy for the connection options. */
 	readonly messageStrategy: MessageStrategy = {
 		handleMessage: (message: Message, next: (message: Message) => void | Promise<void>) => {
 			this.#count++;
@@ -17,7 +17,7 @@ export class HandledMessages {
 		},
 	};
 
-	/** Once the stream has ended: resolves when everything that came is handled. */
+	/** Resolves when everything received has been handled. Call it after the stream has ended. */
 	async drained(): Promise<void> {
 		for (let quiet = 0, count = this.#count; quiet < turns; quiet++) {
 			await new Promise((resolve) => setImmediate(resolve));

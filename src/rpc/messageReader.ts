@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { type MessageReader, StreamMessageReader } from 'vscode-jsonrpc/node';
 
 /**
- * Reads JSON-RPC messages framed by their length. The library's reader reports messages that arrive in parts, by a timer that
- * it restarts for as long as the rest is missing, even after the stream has ended or the connection was disposed: a program
- * with nothing left to do would never exit. Nobody listens to these reports, so the timer is off.
+ * Reads length-framed JSON-RPC messages. The library's reader has a timer to report messages that arrive in parts. It
+ * restarts the timer while the rest is missing, even after the stream has ended or the connection was disposed, so a
+ * program with nothing left to do would never exit. These reports are not used, so the timer is disabled.
  */
 export function messageReader(stream: Readable): MessageReader {
 	const reader = new StreamMessageReader(stream);

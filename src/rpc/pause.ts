@@ -1,4 +1,7 @@
-/** Waits; a signal that fires, or has fired, ends it at once. Who must not continue then asks the signal. */
+/**
+ * Waits. Returns early, without throwing, if the signal is or becomes aborted, so callers may have to check the signal
+ * afterward.
+ */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {
 		if (signal?.aborted) {

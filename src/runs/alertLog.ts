@@ -10,36 +10,39 @@ import { appendAnnotation } from './appendAnnotation.ts';
 
 export const alertsFile = 'alerts.jsonl';
 
-/** More than any run has; a file may hold any number. */
+/** More than any real run has; a file can contain any number. */
 const maxAlerts = 1000;
 
-/** What the file says. */
+/** State stored in the file. */
 export interface AlertState {
 	/** In the order of their first lines. */
 	readonly alerts: readonly Alert[];
-	/** Ids that a person dismissed. */
+	/** Ids of alerts that the user dismissed. */
 	readonly dismissed: ReadonlySet<string>;
-	/** Which state of the run the alerts are complete for; null: none, or it is being inspected. */
+	/** The run state for which the alerts are complete; null if there is none or diagnosis is in progress. */
 	readonly of: string | null;
-	/** How much of the run there was to look at, with `of`. */
+	/** How much run data was available for diagnosis; set together with `of`. */
 	readonly extent: DiagnosisExtent | null;
 }
 
-/** How much of a run there was to diagnose. */
+/** How much data a run had for diagnosis. */
 export interface DiagnosisExtent {
 	readonly batches: number;
-	/** Rows of stages that sample nothing. */
+	/** Number of rows from stages without sampling. */
 	readonly unsampled: number;
 }
 
-/** The state of a run that has ended, for `AlertState.of`: it changes when the run continues. @param rules their version */
+/**
+ * Returns the state of a finished run for `AlertState.of`; it changes if the run continues.
+ * @param rules version of the rules
+ */
 export function diagnosedState(record: AnyRunRecord, lastStep: number | null, rules: string): string {
 	return `${record.id} ${record.attempt} ${lastStep} ${rules}`;
 }
 
 /**
- * The lab's alerts of a run and what a person said of them: annotations/alerts.jsonl. Several windows may look at a run at
- * once; each adds what differs from the file, which is the same for all of them.
+ * Alerts for a run and the user's decisions about them: annotations/alerts.jsonl. Several windows can diagnose a run
+ * simultaneously; each appends its differences from the file, which all of them share.
  */
 export class AlertLog {
 	readonly #folder: string;
@@ -50,7 +53,7 @@ export class AlertLog {
 	#extent: DiagnosisExtent | null = null;
 	#tail: LineTail;
 
-	/** @param folder see {@link annotationFolder}; it need not be there */
+	/** @param folder see {@link annotationFolder}; does not have to exist */
 	constructor(folder: string) {
 		this.#folder = folder;
 		this.#tail = new LineTail(folder, alertsFile);
@@ -60,16 +63,16 @@ export class AlertLog {
 		return new AlertLog(await annotationFolder(run));
 	}
 
-	/** As the file is now, with what other windows wrote. */
+	/** Reads the current file, including changes from other windows. */
 	read(): Promise<AlertState> {
 		return this.#turns.queue(() => this.#state());
 	}
 
 	/**
-	 * Makes the file say these alerts, and nothing else of the lab's.
+	 * Updates the file so that it contains exactly these alerts.
 	 * @param time seconds since the epoch
-	 * @param of the state of the run that they are complete for; null: it continues
-	 * @param extent kept with `of`
+	 * @param of the run state for which they are complete; null if the run is continuing
+	 * @param extent stored with `of`
 	 */
 	save(alerts: readonly Alert[], time: number, of: string | null, extent: DiagnosisExtent): Promise<void> {
 		return this.#turns.queue(async () => {
@@ -138,7 +141,7 @@ export class AlertLog {
 	}
 }
 
-/** What makes the file say these alerts; nothing when it says them already. */
+/** Returns the lines to append so that the file contains these alerts; empty if it already does. */
 function linesFor(
 	state: AlertState,
 	alerts: readonly Alert[],

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { runFiles } from './runFiles.ts';
 import { isRunFolder, labHome } from './runRegistry.ts';
 
-/** The format of runs that this product's engines write. */
+/** Format of runs written by our own engines. */
 export const ownFormat = 'reasoning-lab';
 
 /**
- * Where what the lab says about a run lies: labels, alerts, name and tags. Beside a run of our own; of another trainer's
- * run, in whose folder nothing is written, in the per-user data folder, which editor and command line share. The folder
- * need not be there yet.
+ * Returns the folder for annotations on a run: labels, alerts, name and tags. For our own runs it is in the run folder.
+ * Other trainers' run folders are never written to, so their annotations are in the per-user data folder, which the
+ * editor and the command line share. The folder does not have to exist.
  */
 export async function annotationFolder(
 	run: { readonly folder: string; readonly format: string },
@@ -21,7 +21,7 @@ export async function annotationFolder(
 	return join(home, 'annotations', createHash('sha256').update(path).digest('hex').slice(0, 32));
 }
 
-/** As {@link annotationFolder}, of a folder whose format the caller does not know. */
+/** Same as {@link annotationFolder}, for a folder whose format the caller does not know. */
 export async function annotationFolderOf(folder: string): Promise<string> {
 	return annotationFolder({ folder, format: (await isRunFolder(folder)) ? ownFormat : 'foreign' });
 }

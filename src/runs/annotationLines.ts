@@ -6,9 +6,9 @@ import { decode, type Schema } from '../protocol/decode.ts';
 import { appendAnnotation } from './appendAnnotation.ts';
 
 /**
- * Human ratings as a file of an annotation folder: one line a change, the last line of a key counts. A change is one
- * write at the end of the file, so that several windows and processes may write at once and nothing of anybody is lost; a
- * line that a crash has torn, or that is none of the kind, is passed over and counted. Not for calls at the same time.
+ * Human ratings in a file of an annotation folder: one line per change, and the last line for a key counts. Each change
+ * is a single write at the end of the file, so several windows and processes can write simultaneously without losing
+ * data. Lines that are invalid or were truncated by a crash are skipped and counted. Calls must not overlap.
  */
 export class AnnotationLines<T extends object> {
 	readonly #folder: string;
@@ -19,7 +19,7 @@ export class AnnotationLines<T extends object> {
 	#tail: LineTail;
 	#unreadable = 0;
 
-	/** @param folder see `annotationFolder`; it need not be there */
+	/** @param folder see `annotationFolder`; does not have to exist */
 	constructor(folder: string, file: string, schema: Schema<T>, keyOf: (record: T) => string) {
 		this.#folder = folder;
 		this.#file = file;
@@ -28,12 +28,12 @@ export class AnnotationLines<T extends object> {
 		this.#tail = new LineTail(folder, file);
 	}
 
-	/** Lines that are none of the kind, of what was read. */
+	/** Number of invalid lines in what has been read so far. */
 	get unreadable(): number {
 		return this.#unreadable;
 	}
 
-	/** Reads what has been added. By key, in order of their first line. */
+	/** Reads what has been added. Returns records by key, in the order of their first line. */
 	async read(): Promise<ReadonlyMap<string, T>> {
 		const info = await lstat(this.#folder).catch(() => null);
 		if (info !== null && !info.isDirectory()) {

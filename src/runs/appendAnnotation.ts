@@ -6,26 +6,27 @@ import { ensureFolder } from '../files/atomicFile.ts';
 import { formatLine } from '../files/jsonLines.ts';
 
 /**
- * Adds lines to a file of an annotation folder, which need not be there yet: one write at its end, so that several windows
- * and processes may write at once and nothing of anybody is lost. Fails with `denied`, `full` or `invalid` (a link).
+ * Appends lines to a file in an annotation folder, which does not have to exist. The lines are appended in a single
+ * write, so several windows and processes can write simultaneously without losing data. Fails with `denied`, `full` or
+ * `invalid` (a link).
  */
 export async function appendAnnotation(folder: string, file: string, records: readonly object[]): Promise<void> {
 	const path = join(folder, file);
 	let handle: FileHandle | undefined;
 	try {
 		await ensureFolder(folder);
-		// A link would lead the write elsewhere.
+		// A link would redirect the write to another location.
 		if (!(await lstat(folder)).isDirectory()) throw notRegular(folder);
 		const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 		handle = await open(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o666);
 		const info = await handle.stat();
 		if (!info.isFile()) throw notRegular(path);
-		// A line that a crash has torn must not swallow this one. One write: lines of other windows stay whole.
+		// Start on a new line in case a crash truncated the last one. A single write keeps other windows' lines intact.
 		const text = records.map(formatLine).join('');
 		const bytes = Buffer.from(`${(await endsTorn(handle, info.size)) ? '\n' : ''}${text}`);
 		const { bytesWritten } = await handle.write(bytes);
 		if (bytesWritten < bytes.length) {
-			// The disk is full: what was written is a torn line, which readers pass over.
+			// The disk is full: the partial write is a truncated line, which readers skip.
 			throw new Failure('full', `Cannot write ${path}: no space left on device.`, 'Free some disk space.');
 		}
 		await handle.datasync();

@@ -7,38 +7,38 @@ import { listFolder, readSmallFile } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { runFiles, stepOf } from './runFiles.ts';
 
-/** The list of a checkpoint's files; written last, so that a checkpoint whose list fits its files is complete. */
+/** List of a checkpoint's files. It is written last, so a checkpoint whose files match the list is complete. */
 export const manifestName = 'checkpoint.json';
 
 export const checkpointManifestSchema = v.looseObject({
 	format: v.number(),
 	step: v.number(),
 	stage: v.nullable(v.string()),
-	/** What the best checkpoint is chosen by (held-out accuracy); null: not measured. */
+	/** Metric for selecting the best checkpoint (held-out accuracy); null if not measured. */
 	score: v.nullable(v.number()),
 	time: v.number(),
 	files: v.array(v.object({ name: v.string(), bytes: v.number() })),
 });
 export type CheckpointManifest = v.InferOutput<typeof checkpointManifestSchema>;
 
-/** A complete checkpoint of a run. */
+/** A complete checkpoint from a run. */
 export interface CheckpointInfo {
 	readonly step: number;
-	/** Its folder. */
+	/** Checkpoint folder. */
 	readonly path: string;
 	readonly stage: string | null;
 	readonly score: number | null;
 	/** Seconds since the epoch. */
 	readonly time: number;
 	readonly bytes: number;
-	/** Whether it has the highest score of those that are there (the newest of equals). */
+	/** Whether it has the highest score of all existing checkpoints (the newest wins ties). */
 	readonly best: boolean;
 }
 
-/** A file of a checkpoint relative to its folder, with "/"; no part of it is "." or "..". */
+/** A checkpoint file path relative to the checkpoint folder, with "/" and without "." or ".." segments. */
 const fileName = /^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/;
 
-/** The files of a checkpoint that is being made, with "/". Fails with `invalid` for a link and for a name that none may have. */
+/** Returns the files of a checkpoint being written, with "/". Fails with `invalid` for links and forbidden names. */
 export async function checkpointFileNames(folder: string): Promise<string[]> {
 	const names: string[] = [];
 	const list = async (below: string) => {
@@ -53,7 +53,10 @@ export async function checkpointFileNames(folder: string): Promise<string[]> {
 	return names.sort();
 }
 
-/** A complete checkpoint's manifest; null when files are missing, of another size or not regular. */
+/**
+ * Reads the manifest of a complete checkpoint. Returns null if files are missing, have a different size, or are not
+ * regular files.
+ */
 export async function readManifest(folder: string): Promise<CheckpointManifest | null> {
 	let value: unknown;
 	try {
@@ -66,7 +69,7 @@ export async function readManifest(folder: string): Promise<CheckpointManifest |
 	const folders = new Set<string>();
 	for (const { name, bytes } of decoded.value.files) {
 		if (!fileName.test(name)) return null;
-		// A folder that is a link would lead out of the checkpoint.
+		// A linked folder would lead out of the checkpoint.
 		for (let parent = dirname(name); parent !== '.' && !folders.has(parent); parent = dirname(parent)) {
 			if (!(await lstat(join(folder, parent)).catch(() => null))?.isDirectory()) return null;
 			folders.add(parent);
@@ -77,7 +80,7 @@ export async function readManifest(folder: string): Promise<CheckpointManifest |
 	return decoded.value;
 }
 
-/** Complete checkpoints of a run, oldest first. */
+/** Lists the complete checkpoints of a run, oldest first. */
 export async function listCheckpoints(run: string): Promise<CheckpointInfo[]> {
 	const folder = join(run, runFiles.checkpoints);
 	const found: Omit<CheckpointInfo, 'best'>[] = [];
@@ -105,7 +108,7 @@ export async function listCheckpoints(run: string): Promise<CheckpointInfo[]> {
 	return found.map((checkpoint) => ({ ...checkpoint, best: checkpoint.step === best }));
 }
 
-/** Deletes a folder such that no reader sees it half deleted under its own name. */
+/** Deletes a folder so that no reader sees it half deleted under its original name. */
 export async function deleteFolder(folder: string, name: string): Promise<void> {
 	const aside = join(folder, `.${name}.deleted`);
 	await rm(aside, { recursive: true, force: true });
@@ -113,7 +116,7 @@ export async function deleteFolder(folder: string, name: string): Promise<void> 
 	await rm(aside, { recursive: true, force: true });
 }
 
-/** The checkpoints that keeping the newest `keep` and the best one leaves over. */
+/** Returns the checkpoints that are not needed when keeping the newest `keep` and the best one. */
 export function superfluous(checkpoints: readonly CheckpointInfo[], keep: number): CheckpointInfo[] {
 	return checkpoints.slice(0, Math.max(0, checkpoints.length - keep)).filter((checkpoint) => !checkpoint.best);
 }

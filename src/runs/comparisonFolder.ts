@@ -17,7 +17,7 @@ import {
 	comparisonSummarySchema,
 } from '../protocol/strategyComparison.ts';
 
-/** What a comparison of search strategies consists of; see protocol/strategyComparison.ts. */
+/** File names in a strategy comparison folder; see protocol/strategyComparison.ts. */
 export const comparisonFiles = {
 	comparison: 'comparison.json',
 	problems: 'problems.jsonl',
@@ -27,13 +27,15 @@ export const comparisonFiles = {
 	lock: '.lock',
 } as const;
 
-/** The log of a search of a comparison, relative to its folder. */
+/** Returns the log path of a search in a comparison, relative to the comparison folder. */
 export function comparisonTree(point: string, problem: number): string {
 	if (!/^\w{1,40}$/.test(point)) throw new Failure('invalid', 'There is no such point in the comparison.');
 	return `${comparisonFiles.trees}/${point}/${problem}.jsonl`;
 }
 
-/** `comparison.json` of a folder; null: there is none. Fails with `corrupt`, `invalid`, `version`. */
+/**
+ * Reads `comparison.json` from a folder, or returns null if there is none. Fails with `corrupt`, `invalid`, `version`.
+ */
 export async function readComparison(path: string): Promise<ComparisonFile | null> {
 	const value = await unlessMissing(readJson(path, comparisonFiles.comparison));
 	if (value === null) return null;
@@ -47,14 +49,14 @@ export async function readComparison(path: string): Promise<ComparisonFile | nul
 	);
 }
 
-/** `summary.json` of a folder. Fails with `missing` as long as there is none. */
+/** Reads `summary.json` from a folder. Fails with `missing` if it does not exist yet. */
 export async function readComparisonSummary(path: string): Promise<ComparisonSummary> {
 	const value = await unlessMissing(readJson(path, comparisonFiles.summary));
 	if (value !== null) return decodeOrThrow(comparisonSummarySchema, value, join(path, comparisonFiles.summary));
 	throw new Failure('missing', `${path} has no results of a comparison.`, 'Choose the folder of a comparison.');
 }
 
-/** Fails with `invalid` for a line that is no problem. */
+/** Fails with `invalid` if a line is not a problem. */
 export async function readComparedProblems(path: string): Promise<ComparedProblem[]> {
 	const problems: ComparedProblem[] = [];
 	for await (const value of fileLines(path, comparisonFiles.problems)) {
@@ -65,7 +67,9 @@ export async function readComparedProblems(path: string): Promise<ComparedProble
 	return problems;
 }
 
-/** The results of a comparison, in their order; null for a line that is none. A torn last line is left out. */
+/**
+ * Yields the results of a comparison in file order, with null for invalid lines. An incomplete last line is skipped.
+ */
 export async function* comparisonResults(path: string): AsyncIterable<ComparisonResult | null> {
 	for await (const value of fileLines(path, comparisonFiles.results)) {
 		const decoded = decode(comparisonResultSchema, value);
@@ -73,12 +77,12 @@ export async function* comparisonResults(path: string): AsyncIterable<Comparison
 	}
 }
 
-/** Whether a process works on a comparison now. */
+/** Returns whether a process is currently running a comparison. */
 export async function isBeingCompared(path: string): Promise<boolean> {
 	return (await FileLock.holder(join(path, comparisonFiles.lock)).catch(() => null)) !== null;
 }
 
-/** The comparisons in a folder, the newest name first; links are none. */
+/** Lists the comparisons in a folder, newest name first; links are ignored. */
 export async function comparisonsIn(folder: string, most = 200): Promise<string[]> {
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
 	const found: string[] = [];

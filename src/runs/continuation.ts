@@ -2,34 +2,35 @@ import { Failure } from '../base/failure.ts';
 import type { ControlClient } from '../rpc/controlClient.ts';
 
 export interface ContinuationRequest {
-	/** As it was recorded: what the policy was given. */
+	/** Recorded prompt, as sent to the policy. */
 	readonly prompt: string;
-	/** The beginning of a completion to continue from; empty: from the start. */
+	/** Start of a completion to continue; empty to generate from scratch. */
 	readonly prefix: string;
-	/** New tokens at most. */
+	/** Maximum number of new tokens. */
 	readonly maxTokens: number;
-	/** 0: the most probable token each time. */
+	/** 0 always picks the most probable token. */
 	readonly temperature: number;
 	readonly topP?: number;
 	readonly seed: number;
 }
 
 export interface ContinuationEnd {
-	/** All that was added to the prefix. */
+	/** Everything that was added after the prefix. */
 	readonly text: string;
-	/** The policy finished; false: the limit of tokens, or of its context, did. */
+	/** Whether the policy finished; false if the token limit or its context stopped it. */
 	readonly ended: boolean;
 }
 
-/** Tokens of the first request and of the longest: the first words come soon, and long texts cost few requests. */
+/** Tokens in the first and in the largest request: output starts quickly, and long text needs few requests. */
 const shortest = 16;
 const longest = 256;
 
 /**
- * Lets a policy continue from a beginning, in portions, so that what it writes is seen while it writes and training that waits
- * for it continues in between. The portions are the policy's own samples: each continues from all before it, with a random
- * stream of its own. Fails with `invalid` when the beginning cannot be put in tokens or does not fit the context.
- * @param onText what was added since the last call
+ * Lets a policy continue a prefix in chunks, so that the text appears while it is generated and a training run waiting
+ * for the policy can proceed between chunks. The chunks are the policy's own samples: each one continues all previous
+ * text, with a separate random stream. Fails with `invalid` if the prefix cannot be tokenized or does not fit in the
+ * context.
+ * @param onText receives the text added since the last call
  */
 export async function continueText(
 	client: ControlClient,
@@ -63,7 +64,7 @@ export async function continueText(
 		if (!completion.truncated) return { text, ended: true };
 		const made = completion.tokens?.text.length ?? asked;
 		left -= made;
-		// Fewer than it may: its context is full.
+		// Fewer tokens than requested: the context is full.
 		if (made < asked) break;
 	}
 	return { text, ended: false };

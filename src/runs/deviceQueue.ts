@@ -12,22 +12,24 @@ import { pause } from '../rpc/pause.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
 
 export interface DeviceQueueOptions {
-	/** What is waited for, such as `cpu` or `cuda`; letters, digits, dashes. */
+	/** Device to wait for, such as `cpu` or `cuda`; letters, digits, dashes. */
 	readonly device: string;
-	/** `share`: do not wait, and do not make others wait. */
+	/** `share`: neither wait nor make other runs wait. */
 	readonly whenBusy: BusyChoice;
-	/** Told when the run has to wait, with the process that computes now, and again when another one does. */
+	/**
+	 * Called when the run has to wait, with the process that is using the device, and again when that process changes.
+	 */
 	readonly onWait?: (holder: ProcessIdentity) => void;
 	readonly signal?: AbortSignal;
-	/** Between looks; default 500. */
+	/** Polling interval; default 500. */
 	readonly pollMs?: number;
 	/** Default: the user's runtime folder. */
 	readonly folder?: string;
 }
 
 /**
- * Waits for a device in the order of arrival; one run computes on it at a time. Dead runs hold nothing up.
- * @returns what gives the device back; null when it is shared
+ * Waits for a device in first-come, first-served order; one run uses it at a time. Dead runs do not block the queue.
+ * @returns a lock that releases the device, or null if it is shared
  */
 export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLock | null> {
 	if (options.whenBusy === 'share') return null;
@@ -36,7 +38,8 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 	const folder = join(options.folder ?? (await runtimeFolder()), `device-${options.device}`);
 	const tickets = join(folder, 'waiting');
 	await ensureFolder(tickets);
-	// The lock excludes; the tickets only see to the order, so a clash of names or clocks costs fairness, not safety.
+	// The lock provides exclusion. Tickets only determine the order, so a name or clock collision affects fairness, not
+	// safety.
 	const ticket = `${String(Date.now()).padStart(15, '0')}-${randomBytes(4).toString('hex')}.json`;
 	const content = JSON.stringify(await ownIdentity());
 	await writeFileAtomic(join(tickets, ticket), content);
@@ -58,7 +61,7 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 			}
 			await pause(options.pollMs ?? 500, options.signal);
 			const now = new Date();
-			// Whoever tidied the folder up has not ended the wait.
+			// Deleting the ticket, for example in a cleanup of the folder, does not end the wait.
 			await utimes(join(tickets, ticket), now, now).catch(() => writeFileAtomic(join(tickets, ticket), content));
 		}
 	} finally {
@@ -66,7 +69,7 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 	}
 }
 
-/** The oldest ticket of a living process; those of dead ones, and what is no ticket, are removed. */
+/** Returns the oldest ticket of a live process; removes tickets of dead processes and anything that is not a ticket. */
 async function firstTicket(folder: string): Promise<string | null> {
 	const names = (await readdir(folder)).filter((name) => /^\d+-[0-9a-f]+\.json$/.test(name));
 	for (const name of names.sort()) {
@@ -76,13 +79,13 @@ async function firstTicket(folder: string): Promise<string | null> {
 	return null;
 }
 
-/** Tickets appear with their whole content, so one that cannot be read is nobody's. */
+/** Tickets are created with their full content, so an unreadable one belongs to nobody. */
 async function waits(folder: string, name: string): Promise<boolean> {
 	const identity = await readJson(folder, name, 64 << 10).catch(() => null);
 	if (!isIdentity(identity)) return false;
 	const state = await processState(identity);
 	if (state !== 'elsewhere') return state === 'alive';
-	// Another container, or this machine under an earlier name: who waits there renews the ticket.
+	// Another container, or this machine under an earlier name: a process that is still waiting renews its ticket.
 	const info = await lstat(join(folder, name)).catch(() => null);
 	return info !== null && Math.abs(Date.now() - info.mtimeMs) < silentMs;
 }

@@ -12,26 +12,26 @@ import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
 
 export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
-	/** Steps whose rollouts are inspected; default 200. */
+	/** Number of steps whose rollouts are checked; default 200. */
 	readonly steps?: number;
 }
 
-/** Rows between two turns of other work. */
+/** Number of rows to process before yielding to other work. */
 const rowsAtOnce = 100;
 
-/** A run that was gone through. */
+/** Diagnosis of a complete run. */
 export interface Diagnosed {
 	readonly diagnosis: Diagnosis;
-	/** Of the newest row of metrics; -1: there is none. */
+	/** Step of the latest metrics row; -1 if there is none. */
 	readonly lastStep: number;
-	/** Of the newest row, in seconds since the epoch; null: there is none. */
+	/** Time of the latest row, in seconds since the epoch; null if there is none. */
 	readonly lastTime: number | null;
-	/** All steps with rollouts, whether they were inspected or not. */
+	/** All steps with rollouts, checked or not. */
 	readonly steps: readonly number[];
 	readonly tags: TraceTags | null;
 }
 
-/** The diagnosis of a run as it is on disk, of any trainer; what cannot be read is left out. Fails with `cancelled`. */
+/** Diagnoses a run on disk, from any trainer; unreadable data is skipped. Fails with `cancelled`. */
 export async function diagnoseRun(content: RunContent, options: DiagnoseOptions = {}): Promise<Verdict> {
 	const { diagnosis, lastTime } = await goThrough(content, options);
 	const look = await firstLook(content, lastTime, options.signal);
@@ -39,7 +39,7 @@ export async function diagnoseRun(content: RunContent, options: DiagnoseOptions 
 	return verdictOf(diagnosis);
 }
 
-/** The same, for those who continue with what comes. */
+/** Same as diagnoseRun, but returns the state needed to continue with new data. */
 export async function goThrough(content: RunContent, options: DiagnoseOptions = {}): Promise<Diagnosed> {
 	const { signal } = options;
 	const record = await content.record().catch(() => null);
@@ -62,7 +62,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 			const from = i;
 			await lookUpTo((lines[i] as MetricsLine).step);
 			const upTo = steps[next] ?? Number.POSITIVE_INFINITY;
-			// All rows before the next step with rollouts, at most a portion.
+			// All rows before the next step with rollouts, limited to one batch.
 			while (i < lines.length && i - from < rowsAtOnce && (i === from || (lines[i] as MetricsLine).step < upTo)) i++;
 			diagnosis.addMetrics(lines.slice(from, i));
 			lastStep = Math.max(lastStep, (lines[i - 1] as MetricsLine).step);
@@ -75,7 +75,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 	return { diagnosis, lastStep, lastTime, steps: all, tags };
 }
 
-/** What cannot be read is passed over, but whoever asks no more is told so. */
+/** Ignores read errors, except that cancellation is rethrown. */
 function passOver<T>(value: T): (error: unknown) => T {
 	return (error) => {
 		if (Failure.from(error).reason === 'cancelled') throw error;

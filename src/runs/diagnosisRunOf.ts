@@ -7,7 +7,7 @@ import { ownFormat } from './annotationFolder.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
 const pair = v.nullable(v.tuple([v.string(), v.string()]));
-/** What of a frozen recipe rules ask for; a recipe may lack any of it. */
+/** Parts of a frozen recipe that rules need; any of them can be missing. */
 const recipeSchema = v.object({
 	stages: v.pipe(v.array(v.looseObject({ type: v.string() })), v.maxLength(1000)),
 	dataset: v.optional(v.record(v.string(), v.unknown())),
@@ -16,11 +16,11 @@ const recipeSchema = v.object({
 
 export interface DiagnosedRun {
 	readonly run: DiagnosisRun;
-	/** Of the template; null: not known. */
+	/** Tags in the template; null if unknown. */
 	readonly tags: TraceTags | null;
 }
 
-/** What rules ask of a run beside its numbers. */
+/** Collects what rules need to know about a run besides its metrics. */
 export async function diagnosisRunOf(
 	folder: string,
 	format: string,

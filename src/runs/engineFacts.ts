@@ -1,29 +1,32 @@
 import type { AnyRunRecord, EngineName } from '../protocol/runRecord.ts';
 
-/** What engines are called. Another trainer's run is called by that trainer. */
+/** Display names of engines. Other trainers' runs are labeled with the trainer's name. */
 export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, string>> = {
 	embedded: 'Embedded',
 	pytorch: 'PyTorch',
 	ray: 'Ray',
 };
 
-/** The packages whose versions numbers depend on most, in the order in which they are told. What else is installed is not. */
+/** Packages that affect numerical results most, in display order. Others are not shown. */
 const told = ['trl', 'torch', 'transformers', 'cuda', 'rocm'];
 
-/** Who trains a run, as its record tells. Texts are the run folder's own: whoever shows them cleans them. */
+/**
+ * Who trained a run, according to its record. The strings come from the run folder and must be sanitized before
+ * display.
+ */
 export interface EngineFacts {
 	readonly title: string;
-	/** Names and versions. */
+	/** Package names and versions. */
 	readonly versions: readonly (readonly [name: string, version: string])[];
-	/** Of the ray engine. */
+	/** Job of the ray engine. */
 	readonly job: EngineJob | null;
 }
 
 export interface EngineJob {
 	readonly id: string;
-	/** Of the cluster's dashboard. */
+	/** Address of the cluster's dashboard. */
 	readonly address: string;
-	/** How many jobs the run has had: more than one after the cluster lost it. */
+	/** Number of jobs submitted for the run; more than one if the cluster lost a job. */
 	readonly submissions: number;
 }
 
@@ -43,16 +46,16 @@ function jobOf({ engine, ray }: AnyRunRecord): EngineJob | null {
 	return { id: job, address, submissions: typeof submissions === 'number' ? submissions : 1 };
 }
 
-/** What an engine that is at work waits for before it can continue. */
+/** What a running engine is waiting for. */
 export interface EngineWait {
 	readonly kind: 'device' | 'loading' | 'job' | 'cluster' | 'restart';
-	/** As a state: "waiting for the device". */
+	/** Description of the state: "waiting for the device". */
 	readonly words: string;
 }
 
 /**
- * What a run waits for that is at work; null: it computes, or waits for a person. While it waits the engine says so in the
- * device's place.
+ * Returns what an active run is waiting for, or null if it is computing or waiting for the user. While it waits, the
+ * engine reports the reason in the `device` field.
  */
 export function engineWaitOf(record: Pick<AnyRunRecord, 'engine' | 'status' | 'device'>): EngineWait | null {
 	const { engine, status, device } = record;

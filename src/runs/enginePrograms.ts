@@ -5,13 +5,13 @@ import type { Engine } from '../protocol/recipeKey.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
-/** Of recipe or state, what names an engine. */
+/** Returns the engine name in a recipe or state. */
 const engineOf = (value: unknown): unknown => (value as { readonly engine?: unknown } | null)?.engine;
 
 /**
- * The program for an engine. All lie together: dist/driver.js beside dist/engine.js, src/engines/driver/main.ts beside
- * src/engines/embedded/main.ts.
- * @param embedded the embedded engine's program
+ * Returns the program for an engine. All programs are in the same location: dist/driver.js next to dist/engine.js, and
+ * src/engines/driver/main.ts next to src/engines/embedded/main.ts.
+ * @param embedded path of the embedded engine
  */
 export function engineProgram(embedded: string, engine: EngineName): string {
 	if (engine === 'embedded') return embedded;
@@ -20,13 +20,16 @@ export function engineProgram(embedded: string, engine: EngineName): string {
 		: join(dirname(embedded), 'driver.js');
 }
 
-/** The engine that a prepared run's recipe asks for. A recipe that cannot be read is for the embedded engine to refuse. */
+/**
+ * Returns the engine in a prepared run's recipe. Unreadable recipes are left to the embedded engine, which rejects
+ * them.
+ */
 export async function engineOfRun(run: string): Promise<EngineName> {
 	const engine = engineOf(await readResolvedRecipe(run).catch(() => null));
 	return engine === 'pytorch' || engine === 'ray' ? engine : 'embedded';
 }
 
-/** The engine that serves a checkpoint: the one that wrote it. */
+/** Returns the engine that serves a checkpoint, which is the engine that wrote it. */
 export async function engineOfCheckpoint(folder: string): Promise<Engine> {
 	const engine = engineOf(await readJson(folder, checkpointFiles.state).catch(() => null));
 	return engine === 'pytorch' ? 'pytorch' : 'embedded';

@@ -6,22 +6,23 @@ import { endingMs } from '../files/lockTimes.ts';
 import { type ProcessIdentity, processState } from '../processes/processIdentity.ts';
 import { runFiles } from './runFiles.ts';
 
-/** Between two looks at a process that is ending. */
+/** Polling interval while a process is shutting down. */
 const lookMs = 50;
 
 export interface ReleaseOptions {
-	/** The lock's folder below `folder`; default: a run's. */
+	/** Lock folder below `folder`; default: the lock of a run. */
 	readonly lock?: string;
-	/** How long to wait, in milliseconds; default: as long as others wait for its lock. */
+	/** Timeout in milliseconds; default: the usual timeout for waiting for the folder's lock. */
 	readonly limitMs?: number;
 	readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Waits until the process that has ended its work on a folder has let go of it: its lock is free (the trainer ends before
- * that, as do device and rewards) and it is gone. An engine writes how a run ended first and lets go after, so a record that
- * says `stopped` is not enough to resume, move or delete the run. Another process that has the lock in the meantime is not waited for.
- * Fails with `timeout` at the limit, `cancelled` when the signal fires.
+ * Waits until a process that has finished its work on a folder has released it: the lock is free (trainer, device and
+ * rewards are released before that) and the process has exited. An engine records how a run ended before it releases
+ * the folder, so a record with status `stopped` is not enough to resume, move or delete the run. If another process
+ * acquires the lock in the meantime, it is not waited for. Fails with `timeout` at the limit, and with `cancelled` when
+ * the signal fires.
  */
 export async function engineReleased(
 	folder: string,
@@ -47,7 +48,7 @@ export async function engineReleased(
 async function holds(lock: string, engine: ProcessIdentity): Promise<boolean> {
 	const holder = await FileLock.holder(lock);
 	if (holder !== null && isSame(holder, engine)) return true;
-	// A run that this process trains itself is over with its lock.
+	// If this process trained the run itself, the run is finished once its lock is released.
 	return engine.pid !== process.pid && (await processState(engine)) === 'alive';
 }
 

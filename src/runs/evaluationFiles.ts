@@ -13,10 +13,13 @@ import {
 } from '../protocol/evaluationFolder.ts';
 import { runFiles, stepOf } from './runFiles.ts';
 
-/** Evaluations of a run that are listed. */
+/** Maximum number of evaluations to list per run. */
 const maxListed = 200;
 
-/** What a folder says that it evaluates; null: it is no evaluation's. Fails with `version`, `invalid`. */
+/**
+ * Reads the description of an evaluation from its folder, or returns null if the folder is not an evaluation. Fails
+ * with `version`, `invalid`.
+ */
 export async function readEvaluation(path: string): Promise<EvaluationFile | null> {
 	const value = await readJson(path, evaluationFiles.evaluation).catch((error: unknown) => {
 		if (error instanceof Failure && error.reason === 'missing') return null;
@@ -28,7 +31,7 @@ export async function readEvaluation(path: string): Promise<EvaluationFile | nul
 	throw new Failure('version', `${path} was written by a newer version.`, 'Update Reasoning Lab.');
 }
 
-/** The questions of an evaluation that are done, one by one; a line that is torn or none is left out. */
+/** Yields the finished questions of an evaluation; incomplete or invalid lines are skipped. */
 export async function* evaluatedQuestions(path: string, count: number): AsyncGenerator<EvaluatedQuestion> {
 	for await (const value of fileLines(path, evaluationFiles.samples)) {
 		const decoded = decode(evaluatedQuestionSchema, value);
@@ -36,25 +39,28 @@ export async function* evaluatedQuestions(path: string, count: number): AsyncGen
 	}
 }
 
-/** All of them, by number. */
+/** Returns all finished questions by number. */
 export async function readQuestions(path: string, count: number): Promise<Map<number, EvaluatedQuestion>> {
 	const questions = new Map<number, EvaluatedQuestion>();
 	for await (const question of evaluatedQuestions(path, count)) questions.set(question.problem, question);
 	return questions;
 }
 
-/** Where evaluations of a run's checkpoints lie. */
+/** Returns the folder for evaluations of a run's checkpoints. */
 export const evaluationsFolder = (run: string) => join(run, runFiles.annotations, 'evaluations');
 
-/** An evaluation that lies with its run. */
+/** An evaluation stored with its run. */
 export interface ListedEvaluation {
 	readonly path: string;
 	readonly file: EvaluationFile;
-	/** Of the checkpoint that was evaluated; null: it was none of a step. */
+	/** Step of the evaluated checkpoint; null if it does not belong to a step. */
 	readonly step: number | null;
 }
 
-/** Evaluations of a run's checkpoints, by step, then by time; what is none is left out. No link is followed. */
+/**
+ * Lists the evaluations of a run's checkpoints, by step, then by time; other folders are skipped, and links are not
+ * followed.
+ */
 export async function listEvaluations(run: string): Promise<ListedEvaluation[]> {
 	const listed: ListedEvaluation[] = [];
 	for (const entry of await listFolder(run, runFiles.annotations, 'evaluations')) {
@@ -64,7 +70,7 @@ export async function listEvaluations(run: string): Promise<ListedEvaluation[]> 
 		if (file !== null) listed.push({ path, file, step: stepOfEvaluation(file) });
 	}
 	const order = ({ step }: ListedEvaluation) => step ?? Number.POSITIVE_INFINITY;
-	// Infinity less itself is no order.
+	// Infinity minus Infinity is NaN, which is not a valid sort result.
 	return listed.sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)) || a.file.created - b.file.created);
 }
 

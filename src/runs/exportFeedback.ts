@@ -12,7 +12,10 @@ import type { RolloutSplit } from './runContent.ts';
 export interface FeedbackExport {
 	readonly split?: RolloutSplit;
 	readonly selection?: RolloutSelection;
-	/** Mean ratings of a pair differ by at least this; comparisons of two are taken whatever it is. Default: any. */
+	/**
+	 * Minimum difference between the mean ratings in a pair; direct comparisons of two completions are always included.
+	 * Default: any.
+	 */
 	readonly margin?: number;
 }
 
@@ -51,7 +54,10 @@ export function exportFeedback(
 	});
 }
 
-/** Of another trainer's run with the messages that a chat template made the prompt's text of; or why it is left out. */
+/**
+ * For another trainer's run, returns the line with the messages from which a chat template built the prompt, or the
+ * reason it is skipped.
+ */
 function chatLine(line: ReturnType<typeof preferenceLine>, format: string) {
 	const { prompt, chosen, rejected } = line;
 	if (format === ownFormat) return line;

@@ -31,62 +31,62 @@ export interface RolloutExport {
 	readonly as: Extract<ExportFormat, 'sft' | 'dpo' | 'cases'>;
 	readonly split: RolloutSplit;
 	readonly selection: RolloutSelection;
-	/** Absent: as the first rollout was recorded. `messages` is for SFT alone. */
+	/** Defaults to the format in which the first rollout was recorded. `messages` is available for SFT only. */
 	readonly form?: TextForm | 'messages';
-	/** SFT: an example that is word for word an earlier one is left out. */
+	/** SFT: skip exact duplicates of earlier examples. */
 	readonly unique?: boolean;
 	readonly pairing?: PairingOptions;
-	/** Of reward cases: see core/export/rewardCase.ts. */
+	/** Reward cases only: see core/export/rewardCase.ts. */
 	readonly reward?: string;
 	readonly caseReward?: string;
-	/** SFT: what is changed in each completion. */
+	/** SFT: how to modify each completion. */
 	readonly perturb?: Perturbation;
 	readonly seed?: number;
-	/** Of the run's template. */
+	/** Tags in the run's template. */
 	readonly tags: TraceTags;
 }
 
 export interface ExportProgress {
-	/** Steps that were gone through, of how many. */
+	/** Number of steps processed, and the total. */
 	readonly done: number;
 	readonly total: number;
 	readonly read: number;
 	readonly written: number;
 }
 
-/** What came of an export. */
+/** Result of an export. */
 export interface ExportSummary {
 	readonly path: string;
 	readonly as: ExportFormat;
-	/** In which form the texts are; of labels null. */
+	/** Text format; null for labels. */
 	readonly form: TextForm | 'messages' | null;
 	readonly bytes: number;
-	/** How many were inspected, and of what. */
+	/** Number of items checked, and their type. */
 	readonly read: number;
 	readonly what: 'rollouts' | 'labeled rollouts' | 'judged pairs' | 'lines';
-	/** Lines of the file. */
+	/** Number of lines in the file. */
 	readonly written: number;
-	/** Why the others are not in it, with how many; of pairs also groups: "groups whose rewards are all equal". */
+	/** Reasons for skipped items, with counts; for pairs also groups: "groups whose rewards are all equal". */
 	readonly leftOut: readonly { readonly reason: string; readonly count: number }[];
-	/** Records that could not be read, and the first of them. */
+	/** Number of unreadable records, and the first few of them. */
 	readonly unreadable: number;
 	readonly faults: readonly RunFault[];
 }
 
 export interface ExportOptions {
-	/** Whether a file that is there is replaced. */
+	/** Whether to replace an existing file. */
 	readonly replace: boolean;
 	readonly signal?: AbortSignalLike;
 	readonly onProgress?: (progress: ExportProgress) => void;
 }
 
 const shownFaults = 20;
-/** Milliseconds of work at a stretch. */
+/** Milliseconds to work before yielding. */
 const turnMs = 3;
-/** Rollouts whose steps are at hand for others. */
+/** Number of recent rollouts whose steps are kept for use in other rollouts. */
 const keptDonors = 32;
 
-/** Counts what is read, written and left out, and says why. */
+/** Counts what is read, written and skipped, with reasons. */
 export class ExportCount {
 	read = 0;
 	written = 0;
@@ -115,8 +115,9 @@ const whatFirst: Readonly<Partial<Record<ExportSummary['what'], string>>> = {
 };
 
 /**
- * Writes a file of lines, whole or not at all. Fails with `missing` when nothing would be in it, saying why.
- * @param write appends lines and counts
+ * Writes a file of lines, completely or not at all. Fails with `missing`, stating the reasons, if the file would be
+ * empty.
+ * @param write appends lines and counts them
  */
 export async function writeExport(
 	run: { readonly folder: string; readonly format: string },
@@ -148,12 +149,15 @@ export async function writeExport(
 	}
 }
 
-/** "40 rollouts without a reward": what the reasons do not say themselves. */
+/**
+ * Formats a reason with its count, adding the item type unless the reason already names it: "40 rollouts without a
+ * reward".
+ */
 export function leftOutText({ reason, count }: ExportSummary['leftOut'][number], what: ExportSummary['what']): string {
 	return `${count} ${/^(?:groups|pairs) /.test(reason) ? '' : `${what} `}${reason}`;
 }
 
-/** Nothing is written into the folder of a run that another trainer has written. */
+/** Rejects output paths inside another trainer's run folder. */
 async function keepOutOfForeign(
 	run: { readonly folder: string; readonly format: string },
 	path: string,
@@ -173,7 +177,7 @@ async function keepOutOfForeign(
 	);
 }
 
-/** Exports rollouts of a run. Texts are read in portions, so that memory does not grow with the run. */
+/** Exports rollouts from a run. Text is read in chunks, so memory use does not grow with the run. */
 export function exportRollouts(
 	run: RunContent,
 	request: RolloutExport,
@@ -194,7 +198,7 @@ class Export {
 	readonly #test: (line: RolloutLine) => string | null;
 	#form: TextForm | 'messages' | null;
 	readonly #seen = new Set<string>();
-	/** Steps of the thinking of the last rollouts. */
+	/** Thinking steps of the most recent rollouts. */
 	readonly #donors: { readonly of: string; readonly steps: readonly string[] }[] = [];
 	#done = 0;
 	#total = 0;
@@ -228,7 +232,10 @@ class Export {
 		this.#options.onProgress?.({ done: this.#done, total: this.#total, read, written });
 	}
 
-	/** The rollouts of a step that the selection takes. @param counted whether this is the pass that counts */
+	/**
+	 * Yields the selected rollouts of a step.
+	 * @param counted whether this pass updates the counts
+	 */
 	async *#selected(step: number, counted: boolean): AsyncGenerator<RolloutLine> {
 		const { split } = this.#request;
 		const opened = await this.#run.open(step, split).catch((error: unknown) => {
@@ -251,7 +258,7 @@ class Export {
 					if (this.#count.read % 256 === 0) this.#tell();
 				}
 				if (why === null && typeof read !== 'string') yield read;
-				// Whoever shares this thread gets a turn.
+				// Yield to other work on this thread.
 				if (performance.now() - turn > turnMs) {
 					await new Promise((resolve) => setImmediate(resolve));
 					turn = performance.now();
@@ -262,7 +269,10 @@ class Export {
 		}
 	}
 
-	/** Of another trainer's run with the messages that a template made a prompt's text of; cases are what rewards were given. */
+	/**
+	 * For another trainer's run, replaces the prompt text with the messages from which a template built it. Cases keep
+	 * the input that rewards received.
+	 */
 	#asRead(line: RolloutLine): RolloutLine | string {
 		if (this.#run.format === ownFormat || this.#request.as === 'cases') return line;
 		const read = withMessages(line);
@@ -273,7 +283,10 @@ class Export {
 		for await (const rollout of this.#selected(step, true)) await this.#writeRollout(rollout);
 	}
 
-	/** Numbers of all rollouts first, then the texts of those that are chosen: groups need not be together in the file. */
+	/**
+	 * Reads the numbers of all rollouts first, then the text of the selected ones, because groups can be scattered over
+	 * the file.
+	 */
 	async #writeByGroup(step: number): Promise<void> {
 		const groups = new Map<number, Candidate[]>();
 		for await (const line of this.#selected(step, true)) {
@@ -285,7 +298,7 @@ class Export {
 			const candidate = {
 				index: line.index,
 				reward: line.reward,
-				// Our own totals are recorded, and some algorithms' advantages compare no completions of one prompt.
+				// Our own runs record totals, and some algorithms' advantages do not compare completions of the same prompt.
 				advantage: this.#run.format === ownFormat ? null : line.advantage,
 				length: line.tokens?.text.length ?? [...messageText(line.completion)].length,
 				text: textKey(text),
@@ -415,5 +428,5 @@ class Export {
 
 const keyOf = ({ step, group, index }: RolloutLine) => `${step} ${group} ${index}`;
 
-/** 64 bits of a text: enough to tell texts of one file apart without keeping them. */
+/** Hashes text to 64 bits, enough to distinguish the texts in one file without keeping them. */
 const textKey = (text: string) => `${hashText(text)} ${hashText(text, 0x5bd1e995)} ${text.length}`;

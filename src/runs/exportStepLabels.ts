@@ -21,13 +21,15 @@ export type LabelFormat = Extract<ExportFormat, 'prm800k' | 'trl-stepwise' | 'ma
 
 export interface LabelExport {
 	readonly as: LabelFormat;
-	/** Seconds since the epoch: for labels without a time. */
+	/** Seconds since the epoch, used for labels without a time. */
 	readonly now: number;
-	/** What a neutral step counts as where steps are right or wrong; default wrong. */
+	/** How to count a neutral step if a format only knows correct and wrong; default wrong. */
 	readonly neutral?: NeutralLabel;
 }
 
-/** A line of the format; null: nothing in it is rated; a sentence part: it cannot be written. */
+/**
+ * Returns a line in the export format, null if nothing in it is rated, or a sentence fragment if it cannot be written.
+ */
 function lineOf(sample: StepSample, { as, now, neutral }: LabelExport, id: string, generator: string) {
 	switch (as) {
 		case 'prm800k':
@@ -48,7 +50,10 @@ const unrated: Readonly<Record<LabelFormat, string>> = {
 	processbench: 'with an unrated step before the first incorrect one',
 };
 
-/** Of another trainer's run the problem is the question, not the text that a chat template made of it. */
+/**
+ * For another trainer's run, uses the question as the problem instead of the prompt text that a chat template built
+ * from it.
+ */
 function sampleOf(labels: RolloutLabels, format: string): StepSample {
 	const sample = sampleOfLabels(labels);
 	const chat = format === ownFormat ? null : chatOfText(sample.prompt);
@@ -57,7 +62,7 @@ function sampleOf(labels: RolloutLabels, format: string): StepSample {
 	return asked.length === 1 ? { ...sample, prompt: asked[0]?.content ?? sample.prompt } : sample;
 }
 
-/** Exports human ratings of the steps of a run's completions. */
+/** Exports human step ratings of a run's completions. */
 export function exportStepLabels(
 	run: { readonly folder: string; readonly format: string; readonly name: string },
 	request: LabelExport & { readonly split?: RolloutSplit; readonly selection?: RolloutSelection },
@@ -88,7 +93,7 @@ export function exportStepLabels(
 	});
 }
 
-/** Writes a file of step-labelled data in another of the forms in which such data is published. */
+/** Converts a file of step-labeled data to another published format. */
 export function convertStepLabels(
 	file: string,
 	request: LabelExport,
@@ -132,7 +137,7 @@ export function convertStepLabels(
 
 const chunkBytes = 1 << 18;
 
-/** The lines of a file; those that are longer than what is read are counted as faults. */
+/** Yields the lines of a file; lines over the read limit are counted as faults. */
 async function* fileLines(
 	path: string,
 	count: ExportCount,
@@ -145,7 +150,7 @@ async function* fileLines(
 			checkAborted(signal);
 			const buffer = Buffer.allocUnsafe(chunkBytes);
 			const { bytesRead } = await handle.read(buffer, 0, chunkBytes, null);
-			// The last line may have no line feed.
+			// The last line may lack a line feed.
 			yield* splitter.push(bytesRead === 0 ? Buffer.from('\n') : buffer.subarray(0, bytesRead));
 			if (bytesRead === 0) break;
 		}

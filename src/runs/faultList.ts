@@ -1,11 +1,11 @@
 import type { RunFault } from './runContent.ts';
 
-/** Faults that are kept in words; of what is beyond, the number by file. */
+/** Maximum number of faults kept with their messages; beyond that, only counts per file are kept. */
 const maxKept = 10_000;
-/** Faults beyond those that are distinguished, so that what is met again is counted once. */
+/** Maximum number of further faults that are tracked individually, so that repeated ones are counted once. */
 const maxToldApart = 1_000_000;
 
-/** What could not be read of a run, each once however often it is met. */
+/** Collects what could not be read in a run, counting each fault once no matter how often it occurs. */
 export class FaultList {
 	readonly #kept = new Map<string, RunFault>();
 	readonly #beyond = new Map<string, { readonly met: Set<string>; records: number }>();
@@ -17,7 +17,7 @@ export class FaultList {
 		return this.#all;
 	}
 
-	/** @param item which of the rollouts of a record it is about, where several may be at fault */
+	/** @param item index of the rollout within the record, if several can be at fault */
 	add(fault: RunFault, item = 0): RunFault {
 		const about = `${fault.line ?? ''}\n${fault.line === null ? fault.message : ''}\n${item}`;
 		const key = `${fault.file}\n${about}`;
@@ -28,7 +28,7 @@ export class FaultList {
 		return fault;
 	}
 
-	/** A file is read from its beginning again, or is gone. */
+	/** Clears the faults of a file that is read again from the start, or is gone. */
 	forget(file: string): void {
 		for (const [key, fault] of this.#kept) if (fault.file === file) this.#kept.delete(key);
 		this.#apart -= this.#beyond.get(file)?.met.size ?? 0;

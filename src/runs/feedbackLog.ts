@@ -6,18 +6,18 @@ import { AnnotationLines } from './annotationLines.ts';
 
 export const feedbackFile = 'feedback.jsonl';
 
-/** What a later line of the same rater replaces. */
+/** Key that a later line from the same rater replaces. */
 export function feedbackKey(one: Feedback): string {
 	if (one.kind === 'rating') return JSON.stringify([one.rater, completionKey(one)]);
 	return JSON.stringify([one.rater, ...[completionKey(one.a), completionKey(one.b)].sort()]);
 }
 
-/** How people rate the completions of a run and which of two they prefer: annotations/feedback.jsonl. */
+/** Human ratings of a run's completions and preferences between two of them: annotations/feedback.jsonl. */
 export class FeedbackLog {
 	readonly #lines: AnnotationLines<Feedback>;
 	readonly #turns = new Sequencer();
 
-	/** @param folder see {@link annotationFolder}; it need not be there */
+	/** @param folder see {@link annotationFolder}; does not have to exist */
 	constructor(folder: string) {
 		this.#lines = new AnnotationLines(folder, feedbackFile, feedbackSchema, feedbackKey);
 	}
@@ -26,12 +26,12 @@ export class FeedbackLog {
 		return new FeedbackLog(await annotationFolder(run));
 	}
 
-	/** Lines that are no feedback, of what was read. */
+	/** Number of invalid lines in what has been read so far. */
 	get unreadable(): number {
 		return this.#lines.unreadable;
 	}
 
-	/** What counts now, also what other windows added; without what was taken back. */
+	/** Returns the current feedback, including additions from other windows and excluding cleared ratings. */
 	all(): Promise<Feedback[]> {
 		return this.#turns.queue(async () => {
 			const records = await this.#lines.read();

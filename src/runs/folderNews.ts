@@ -5,12 +5,12 @@ import { type CheckpointInfo, listCheckpoints } from './checkpointFiles.ts';
 import { runFiles, stepName, stepOf } from './runFiles.ts';
 import { readEvaluationsOf } from './runReader.ts';
 
-/** Times of folders may be as coarse as this. */
+/** Worst-case resolution of folder timestamps. */
 const coarsestMs = 2500;
-/** A folder is listed again only after this many times the time that listing took: large ones cost no more than 5%. */
+/** Wait at least this many times the listing duration before listing a folder again, which limits the cost to 5%. */
 const restFactor = 20;
 
-/** Names in a folder, read in portions: a hundred thousand at once would hold up the event loop. */
+/** Lists the names in a folder in chunks, because reading a hundred thousand in one go would block the event loop. */
 async function namesIn(path: string): Promise<string[]> {
 	const names: string[] = [];
 	try {
@@ -21,10 +21,10 @@ async function namesIn(path: string): Promise<string[]> {
 	return names;
 }
 
-/** Work on a long list lets other events in between this often. */
+/** Number of list items to process before yielding to other events. */
 const pauseEvery = 2000;
 
-/** Tells cheaply whether a folder may have new entries. */
+/** Cheap check whether a folder can have new entries. */
 class FolderChange {
 	readonly #path: string;
 	#seen = -1;
@@ -34,7 +34,10 @@ class FolderChange {
 		this.#path = path;
 	}
 
-	/** Names in the folder if they may have changed since the last call, else null. A link is not a folder. */
+	/**
+	 * Returns the names in the folder if they may have changed since the last call, else null. A link does not count as a
+	 * folder.
+	 */
 	async names(force: boolean): Promise<string[] | null> {
 		const info = await lstat(this.#path).catch(() => null);
 		if (info === null || !info.isDirectory()) {
@@ -48,13 +51,13 @@ class FolderChange {
 		if (!force && start < this.#restUntil) return null;
 		const names = await namesIn(this.#path);
 		this.#restUntil = performance.now() + restFactor * (performance.now() - start);
-		// Not settled: something may still come under the same time, so the next look lists again.
+		// Not settled: a later change can have the same timestamp, so the next check lists the folder again.
 		this.#seen = settled ? info.mtimeMs : 0;
 		return names;
 	}
 }
 
-/** What is new in the folders of a run since the last look: rollouts, evaluations, checkpoints. */
+/** Detects new entries in the folders of a run since the last check: rollouts, evaluations, checkpoints. */
 export class FolderNews {
 	readonly #run: string;
 	readonly #rolloutFolder: FolderChange;
@@ -72,7 +75,7 @@ export class FolderNews {
 		this.#checkpointFolder = new FolderChange(join(run, runFiles.checkpoints));
 	}
 
-	/** Steps with a new rollout file, ascending. */
+	/** Returns the steps with a new rollout file, ascending. */
 	async rollouts(force: boolean): Promise<number[]> {
 		const steps: number[] = [];
 		for (const [i, name] of ((await this.#rolloutFolder.names(force)) ?? []).entries()) {
@@ -85,7 +88,10 @@ export class FolderNews {
 		return steps.sort((a, b) => a - b);
 	}
 
-	/** New evaluations, by step and name. An older step's folder is looked into once, the newest two's at every look. */
+	/**
+	 * Returns new evaluations, by step and name. Folders of older steps are read once, those of the newest two on every
+	 * check.
+	 */
 	async evaluations(force: boolean): Promise<EvaluationSummary[]> {
 		const listed = await this.#evaluationFolder.names(force);
 		for (const name of listed ?? []) {
@@ -107,7 +113,7 @@ export class FolderNews {
 		return summaries;
 	}
 
-	/** All checkpoints, if they changed. */
+	/** Returns all checkpoints if they have changed. */
 	async checkpoints(force: boolean): Promise<CheckpointInfo[] | null> {
 		if ((await this.#checkpointFolder.names(force)) === null) return null;
 		const checkpoints = await listCheckpoints(this.#run);

@@ -9,11 +9,11 @@ import { isRunFolder } from './runRegistry.ts';
 import { RunTail, type RunTailEvent, type RunTailOptions } from './runTail.ts';
 
 export interface FollowRunOptions extends RunTailOptions {
-	/** Name of the format, where several fit and a person has chosen. */
+	/** Name of the format, if several match and the user selected one. */
 	readonly format?: string;
 }
 
-/** Follows a run of any trainer; whose it is turns out when it is started. */
+/** Follows a run from any trainer; its format is detected on start. */
 export function followRun(folder: string, options: FollowRunOptions = {}): RunFollower {
 	return new AnyFollower(folder, options);
 }
@@ -48,7 +48,10 @@ class AnyFollower extends Disposable implements RunFollower {
 		return this.#inner;
 	}
 
-	/** null: it was disposed of in the meantime, or it cannot be told whose run it is; the next who asks tries again. */
+	/**
+	 * Returns null if the follower was disposed of in the meantime or the format cannot be determined; the next caller
+	 * tries again.
+	 */
 	async #make(): Promise<RunFollower | null> {
 		let inner: RunFollower;
 		try {
@@ -67,13 +70,13 @@ class AnyFollower extends Disposable implements RunFollower {
 		return inner;
 	}
 
-	/** A folder that is not a run (yet) is followed as one of our own: it says so, and continues looking. */
+	/** A folder that is not (yet) a run is followed like one of our own, which reports that and keeps checking. */
 	async #choose(): Promise<RunFollower> {
 		try {
 			if (this.#options.format === undefined && (await isRunFolder(this.folder))) return this.#own();
 			const format = await formatOf(this.folder, this.#options.format);
 			if (format === null) return this.#own();
-			// A link to a run is that run, as for those who open it.
+			// Resolve links, so that the follower uses the same path as callers that open the run.
 			return new ForeignFollower(await realpath(this.folder), format, this.#options);
 		} catch (error) {
 			const failure = Failure.from(error);

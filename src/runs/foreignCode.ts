@@ -7,46 +7,51 @@ import { readResolvedRecipe } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
 
 /*
- * A run or pipeline folder may come from elsewhere, with programs and with names of servers in it. Whether this user has
- * started it with them is known from the user's own registry, never from the folder. What the user has not started is a
- * question to the person.
+ * A run or pipeline folder can come from someone else and contain programs and server addresses. Whether this user has
+ * started it with them is recorded in the user's own registry, never in the folder. If not, the user is asked.
  */
 
-/** What work on a folder would use that the folder brings along. */
+/** Code and servers from a folder that work on it would use. */
 export interface ForeignCode {
 	readonly folder: string;
-	/** Reward files, addresses of servers, a Ray cluster and packages for it; never empty. */
+	/** Reward files, server addresses, a Ray cluster and packages for it; never empty. */
 	readonly uses: readonly string[];
 }
 
-/** Asks the person; false: no. */
+/** Asks the user for permission; resolves to false if it is denied. */
 export type Agree = (code: ForeignCode) => Promise<boolean>;
 
-/** What is about to be done: score rewards alone, or start the run's engine. */
+/** What the code is needed for: only scoring rewards, or starting the run's engine. */
 export type ForeignUse = 'rewards' | 'engine';
 
-/** Keys of a recipe whose texts are programs, packages, or addresses of servers. */
+/** Recipe keys whose values are programs, packages or server addresses. */
 const usedKeys = new Set(['file', 'url', 'baseUrl', 'address', 'server', 'pip']);
 
-/** What a value of a recipe names under these keys, at any depth. */
+/** Returns what a recipe value contains under these keys, at any depth. */
 function namedIn(value: unknown, key = ''): string[] {
 	if (typeof value === 'string') return usedKeys.has(key) ? [value] : [];
 	if (typeof value !== 'object' || value === null) return [];
 	return Object.entries(value).flatMap(([name, inner]) => namedIn(inner, Array.isArray(value) ? key : name));
 }
 
-/** Programs and servers that a recipe of a run or pipeline names. A Ray job is a program, wherever its cluster is. */
+/**
+ * Returns the programs and servers in the recipe of a run or pipeline. A Ray job counts as a program, wherever its
+ * cluster is.
+ */
 export function usesOf(recipe: unknown): string[] {
 	const { engine } = recipe as { readonly engine?: unknown };
 	return [...new Set([...namedIn(recipe), ...(engine === 'ray' ? ['a Ray cluster'] : [])])];
 }
 
-/** Depends on the whole recipe: what may be added to it later is then asked about, too. */
+/** Hashes the entire recipe, so that the user is asked again if anything is added later. */
 export function startMark(recipe: unknown): string {
 	return sha256(JSON.stringify(recipe));
 }
 
-/** What a run would use that this user has not started it with; null: nothing. Fails as its recipe does. */
+/**
+ * Returns the code and servers a run would use that this user has not started it with, or null. Fails if the recipe
+ * cannot be read.
+ */
 export async function foreignCodeOf(
 	run: string,
 	use: ForeignUse,
@@ -59,26 +64,26 @@ export async function foreignCodeOf(
 	return { folder: run, uses };
 }
 
-/** Fails with `denied` unless this user has started the run with the code that is in it now, or agrees to it. */
+/** Fails with `denied` unless this user has started the run with its current code or agrees to it. */
 export async function requireOwnRun(run: string, use: ForeignUse, agree: Agree | undefined): Promise<void> {
 	const code = await foreignCodeOf(run, use);
 	if (code !== null) await requireAgreed(code, agree);
 }
 
-/** @throws `denied` without a way to ask, `cancelled` where the answer is no */
+/** @throws `denied` if there is no way to ask, `cancelled` if the user declines */
 export async function requireAgreed(code: ForeignCode, agree: Agree | undefined): Promise<void> {
 	if (agree === undefined) throw new Failure('denied', foreignCodeWords(code), 'Read them first.');
 	if (await agree(code)) return;
 	throw new Failure('cancelled', `The code of ${code.folder} was not run.`);
 }
 
-/** The sentence of the question and of the refusal. */
+/** Returns the sentence used both to ask for permission and to deny it. */
 export function foreignCodeWords({ folder, uses }: ForeignCode): string {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
 	return `${folder} was not started by you on this machine, or its recipe has changed since. Continuing uses ${shown.join(', ')}.`;
 }
 
-/** Remembers that this user starts the run with the recipe that is in it now. */
+/** Records that this user starts the run with its current recipe. */
 export async function markStarted(run: string, registry = new RunRegistry()): Promise<void> {
 	await registry.add(run, undefined, startMark(await readResolvedRecipe(run)));
 }

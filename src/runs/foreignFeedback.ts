@@ -4,9 +4,9 @@ import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
 import { streamRollouts } from './runReader.ts';
 
 /**
- * How many completions people judged that the run's rollouts of those steps do not have: then the feedback is another run's, or
- * the run was trained again since. Steps whose rollouts are gone tell nothing.
- * @param run folder of a run of our own
+ * Counts the rated completions that the run's rollouts at those steps do not contain, which means that the feedback
+ * belongs to another run or that the run was trained again since. Steps whose rollouts are gone are ignored.
+ * @param run folder of one of our own runs
  */
 export async function foreignFeedback(run: string, feedback: readonly Feedback[]): Promise<number> {
 	const judged = new Map<number, Map<string, RatedCompletion>>();

@@ -5,8 +5,8 @@ import { zipLimits } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
 
 /**
- * Inspect's `.eval` files: zip archives of `samples/ID_epoch_N.json` (inspect_ai/log/_recorders/eval.py), compressed by
- * Deflate or, in newer ones, by Zstandard (method 93).
+ * Reader for Inspect's `.eval` files: zip archives of `samples/ID_epoch_N.json` (inspect_ai/log/_recorders/eval.py),
+ * compressed with Deflate or, in newer archives, with Zstandard (method 93).
  */
 
 const endMark = 0x06054b50;
@@ -23,16 +23,16 @@ interface Entry {
 	readonly encrypted: boolean;
 }
 
-/** Whether a file begins as a zip archive does. */
+/** Returns whether a file starts like a zip archive. */
 export function isZip(head: Uint8Array): boolean {
 	return head[0] === 0x50 && head[1] === 0x4b && head[2] === 3 && head[3] === 4;
 }
 
 /**
- * The samples of an `.eval` file as the text of an Inspect log in JSON, with of each what a transcript shows. Work and memory
- * are bounded, whatever the archive says of itself. Fails with `invalid` for what is no such archive, with `unsupported` for
- * one that is too large or compressed by a method that this Node.js does not have.
- * @param name of the file, for sentences
+ * Converts the samples in an `.eval` file to the text of a JSON Inspect log, with the parts of each sample that a
+ * transcript shows. Work and memory are bounded, whatever the archive claims. Fails with `invalid` if it is not such an
+ * archive, and with `unsupported` if it is too large or compressed with a method that this Node.js lacks.
+ * @param name file name for messages
  */
 export async function inspectArchiveText(bytes: Uint8Array, name: string): Promise<string> {
 	const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -55,7 +55,7 @@ export async function inspectArchiveText(bytes: Uint8Array, name: string): Promi
 	return `{"eval":{},"samples":[${texts.join(',')}]}`;
 }
 
-/** Of a sample what a transcript shows: of its events those of the model, without what was sent again and again. */
+/** Returns the parts of a sample that a transcript shows, including model events without their repeated input. */
 function sampleText(decoded: Buffer, entry: string, name: string): string {
 	let sample: unknown;
 	try {
@@ -76,7 +76,7 @@ function sampleText(decoded: Buffer, entry: string, name: string): string {
 
 function entriesOf(data: Buffer, name: string): Entry[] {
 	const broken = (why: string) => new Failure('invalid', `${name} is a damaged zip archive: ${why}.`, 'Copy it again.');
-	// The end record is 22 bytes and a comment of up to 65,535.
+	// The end record has 22 bytes plus a comment of up to 65,535.
 	let end = -1;
 	for (let at = data.length - 22; at >= Math.max(0, data.length - 22 - 0xffff); at--) {
 		if (data.readUInt32LE(at) === endMark) {
@@ -122,7 +122,7 @@ async function decodedEntry(data: Buffer, entry: Entry, most: number, name: stri
 	const body = data.subarray(start, start + packed);
 	if (method === methods.stored) return body;
 	try {
-		// What an entry claims to hold bounds what is decoded; a byte more is a fault.
+		// Decoding is limited to the size that the entry claims; a single byte more is an error.
 		if (method === methods.deflate)
 			return await promisify(zlib.inflateRaw)(body, { maxOutputLength: Math.max(1, size) });
 		if (method === methods.zstd) return await unzstd(body, size, name);
@@ -138,13 +138,13 @@ async function decodedEntry(data: Buffer, entry: Entry, most: number, name: stri
 }
 
 function unzstd(body: Buffer, size: number, name: string): Promise<Buffer> {
-	// Node.js has it since 22.15 and 23.8; the editor may bring an older one.
+	// Available in Node.js since 22.15 and 23.8; the editor can bundle an older version.
 	const { zstdDecompress } = zlib as Partial<Pick<typeof zlib, 'zstdDecompress'>>;
 	if (zstdDecompress === undefined) throw withoutZstd(name, process.versions.node);
 	return promisify(zstdDecompress)(body, { maxOutputLength: Math.max(1, size) }) as Promise<Buffer>;
 }
 
-/** Exported for the test: this Node.js has Zstandard. */
+/** Exported for the test, because this Node.js may have Zstandard. */
 export function withoutZstd(name: string, version: string): Failure {
 	return new Failure(
 		'unsupported',

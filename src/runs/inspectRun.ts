@@ -7,35 +7,35 @@ import { formats } from './importers/formats.ts';
 import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
 import { runStateOf } from './runStatus.ts';
 
-/** Counts of the rollouts of one split. */
+/** Rollout counts for one split. */
 export interface RolloutNumbers {
-	/** null: the format has no steps. */
+	/** null if the format has no steps. */
 	readonly steps: readonly number[] | null;
-	/** Prompts x steps. */
+	/** Number of prompts times steps. */
 	readonly groups: number;
 	readonly rollouts: number;
-	/** Rollouts without a reward. */
+	/** Number of rollouts without a reward. */
 	readonly nulls: number;
-	/** Over the rewards that are there; null: none is. */
+	/** Mean over existing rewards; null if there are none. */
 	readonly meanReward: number | null;
-	/** Rollouts in which something went wrong, or whose reward failed. */
+	/** Number of rollouts with an error or a failed reward. */
 	readonly errored: number;
 }
 
-/** What went wrong in rollouts, in their trainer's words, and in how many. */
+/** An error message from the trainer, with the number of rollouts it occurred in. */
 export interface RolloutErrorCount {
 	readonly message: string;
 	readonly rollouts: number;
 }
 
-/** How far a run came. */
+/** Progress of a run. */
 export interface RunProgress {
-	/** Of a foreign run as its files' times tell. */
+	/** For foreign runs, derived from file times. */
 	readonly status: RunStatus;
-	/** null: another trainer's files state none. */
+	/** null if another trainer's files contain no step. */
 	readonly step: number | null;
 	readonly totalSteps: number | null;
-	/** Why it ended; null: nothing was recorded. */
+	/** Why the run ended; null if not recorded. */
 	readonly error: string | null;
 }
 
@@ -43,25 +43,25 @@ export interface Inspection extends RolloutNumbers {
 	readonly folder: string;
 	/** Name of the format. */
 	readonly format: string;
-	/** For a person: "TRL". */
+	/** Display name of the trainer: "TRL". */
 	readonly trainer: string;
-	/** Rollouts of evaluations, counted apart; null: there are none. */
+	/** Evaluation rollouts, counted separately; null if there are none. */
 	readonly validation: RolloutNumbers | null;
-	/** Rows of metrics, one a step. */
+	/** Number of metrics rows, one per step. */
 	readonly metricRows: number;
-	/** null: its record cannot be read. */
+	/** null if the run record cannot be read. */
 	readonly progress: RunProgress | null;
-	/** The most frequent first. */
+	/** Errors, most frequent first. */
 	readonly errors: readonly RolloutErrorCount[];
-	/** What the format does not record, and what was inferred. */
+	/** What the format does not record, and what was inferred instead. */
 	readonly notes: readonly string[];
-	/** What could not be read. */
+	/** Anything that could not be read. */
 	readonly skipped: readonly RunFault[];
 }
 
 export type InspectProgress = (done: number, total: number) => void;
 
-/** Reads all of a run and counts. Fails with `cancelled`. */
+/** Reads an entire run and computes counts. Fails with `cancelled`. */
 export async function inspectRun(
 	run: RunContent,
 	signal?: AbortSignalLike,
@@ -101,7 +101,7 @@ function errorText({ error }: AnyRunRecord): string | null {
 	return error === undefined ? null : [error.message, error.action].filter((part) => part !== undefined).join(' ');
 }
 
-/** Messages that are distinguished; the rest are counted with the rollouts alone. */
+/** Maximum number of distinct messages to track; rollouts with other messages are only counted. */
 const maxErrors = 1000;
 
 async function count(
@@ -122,7 +122,7 @@ async function count(
 		progress(i, steps.length);
 		const seen = new Set<number>();
 		const opened = await run.open(step, split).catch((error: unknown) => {
-			// Pruned while this was reading.
+			// Pruned while being read.
 			if (Failure.from(error).reason === 'missing') return null;
 			throw error;
 		});

@@ -10,27 +10,32 @@ import { runFiles } from './runFiles.ts';
 import { readLogFrom, readRecord } from './runReader.ts';
 
 export interface LaunchOptions {
-	/** The embedded engine's program, dist/engine.js; the others are next to it, and the run's recipe says which is taken. */
+	/**
+	 * Path of the embedded engine, dist/engine.js. The other engines are next to it, and the run's recipe determines
+	 * which one is used.
+	 */
 	readonly engine: string;
-	/** Continue in place from the newest checkpoint. */
+	/** Whether to continue in place from the newest checkpoint. */
 	readonly resume?: boolean;
-	/** A new run that starts from a checkpoint folder of another one. */
+	/** Starts a new run from another run's checkpoint folder. */
 	readonly parentCheckpoint?: string;
-	/** The node program; default: this process's own (Electron is told to be Node). */
+	/** Node.js executable; default: the one running this process (Electron is switched to Node mode). */
 	readonly node?: string;
-	/** How long the engine may take until run.json says that it runs, in milliseconds; default 120000, of PyTorch 600000. */
+	/**
+	 * Time limit in milliseconds until run.json reports that the engine is running; default 120000, for PyTorch 600000.
+	 */
 	readonly waitMs?: number;
-	/** Added to the environment of this process: which Python, which sandbox, which keys its rewards use. */
+	/** Variables added to this process's environment: Python, sandbox, API keys for rewards. */
 	readonly environment?: Readonly<Record<string, string>>;
 	readonly signal?: AbortSignal;
 }
 
-/** Importing PyTorch, loading a large model and queueing on a cluster take their time. */
+/** Importing PyTorch, loading a large model and queueing on a cluster take time. */
 const patience = { embedded: 120_000, pytorch: 600_000, ray: 600_000, foreign: 120_000 } as const;
 
 /**
- * Starts the engine of a prepared run as a separate process, which outlives this one, and waits until run.json says
- * that it is at work (or waits for its device). Fails with the engine's own typed error when it ends before.
+ * Starts the engine of a prepared run as a separate process that outlives this one, and waits until run.json reports
+ * that it is running or waiting for its device. Fails with the engine's own typed error if it exits before that.
  */
 export async function launchEngine(run: string, options: LaunchOptions): Promise<RunRecord> {
 	const engine = await engineOfRun(run);
@@ -66,7 +71,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 			},
 		);
 		ended = exitOf(child);
-		// Looked at later; until then a failure is not unhandled.
+		// Awaited later; until then, prevent an unhandled rejection.
 		ended.catch(() => undefined);
 	} finally {
 		await log.close();
@@ -79,7 +84,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 	);
 }
 
-/** What an engine gets of this process's environment: no debugger, no Electron, no telemetry of its runtime. */
+/** Returns the environment for an engine, based on this process: no debugger, no Electron, no runtime telemetry. */
 export function engineEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
 	const { NODE_OPTIONS: _, ...rest } = environment;
 	return {
@@ -123,7 +128,7 @@ async function waitForEngine(
 	const deadline = Date.now() + options.waitMs;
 	for (;;) {
 		if (failed !== null) throw failed;
-		// Before the record is read: what the engine wrote at its end is then in it.
+		// Check this before reading the record, so that the record includes the engine's last write.
 		const over = exit as Exit | null;
 		const record = await readRecord(run).catch(() => null);
 		const ours = record !== null && record.pid === engine.pid;
@@ -133,7 +138,7 @@ async function waitForEngine(
 		}
 		if (ours && record.status !== 'starting') {
 			if (record.error === undefined) return record;
-			// It is about to end and to say so.
+			// The engine is about to exit and report why.
 			await Promise.race([ended.catch(() => undefined), pause(2000)]);
 			throw failureOf(record.error);
 		}
@@ -146,7 +151,7 @@ async function waitForEngine(
 	}
 }
 
-/** run.json's error as a Failure. */
+/** Converts the error in run.json to a Failure. */
 export function failureOf(error: NonNullable<RunRecord['error']>): Failure {
 	return new Failure(error.reason as Reason, error.message, error.action);
 }
@@ -154,7 +159,7 @@ export function failureOf(error: NonNullable<RunRecord['error']>): Failure {
 async function whyEnded(run: string, record: RunRecord | null, exit: Exit, logStart: number): Promise<Failure> {
 	if (record?.error !== undefined) return failureOf(record.error);
 	const words = lastWords(await readLogFrom(run, logStart));
-	// Status 2: refused, for a reason that the engine has said in one sentence.
+	// Status 2: rejected, with a reason that the engine has printed in one sentence.
 	if (exit.code === 2 && words !== '') return new Failure('invalid', words);
 	const how = exit.signal === null ? `with status ${exit.code}` : `by ${exit.signal}`;
 	return new Failure(
@@ -164,7 +169,7 @@ async function whyEnded(run: string, record: RunRecord | null, exit: Exit, logSt
 	);
 }
 
-/** The line that says what was wrong: the error of a stack trace, else the last line. */
+/** Returns the line that describes the problem: the error in a stack trace, otherwise the last line. */
 export function lastWords(text: string): string {
 	const lines = text
 		.split('\n')

@@ -1,9 +1,11 @@
-/** A Python import as it is written: `from ..pkg.mod import a, b` is `{level: 2, module: ['pkg', 'mod'], names: ['a', 'b']}`. */
+/**
+ * A Python import as written: `from ..pkg.mod import a, b` is `{level: 2, module: ['pkg', 'mod'], names: ['a', 'b']}`.
+ */
 export interface PythonImport {
-	/** Leading dots; 0: absolute. */
+	/** Number of leading dots; 0 for absolute imports. */
 	readonly level: number;
 	readonly module: readonly string[];
-	/** What is taken from the module; some of it may be modules, too. */
+	/** Names imported from the module; some can be modules themselves. */
 	readonly names: readonly string[];
 }
 
@@ -19,8 +21,8 @@ const specifiers = [
 ];
 
 /**
- * Relative specifiers that a TypeScript or JavaScript text names, as they are written. It looks at the text and not at the
- * syntax: an import inside a comment is among them, which costs a copy; one that is put together at run time is not.
+ * Returns the relative specifiers in TypeScript or JavaScript source, as written. It scans text without parsing:
+ * imports in comments are included, at the cost of an extra copy, and specifiers computed at run time are not.
  */
 export function scriptImports(text: string): string[] {
 	const found = new Set<string>();
@@ -47,7 +49,7 @@ const parts = (path: string) =>
 		.split('.')
 		.map((part) => part.trim())
 		.filter((part) => part !== '');
-/** `a.b as c, d` without what follows "as". */
+/** Splits `a.b as c, d` into names without their "as" parts. */
 const listed = (text: string) =>
 	text
 		.replace(/#[^\n]*/g, '')
@@ -57,7 +59,7 @@ const listed = (text: string) =>
 		.map((item) => item.trim().split(/\s+as\s+|\s/u)[0] as string)
 		.filter((item) => item !== '');
 
-/** Imports of a Python text, wherever they stand; those of a docstring's example are among them. */
+/** Returns the imports in Python source, wherever they are, including examples in docstrings. */
 export function pythonImports(text: string): PythonImport[] {
 	const joined = text.replace(/\\\r?\n/g, ' ');
 	const imports: PythonImport[] = [];
@@ -77,7 +79,7 @@ export function pythonImports(text: string): PythonImport[] {
 	return imports;
 }
 
-/** Files that comments name: `// @file words.txt`, `# @file words.txt`; with their line, from 1. */
+/** Returns the files named in comments, `// @file words.txt` or `# @file words.txt`, with their lines, from 1. */
 export function namedFiles(text: string): { readonly path: string; readonly line: number }[] {
 	const files: { path: string; line: number }[] = [];
 	for (const [i, line] of text.split('\n').entries()) {

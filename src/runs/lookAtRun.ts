@@ -8,7 +8,10 @@ import type { RunContent } from './runContent.ts';
 import { readEvents } from './runReader.ts';
 import { runStateOf } from './runStatus.ts';
 
-/** How a run of ours stands; null: another trainer's, whose files do not say whether anybody is at work. */
+/**
+ * Returns the current state of one of our own runs, or null for another trainer's run, whose files do not show whether
+ * it is active.
+ */
 export async function lookAtRun(content: RunContent): Promise<Look | null> {
 	if (content.format !== ownFormat) return null;
 	const { record, status } = await runStateOf(() => content.record());
@@ -16,9 +19,10 @@ export async function lookAtRun(content: RunContent): Promise<Look | null> {
 }
 
 /**
- * The only look of a caller that does not follow the run: by the engine's own times, how long there was no row and no event.
- * An old heartbeat is read twice, since after a sleep of the machine the engine needs a moment to write one.
- * @param lastTime of the newest row, in seconds since the epoch; null: no rows
+ * Returns the state of a run for callers that do not follow it, using the engine's own times to determine how long
+ * there has been no row and no event. An old heartbeat is read twice, because after the machine wakes from sleep, the
+ * engine needs a moment to write a new one.
+ * @param lastTime time of the latest row, in seconds since the epoch; null if there are no rows
  */
 export async function firstLook(
 	content: RunContent,

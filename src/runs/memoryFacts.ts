@@ -16,20 +16,20 @@ import { readNamed } from '../files/safeFile.ts';
 import { modelShapeSchema } from '../protocol/checkpointState.ts';
 import { openDataset } from './openDataset.ts';
 
-/** A configuration is small; whatever is larger is none. */
+/** Size limit for configuration files, which are small. */
 const largestConfig = 4 << 20;
-/** Datasets up to here are read for the lengths of their rows. */
+/** Size limit for datasets that are read to determine row lengths. */
 const largestRead = 50_000_000;
-/** Symbols of a new model whose data is not read here. */
+/** Vocabulary size assumed for a new model whose data is not read here. */
 const assumedVocabulary = 128;
-/** Characters of a token of Hugging Face's tokenizers, taken short so that texts come out long. */
+/** Characters per token in Hugging Face tokenizers; a low value, so that lengths are overestimated. */
 const charactersPerToken = 3;
 
 type Facts = Pick<MemoryFacts, 'model' | 'promptTokens' | 'textTokens'>;
 
 /**
- * What an estimate of memory takes from a recipe's model and data, without loading either. Fails with `missing` where a
- * model of the hub is not on this machine, with `invalid` where a folder contains no language model.
+ * Returns the facts about a recipe's model and data needed for a memory estimate, without loading either. Fails with
+ * `missing` if a hub model is not on this machine, and with `invalid` if a folder contains no language model.
  */
 export async function memoryFacts(recipe: ResolvedRecipe, variables: NodeJS.ProcessEnv = process.env): Promise<Facts> {
 	const source = await openSource(recipe);
@@ -74,7 +74,10 @@ function newModel(
 	return { shape: shapeOfSizes({ ...sizes, context }, vocabulary), family: 'reasoning-lab', known: true };
 }
 
-/** The shape of a model folder, of a checkpoint of either engine, of adapters' base, or of a model in the hub's cache. */
+/**
+ * Returns the dimensions of a model folder, a checkpoint of either engine, an adapter's base model, or a model in the
+ * hub cache.
+ */
 async function readShape(path: string, revision: string, variables: NodeJS.ProcessEnv, depth = 0): Promise<ReadShape> {
 	const folder = hasHubForm(path) ? await cachedFolder(path, revision, variables) : path;
 	const config = await readJson(join(folder, 'config.json'));
@@ -98,7 +101,9 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 	);
 }
 
-/** null: it is missing, too large, or not JSON. Links are followed: the hub's cache is made of them. */
+/**
+ * Returns null if the file is missing, too large, or not JSON. Follows links, because the hub cache consists of them.
+ */
 async function readJson(path: string): Promise<unknown> {
 	try {
 		return parseBoundedJson((await readNamed(path, { largest: largestConfig })).toString('utf8'));
@@ -107,7 +112,7 @@ async function readJson(path: string): Promise<unknown> {
 	}
 }
 
-/** Where huggingface_hub keeps a model that was downloaded; fails with `missing` where it was not. */
+/** Returns where huggingface_hub stores a downloaded model; fails with `missing` if it has not been downloaded. */
 async function cachedFolder(id: string, revision: string, variables: NodeJS.ProcessEnv): Promise<string> {
 	const home = variables.HF_HOME ?? join(variables.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
 	const cache = variables.HF_HUB_CACHE ?? join(home, 'hub');

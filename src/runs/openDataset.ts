@@ -20,14 +20,16 @@ import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
 
 export interface OpenedDataset {
 	readonly source: ProblemSource;
-	/** SHA-256 of the generator's settings or of the files' content: a resume checks that nothing has changed. */
+	/**
+	 * SHA-256 of the generator's settings or of the files' content; a resume uses it to check that nothing has changed.
+	 */
 	readonly hash: string;
 }
 
-/** Rows are held in memory, and one text of JavaScript holds about 512 MB. */
+/** Rows are kept in memory, and a JavaScript string can hold about 512 MB. */
 export const largestDataset = 500_000_000;
 
-/** The text of a file of rows. Throws `missing`, `invalid` and `unsupported`. */
+/** Reads the text of a data file. Throws `missing`, `invalid` and `unsupported`. */
 export async function readDataFile(path: string): Promise<string> {
 	const what = `The dataset ${path}`;
 	const handle = await openNamed(path, what);
@@ -44,7 +46,7 @@ export async function readDataFile(path: string): Promise<string> {
 	}
 }
 
-/** Opens a recipe's dataset. Throws `missing` and `invalid` (naming file and line) before any work. */
+/** Opens a recipe's dataset. Throws `missing` and `invalid` (naming file and line) before any other work starts. */
 export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDataset> {
 	if ('task' in dataset) {
 		const hash = createHash('sha256').update(JSON.stringify(dataset)).update('\0').digest('hex');
@@ -79,7 +81,7 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 			const problem = problemOf(row, columns, { name: path });
 			problems.push(problem);
 			if (table.format !== 'parquet' && table.format !== 'arrow') continue;
-			// A few bytes of them may be many rows.
+			// A few bytes can decode to many rows.
 			held += heldCharacters(problem.row);
 			if (held > largestDataset) throw tooLarge(`The dataset ${path}, decoded,`, held);
 		}
@@ -106,7 +108,7 @@ function heldCharacters(value: unknown): number {
 	return characters;
 }
 
-/** The bytes of a file, or of each file of a folder, and a mark of their end. */
+/** Hashes the bytes of a file, or of each file in a folder, followed by an end marker. */
 async function addContent(hash: Hash, path: string): Promise<void> {
 	const files = (await stat(path)).isDirectory() ? await partsOf(path) : [path];
 	for (const file of files) {

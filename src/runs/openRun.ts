@@ -11,13 +11,13 @@ import type { RunContent } from './runContent.ts';
 import { isRunFolder, RunRegistry } from './runRegistry.ts';
 
 export interface OpenOptions extends ForeignOptions {
-	/** Name of the format; default: the one that a person has chosen for the folder, else most likely. */
+	/** Name of the format; default: the one the user selected for the folder, otherwise the most likely one. */
 	readonly format?: string;
 }
 
 /**
- * A run of any trainer for reading. Fails with `missing` when the folder does not exist, `invalid` when it is not a run; then
- * the sentence says what was looked for.
+ * Opens a run from any trainer for reading. Fails with `missing` if the folder does not exist, and with `invalid` if it
+ * is not a run; the message then lists what was looked for.
  */
 export async function openRun(folder: string, options: OpenOptions = {}): Promise<RunContent> {
 	const path = await realpath(folder).catch((error: unknown) => {
@@ -27,7 +27,7 @@ export async function openRun(folder: string, options: OpenOptions = {}): Promis
 	return format === null ? new OwnRun(path) : new ForeignRun(path, format, options);
 }
 
-/** The format of a run; null: our own. Fails with `invalid` when the folder is not a run. */
+/** Returns the format of a run, or null for our own. Fails with `invalid` if the folder is not a run. */
 export async function formatOf(folder: string, wanted?: string): Promise<RunFormat | null> {
 	if (wanted === ownFormat || (wanted === undefined && (await isRunFolder(folder)))) return null;
 	const found = await findFormats(folder);
@@ -38,7 +38,7 @@ export async function formatOf(folder: string, wanted?: string): Promise<RunForm
 	throw noRun(resolve(folder));
 }
 
-/** Says what the folder is a run of, where that is another than the one that was asked for. */
+/** Builds the error for a folder that is not a run in the requested format, naming the formats that do match. */
 function noRunOf(wanted: string, folder: string, found: readonly RunFormat[]): Failure {
 	const known = formats.find(({ name }) => name === wanted);
 	if (known === undefined) {
@@ -54,7 +54,7 @@ function noRunOf(wanted: string, folder: string, found: readonly RunFormat[]): F
 	);
 }
 
-/** Says what was looked for. */
+/** Builds the error for a folder that is not a run, listing what was looked for. */
 export function noRun(folder: string): Failure {
 	const looked = ['run.json (Reasoning Lab)', ...formats.map(({ title, looksFor }) => `${looksFor} (${title})`)];
 	return new Failure(

@@ -14,10 +14,10 @@ import type { PlacedRollout, RolloutPlace, RolloutSplit, RunContent, RunFault, S
 import { runFiles, stepName } from './runFiles.ts';
 import { listRolloutSteps, readEvaluationLines, readEvaluations, readMetricsEnd, readRecord } from './runReader.ts';
 
-/** Lines of metrics that are given out together. */
+/** Number of metrics lines per batch. */
 const portionLines = 512;
 
-/** A run that this product's engines wrote. */
+/** A run written by one of our own engines. */
 export class OwnRun implements RunContent {
 	readonly folder: string;
 	readonly format = ownFormat;
@@ -69,7 +69,7 @@ export class OwnRun implements RunContent {
 			let portion: MetricsLine[] = [];
 			for await (const frame of lines.frames(signal)) {
 				checkAborted(signal);
-				// The engine may be writing the last line now.
+				// The engine may be writing the last line at the moment.
 				if (frame.torn && Math.abs(Date.now() - file.modifiedMs) < freshMs) continue;
 				const line = frame.fault ?? metricsOf(frame.records[0]);
 				if (typeof line === 'string') {

@@ -17,19 +17,19 @@ import { listCheckpoints, readResolvedRecipe } from './runReader.ts';
 
 export interface RecipeChanges {
 	readonly seed?: number;
-	/** Changes of single keys, in their order. */
+	/** Changes to single keys, in order. */
 	readonly set?: readonly RecipeOverride[];
-	/** `shuffle`: advantages are permuted, so nothing can be learned. */
+	/** `shuffle`: permute advantages, so that nothing can be learned. */
 	readonly control?: 'shuffle';
 }
 
 export interface PreparedRun {
-	/** The new run folder; it holds recipe.json and waits for its engine. */
+	/** The new run folder, which contains recipe.json and is ready for its engine. */
 	readonly folder: string;
 	readonly recipe: ResolvedRecipe;
 }
 
-/** The value of a recipe with the changes that a person asks for. */
+/** Returns a recipe value with the user's changes applied. */
 export function changed(value: unknown, changes: RecipeChanges): unknown {
 	return applyOverrides(value, [
 		...(changes.seed === undefined ? [] : [{ path: ['seed'], value: changes.seed }]),
@@ -39,8 +39,8 @@ export function changed(value: unknown, changes: RecipeChanges): unknown {
 }
 
 /**
- * A recipe file as a run would have it; fails with `missing` or `invalid`, with the path. Files that the recipe names
- * need not be there.
+ * Resolves a recipe file as for a run; fails with `missing` or `invalid`, including the path. Files that the recipe
+ * refers to do not have to exist.
  */
 export async function resolveRecipeFile(recipePath: string, changes: RecipeChanges = {}): Promise<ResolvedRecipe> {
 	const path = resolve(recipePath);
@@ -55,9 +55,9 @@ export async function resolveRecipeFile(recipePath: string, changes: RecipeChang
 }
 
 /**
- * Makes the folder of a new run from a recipe: `runs/<name>-<time>-<4 hex>` beside it, with the resolved recipe and
- * copies of its reward files. Nothing
- * is made when the recipe is at fault: `missing`, `invalid`; or `denied`, `full` when the folder cannot be written.
+ * Creates the folder for a new run from a recipe: `runs/<name>-<time>-<4 hex>` next to it, with the resolved recipe and
+ * copies of its reward files. Creates nothing if the recipe is invalid (`missing`, `invalid`) or the folder cannot be
+ * written (`denied`, `full`).
  */
 export async function prepareRun(recipePath: string, changes: RecipeChanges = {}): Promise<PreparedRun> {
 	const path = resolve(recipePath);
@@ -67,12 +67,12 @@ export async function prepareRun(recipePath: string, changes: RecipeChanges = {}
 	return makeRunFolder(join(folder, 'runs'), await readRewardCopies(recipe));
 }
 
-/** A new run, beside the old one, that continues from one of its checkpoints with its recipe. */
+/** A new run next to an existing one that continues from one of its checkpoints, with the same recipe. */
 export interface PreparedChild extends PreparedRun {
 	readonly parentCheckpoint: string;
 }
 
-/** @param step of the checkpoint; null: the newest */
+/** @param step step of the checkpoint; null for the newest */
 export async function prepareChild(
 	parent: string,
 	step: number | null,
@@ -103,8 +103,10 @@ export async function prepareChild(
 type Key = readonly (string | number)[];
 
 /**
- * Fails with `missing` or `invalid` for a file that the recipe names and that is missing.
- * @param path of the recipe @param place where a key is written; null: it is not inspected @param name of who names it
+ * Fails with `missing` or `invalid` if a file that the recipe refers to is missing.
+ * @param path path of the recipe
+ * @param place returns where a key is written; null to skip it
+ * @param name name of the referring key
  */
 export async function requireFiles(
 	recipe: ResolvedRecipe,
@@ -112,13 +114,13 @@ export async function requireFiles(
 	{ place = (key) => key, name = path }: { readonly place?: (key: Key) => Key | null; readonly name?: string } = {},
 ): Promise<void> {
 	for (const { key, path: file, kind } of recipeFiles(recipe)) {
-		// On a cluster it may be where only the cluster's machines see it.
+		// With a cluster, the file can be in a location that only cluster machines can see.
 		if (recipe.engine === 'ray' && !isInside(file, dirname(path))) continue;
 		const written = place(key);
 		if (written !== null) await requireFile(file, formatPath(written), name, kind);
 	}
 	for (const [i, reward] of recipe.rewards.entries()) {
-		// One that is not absolute is a copy of the run that is continued.
+		// A relative path is a copy inside the run that is being continued.
 		const written = 'file' in reward && isAbsolute(reward.file) ? place(['rewards', i, 'file']) : null;
 		if ('file' in reward && written !== null) await requireFile(reward.file, formatPath(written), name);
 	}
@@ -134,15 +136,15 @@ async function makeRunFolder(runs: string, copies: RewardCopies): Promise<Prepar
 	return { folder, recipe: copies.recipe };
 }
 
-/** What a run's folder holds before its engine begins. */
+/** Writes the contents of a run folder before its engine starts. */
 export async function writeRunFiles(folder: string, copies: RewardCopies): Promise<void> {
 	await writeRewardCopies(folder, copies);
 	await writeFileAtomic(join(folder, runFiles.recipe), `${JSON.stringify(copies.recipe, null, '\t')}\n`);
 }
 
 /**
- * Makes `<runs>/<name>-<time>-<4 hex>` with what `fill` writes; nothing stays when that fails.
- * @returns its real path
+ * Creates `<runs>/<name>-<time>-<4 hex>` and lets `fill` write its contents; removes everything if that fails.
+ * @returns the real path
  */
 export async function makeNewFolder(
 	runs: string,
@@ -172,14 +174,14 @@ export async function makeNewFolder(
 	}
 }
 
-/** Local time as yyyymmdd-hhmmss. */
+/** Formats local time as yyyymmdd-hhmmss. */
 function timestamp(date: Date): string {
 	const two = (value: number) => String(value).padStart(2, '0');
 	const day = `${date.getFullYear()}${two(date.getMonth() + 1)}${two(date.getDate())}`;
 	return `${day}-${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`;
 }
 
-/** The run folder that a path inside it names, such as a checkpoint's; the path itself when it names none. */
+/** Returns the run folder that contains a path, such as a checkpoint's; the path itself if it is not in a run. */
 export function runOfCheckpoint(path: string): string {
 	const parent = dirname(path);
 	return basename(parent) === runFiles.checkpoints ? dirname(parent) : path;

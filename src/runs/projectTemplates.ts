@@ -3,12 +3,12 @@ import { copyFile, lstat, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
-/** A project that can be scaffolded: a folder of media/templates. */
+/** A project template: a folder in media/templates. */
 export interface ProjectTemplate {
 	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration';
 	readonly label: string;
 	readonly detail: string;
-	/** The recipe that is opened once the project is there. */
+	/** Recipe to open after the project has been created. */
 	readonly recipe: string;
 }
 
@@ -45,7 +45,7 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 	},
 ];
 
-/** Template files that tools would treat as their own if they had their real name in this package. */
+/** Template files that tools would act on if they had their real names in this package. */
 const realNames: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 
 export interface TemplateFile {
@@ -54,10 +54,10 @@ export interface TemplateFile {
 	readonly path: string;
 }
 
-/** Types of reward files, where a template has some in TypeScript: one file serves all. */
+/** Type declarations for templates with TypeScript reward files, shared by all of them. */
 const types = { folder: 'rewards/', name: 'reasoning-lab.d.ts' };
 
-/** The files of a template; `templates` is media/templates. Fails with `missing` where there are none. */
+/** Returns the files of a template; `templates` is media/templates. Fails with `missing` if there are none. */
 export async function templateFiles(templates: string, id: ProjectTemplate['id']): Promise<TemplateFile[]> {
 	const files: TemplateFile[] = [];
 	const visit = async (folder: string, prefix: string): Promise<void> => {
@@ -78,17 +78,20 @@ export async function templateFiles(templates: string, id: ProjectTemplate['id']
 	return files;
 }
 
-/** What becomes of a file that already exists. */
+/** What to do with files that already exist. */
 export type OnConflict = 'keep' | 'replace' | 'fail';
 
-/** Files of a template that are in a folder already. */
+/** Returns the template files that already exist in a folder. */
 export async function conflictsOf(files: readonly TemplateFile[], target: string): Promise<string[]> {
 	const conflicts: string[] = [];
 	for (const { path } of files) if (await isThere(join(target, path))) conflicts.push(path);
 	return conflicts;
 }
 
-/** Copies a template into a folder; a file that is there is kept, replaced, or a failure (`exists`), as asked. */
+/**
+ * Copies a template to a folder. Existing files are kept, replaced, or reported as a failure (`exists`), depending on
+ * the option.
+ */
 export async function copyTemplate(
 	files: readonly TemplateFile[],
 	target: string,

@@ -8,10 +8,10 @@ import type { Recipe } from '../protocol/recipe.ts';
 import { partsOf } from './dataset/partsTable.ts';
 import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
 
-/** A recipe is written by hand. */
+/** Size limit; recipes are written by hand. */
 const largestRecipe = 4 << 20;
 
-/** The text of a recipe file. Fails with `missing`, `denied`, `invalid`. */
+/** Reads the text of a recipe file. Fails with `missing`, `denied`, `invalid`. */
 async function readText(path: string): Promise<string> {
 	try {
 		return (await readNamed(path, { largest: largestRecipe })).toString('utf8').replace(/^\uFEFF/, '');
@@ -31,19 +31,19 @@ async function readText(path: string): Promise<string> {
 	}
 }
 
-/** A recipe that was read; where its stages have names it is a pipeline. */
+/** A recipe as read; it is a pipeline if its stages have names. */
 export type ReadRecipe = Omit<Extract<ParsedRecipe, { readonly ok: true }>, 'ok'>;
 
 /**
- * Reads and checks a recipe file. Fails with `missing`, `denied`, or `invalid` naming the line.
- * @param change applied to the recipe's value before it is checked
+ * Reads and checks a recipe file. Fails with `missing`, `denied`, or `invalid` with the line number.
+ * @param change applied to the recipe value before it is checked
  */
 export async function readRecipeFile(path: string, change?: (value: unknown) => unknown): Promise<ReadRecipe> {
 	const text = await readText(path);
 	if (change === undefined) return recipeOrThrow(text, path);
 	const errors: ParseError[] = [];
 	const value: unknown = parse(text, errors, { allowTrailingComma: true });
-	// With its changes it would not be known that a key stood there twice.
+	// Applying the changes would hide duplicate keys.
 	if (errors.length > 0 || repeatedKeys(text).length > 0) return recipeOrThrow(text, path);
 	const parsed = parseRecipe(JSON.stringify(change(value), null, 1) ?? '');
 	if (parsed.ok) return parsed;
@@ -52,7 +52,7 @@ export async function readRecipeFile(path: string, change?: (value: unknown) => 
 	throw new Failure('invalid', `${path}, with the given changes${where}: ${fault?.message}`);
 }
 
-/** As {@link readRecipeFile}, of one run. Fails with `unsupported` for a pipeline. */
+/** Same as {@link readRecipeFile}, for a single run. Fails with `unsupported` for a pipeline. */
 export async function readRunRecipe(path: string, change?: (value: unknown) => unknown): Promise<Recipe> {
 	const { recipe, pipeline } = await readRecipeFile(path, change);
 	if (pipeline === null) return recipe;
@@ -63,7 +63,7 @@ export async function readRunRecipe(path: string, change?: (value: unknown) => u
 	);
 }
 
-/** Fails with `missing` when a file that the recipe names does not exist. */
+/** Fails with `missing` if a file that the recipe refers to does not exist. */
 export async function requireFile(
 	path: string,
 	key: string,

@@ -5,8 +5,8 @@ import { ambiguousPaths, type Machine } from '../core/recipe/machine.ts';
 import type { Recipe } from '../protocol/recipe.ts';
 
 /**
- * This machine for a recipe in a folder. A text such as `models/small` is a path where it exists, or where `models` does
- * (so that a folder that was misspelled is missed here); else it is a hub id.
+ * Returns facts about this machine for a recipe in a folder. A string such as `models/small` is a path if it exists, or
+ * if `models` exists (so that a misspelled folder is reported as missing); otherwise it is a hub id.
  */
 export async function machineOf(recipe: Recipe, folder: string): Promise<Machine> {
 	const there = new Set<string>();

@@ -1,12 +1,12 @@
 import { Failure } from '../base/failure.ts';
 
-/** A change of one key of a recipe: `stages.1.steps=50`. */
+/** A change to one key in a recipe: `stages.1.steps=50`. */
 export interface RecipeOverride {
 	readonly path: readonly string[];
 	readonly value: unknown;
 }
 
-/** Reads `key.key=value`; the value is JSON, or a plain text if it is not. Fails with `invalid`. */
+/** Parses `key.key=value`, where the value is JSON or else plain text. Fails with `invalid`. */
 export function parseOverride(text: string): RecipeOverride {
 	const sign = text.indexOf('=');
 	const path = text.slice(0, Math.max(sign, 0)).split('.');
@@ -21,7 +21,7 @@ export function parseOverride(text: string): RecipeOverride {
 	}
 }
 
-/** The value with the changes applied; it is copied, not changed. Fails with `invalid` where a path leads nowhere. */
+/** Returns a copy of the value with the changes applied. Fails with `invalid` if a path does not exist. */
 export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverride[]): unknown {
 	const copy = structuredClone(recipe);
 	for (const { path, value } of overrides) {
@@ -51,14 +51,14 @@ export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverri
 	return copy;
 }
 
-/** Permutes the advantages of every GRPO stage: the control experiment. */
+/** Permutes the advantages in every GRPO stage, for the control experiment. */
 export function shuffleOverrides(recipe: unknown): RecipeOverride[] {
 	const stages = (recipe as { stages?: unknown } | null)?.stages;
 	if (!Array.isArray(stages)) return [];
 	return stages.flatMap((stage: { type?: unknown; stages?: unknown } | null, i) => {
 		const place = ['stages', String(i)];
 		if (stage?.type === 'grpo') return [{ path: [...place, 'control'], value: 'shuffle' }];
-		// Of a loop.
+		// Stages inside a loop.
 		return shuffleOverrides(stage).map(({ path, value }) => ({ path: [...place, ...path], value }));
 	});
 }

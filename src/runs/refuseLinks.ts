@@ -4,8 +4,8 @@ import { Failure } from '../base/failure.ts';
 import { runFiles } from './runFiles.ts';
 
 /**
- * Fails with `invalid` when one of the run's own files or folders is a link or another thing that would lead writes out of
- * the run.
+ * Fails with `invalid` if one of the run's own files or folders is a link or anything else that would redirect writes
+ * out of the run.
  */
 export async function refuseLinks(run: string): Promise<void> {
 	const own = new Set<string>(Object.values(runFiles));

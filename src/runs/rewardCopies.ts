@@ -8,19 +8,19 @@ import { sha256 } from '../files/sha256.ts';
 import { type RewardSources, readRewardSources, rewardFileLimits } from './rewardSources.ts';
 import { runFiles } from './runFiles.ts';
 
-/** Reward files of a new run, read and ready to be written. */
+/** Reward files for a new run, read and ready to be written. */
 export interface RewardCopies {
 	readonly recipe: ResolvedRecipe;
-	/** Content by path relative to the run, with "/". */
+	/** File contents by path relative to the run, with "/". */
 	readonly contents: ReadonlyMap<string, Buffer>;
 }
 
 const prefix = `${runFiles.rewards}/`;
 const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(reward.file);
 /**
- * Reads the reward files that a recipe names, and gives back the recipe with the places of their copies. Absolute files
- * are read with their local imports; a relative one is a copy of the run `parent` and is taken over as it is there.
- * Fails as `readRewardSources` does, and as `checkRewardCopies` for copies of the parent.
+ * Reads the reward files of a recipe, and returns the recipe with the locations of their copies. Absolute files are
+ * read with their local imports; a relative one is a copy in the run `parent` and is copied unchanged. Fails like
+ * `readRewardSources`, and like `checkRewardCopies` for copies in the parent.
  */
 export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | null = null): Promise<RewardCopies> {
 	const contents = new Map<string, Buffer>();
@@ -51,7 +51,7 @@ export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | 
 	};
 }
 
-/** `rewards/`, or a folder in it when files of other content are there by the same names. */
+/** Returns `rewards/`, or a folder inside it if files with the same names but different content exist. */
 function freeFolder(sources: RewardSources, taken: ReadonlyMap<string, Buffer>): string {
 	for (let n = 1; ; n++) {
 		const folder = n === 1 ? prefix : `${prefix}${n}/`;
@@ -60,7 +60,7 @@ function freeFolder(sources: RewardSources, taken: ReadonlyMap<string, Buffer>):
 	}
 }
 
-/** Writes the copies into a new run folder. */
+/** Writes the copies to a new run folder. */
 export async function writeRewardCopies(run: string, { contents }: RewardCopies): Promise<void> {
 	for (const [path, bytes] of contents) {
 		await mkdir(dirname(join(run, path)), { recursive: true });
@@ -69,8 +69,9 @@ export async function writeRewardCopies(run: string, { contents }: RewardCopies)
 }
 
 /**
- * What run.json's `hashes.rewards` holds: it depends on the recipe's entries and on the content of all copies.
- * @param recipe recipe.json as it stands, so that defaults of a later version change nothing
+ * Returns the value of `hashes.rewards` in run.json, which depends on the recipe's entries and on the content of all
+ * copies.
+ * @param recipe recipe.json as written, so that new defaults in later versions do not affect the hash
  */
 export function hashRewards(recipe: unknown): string {
 	const { rewards, rewardFiles } = recipe as { readonly rewards: unknown; readonly rewardFiles?: unknown };
@@ -78,14 +79,15 @@ export function hashRewards(recipe: unknown): string {
 }
 
 /**
- * Checks that the reward files of a run are those of its start: every copy with its size and hash, and nothing beside
- * them that an import could find. Fails with `mismatch` naming the file, or `invalid` for what is not a regular file.
+ * Checks that the reward files of a run are unchanged since it started: every copy has its size and hash, and there are
+ * no other files that an import could find. Fails with `mismatch` naming the file, or `invalid` if it is not a regular
+ * file.
  */
 export async function checkRewardCopies(run: string, recipe: ResolvedRecipe): Promise<void> {
 	if (recipe.rewards.some((reward) => 'file' in reward)) await readCopies(run, recipe);
 }
 
-/** The path of a run's copy. Fails with `invalid` for a name that is not among its copies. */
+/** Returns the path of a run's copy. Fails with `invalid` if the name is not one of its copies. */
 export function rewardCopyPath(run: string, recipe: ResolvedRecipe, file: string): string {
 	if (recipe.rewardFiles?.some(({ path }) => path === file)) return join(run, file);
 	throw new Failure(
@@ -98,12 +100,12 @@ export function rewardCopyPath(run: string, recipe: ResolvedRecipe, file: string
 async function readCopies(run: string, recipe: ResolvedRecipe): Promise<Map<string, Buffer>> {
 	const listed = recipe.rewardFiles ?? [];
 	const bytes = listed.reduce((sum, file) => sum + file.bytes, 0);
-	// A run that continues another one may have copies of both.
+	// A run that continues another one can have copies from both.
 	if (listed.length > 2 * rewardFileLimits.files || bytes > 2 * rewardFileLimits.bytes) {
 		throw new Failure('invalid', `${join(run, runFiles.recipe)} lists more reward files than a run copies.`);
 	}
 	for (const reward of recipe.rewards) {
-		// The recipe of a run that continues this one may name new files, too.
+		// The recipe of a run that continues this one can add files.
 		if ('file' in reward && !isAbsolute(reward.file)) rewardCopyPath(run, recipe, reward.file);
 	}
 	const changed = (path: string, how: string) =>
@@ -147,7 +149,7 @@ async function readCopy(
 	}
 }
 
-/** Files below a folder of the run, relative to the run. Fails with `invalid` for links and special files. */
+/** Yields the files in a folder of the run, relative to the run. Fails with `invalid` for links and special files. */
 async function* walk(run: string, folder: string, depth = 0): AsyncGenerator<string> {
 	const entries = await readdir(join(run, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === 'ENOENT') return [];

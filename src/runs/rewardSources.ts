@@ -5,28 +5,28 @@ import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } 
 import { Failure } from '../base/failure.ts';
 import { namedFiles, type PythonImport, pythonImports, scriptImports } from './localImports.ts';
 
-/** Limits of what a run copies: reward files are written by hand, their word lists may be longer. */
+/** Limits on the files that a run copies: reward files are written by hand, but their word lists can be longer. */
 export const rewardFileLimits = { files: 500, fileBytes: 16 << 20, bytes: 64 << 20 } as const;
 
-/** Reward files with all that they import locally. */
+/** Reward files with all their local imports. */
 export interface RewardSources {
-	/** The deepest folder that holds all of them. */
+	/** The deepest folder that contains all files. */
 	readonly root: string;
-	/** Content by path relative to the root, with "/". */
+	/** File contents by path relative to the root, with "/". */
 	readonly files: ReadonlyMap<string, Buffer>;
-	/** Of each reward file that was asked for: its path relative to the root, with "/". */
+	/** For each requested reward file, its path relative to the root, with "/". */
 	readonly entries: ReadonlyMap<string, string>;
 }
 
 const scriptEndings = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs'];
 const moduleEndings = [...scriptEndings, '.json'];
 
-/** Collects files with their contents, each once. */
+/** Collects files and their contents without duplicates. */
 class Collection {
 	readonly contents = new Map<string, Buffer>();
 	#bytes = 0;
 
-	/** @param why names the file in the sentence when it cannot be read */
+	/** @param why name of the file that needs it, for error messages */
 	async add(path: string, why: string): Promise<string> {
 		const known = this.contents.get(path);
 		if (known !== undefined) return known.toString('utf8');
@@ -52,7 +52,7 @@ class Collection {
 }
 
 async function readRegular(path: string, why: string): Promise<Buffer> {
-	// Does not wait for a pipe that nobody writes.
+	// Do not block on a pipe without a writer.
 	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${path}, which ${why} needs`);
 	});
@@ -75,7 +75,9 @@ async function isFile(path: string): Promise<boolean> {
 	return (await stat(path).catch(() => null))?.isFile() ?? false;
 }
 
-/** The file that a relative specifier means; null when there is none: loading it will say so, with the line. */
+/**
+ * Resolves a relative specifier to a file; null if there is none, because loading then reports the error with its line.
+ */
 async function resolveScript(folder: string, specifier: string): Promise<string | null> {
 	let written = specifier;
 	try {
@@ -94,7 +96,7 @@ async function resolveScript(folder: string, specifier: string): Promise<string 
 	return null;
 }
 
-/** Files that an import of a Python module means, its packages included, as far as they are below `top`. */
+/** Resolves a Python import to the files of the module, including its packages, if they are below `top`. */
 async function resolvePython(top: string, from: string, { level, module, names }: PythonImport): Promise<string[]> {
 	let folder = top;
 	if (level > 0) {
@@ -124,7 +126,7 @@ async function resolvePython(top: string, from: string, { level, module, names }
 	return found;
 }
 
-/** The deepest folder that holds all paths. Fails with `invalid` when that is not a folder of a project. */
+/** Returns the deepest folder that contains all paths. Fails with `invalid` if that is not a project folder. */
 function commonRoot(paths: readonly string[], what: string): string {
 	let root = dirname(paths[0] as string);
 	const holds = (path: string) => path.startsWith(root.endsWith(sep) ? root : root + sep);
@@ -147,7 +149,7 @@ function commonRoot(paths: readonly string[], what: string): string {
 	return root;
 }
 
-/** package.json decides what kind of module a script is: the nearest of each script, where it is below the root. */
+/** Adds the nearest package.json of each script below the root, because it determines the script's module type. */
 async function addPackages(collection: Collection, root: string): Promise<void> {
 	const folders = new Set<string>();
 	for (const path of [...collection.contents.keys()]) {
@@ -164,11 +166,11 @@ async function addPackages(collection: Collection, root: string): Promise<void> 
 }
 
 /**
- * Reads reward files with everything local that they need, transitively: relative imports of TypeScript and JavaScript,
- * Python modules in the folder of the reward file or below it, and files that an `@file` comment names. What does not exist
- * is left to whoever loads the reward, which names the line. Fails with `missing`, `denied`, or `invalid` for what is no
- * regular file, is too large, or is outside of the project.
- * @param paths of the reward files, absolute
+ * Reads reward files with all their local dependencies, transitively: relative imports in TypeScript and JavaScript,
+ * Python modules in the reward file's folder or below it, and files in `@file` comments. Missing imports are left to
+ * the reward loader, which reports the line. Fails with `missing`, `denied`, or `invalid` if a file is not regular, too
+ * large, or outside the project.
+ * @param paths absolute paths of the reward files
  */
 export async function readRewardSources(paths: readonly string[]): Promise<RewardSources> {
 	const collection = new Collection();

@@ -16,7 +16,7 @@ import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { listRolloutSteps, readAnnotation, readLines } from './runReader.ts';
 import { lockPatience } from './runStatus.ts';
 
-/** Changes what a person says about a run (name, tags, note); an undefined value takes the field away. */
+/** Changes the user's annotations on a run (name, tags, note); an undefined value removes the field. */
 export async function annotateRun(
 	run: string,
 	change: {
@@ -35,7 +35,7 @@ export async function annotateRun(
 		throw Failure.from(error, `Cannot write into ${folder}`);
 	});
 	const own = folder === join(run, runFiles.annotations);
-	// A link would lead the write out of the run.
+	// A link would redirect the write out of the run.
 	if (own && !(await listFolder(run)).some((entry) => entry.name === runFiles.annotations && entry.isDirectory())) {
 		throw new Failure('invalid', `${folder} is not a folder, so nothing was written.`);
 	}
@@ -50,7 +50,7 @@ export const tagRun = (run: string, tags: readonly string[]): Promise<RunAnnotat
 
 export const noteRun = (run: string, note: string): Promise<RunAnnotation> => annotateRun(run, { note });
 
-/** Does something to a run that no engine may be at work on; fails with `busy` when one is. */
+/** Runs an operation on a run that must not have an active engine; fails with `busy` if it has one. */
 export async function withIdleRun<T>(run: string, work: () => Promise<T>): Promise<T> {
 	const lock = await FileLock.acquire(join(run, runFiles.lock), `The run ${run}`, await lockPatience(run));
 	try {
@@ -62,7 +62,10 @@ export async function withIdleRun<T>(run: string, work: () => Promise<T>): Promi
 
 const trashName = '.trash';
 
-/** Moves an idle run to `.trash` beside it. @returns where it lies now; `restoreRun` brings it back */
+/**
+ * Moves an idle run to `.trash` next to it.
+ * @returns the new location; `restoreRun` restores it
+ */
 export async function trashRun(run: string): Promise<string> {
 	await withIdleRun(run, async () => undefined).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot move ${run} to the trash`);
@@ -70,7 +73,10 @@ export async function trashRun(run: string): Promise<string> {
 	return moveToTrash(run);
 }
 
-/** Moves a folder that nothing is at work on to `.trash` beside it. @returns where it lies now */
+/**
+ * Moves a folder that is not in use to `.trash` next to it.
+ * @returns the new location
+ */
 export async function moveToTrash(folder: string): Promise<string> {
 	const trash = join(dirname(folder), trashName);
 	try {
@@ -84,7 +90,7 @@ export async function moveToTrash(folder: string): Promise<string> {
 	}
 }
 
-/** Brings a run back from `.trash`; fails with `exists` when its place is taken. */
+/** Restores a run from `.trash`; fails with `exists` if its original path is taken. */
 export async function restoreRun(trashed: string): Promise<string> {
 	const target = join(dirname(dirname(trashed)), basename(trashed));
 	if (basename(dirname(trashed)) !== trashName) throw new Failure('invalid', `${trashed} is not in a trash folder.`);
@@ -96,7 +102,10 @@ export async function restoreRun(trashed: string): Promise<string> {
 	return target;
 }
 
-/** Deletes all checkpoints of an idle run but the newest `keep` and the best. @returns bytes freed */
+/**
+ * Deletes all checkpoints of an idle run except the newest `keep` and the best.
+ * @returns the number of bytes freed
+ */
 export function pruneCheckpoints(run: string, keep: number): Promise<number> {
 	return withIdleRun(run, async () => {
 		let freed = 0;
@@ -108,7 +117,10 @@ export function pruneCheckpoints(run: string, keep: number): Promise<number> {
 	});
 }
 
-/** Rewrites the rollouts of an idle run without their token logs. @returns bytes freed */
+/**
+ * Rewrites the rollouts of an idle run without their token logs.
+ * @returns the number of bytes freed
+ */
 export function pruneTokenLogs(run: string): Promise<number> {
 	return withIdleRun(run, async () => {
 		let freed = 0;
@@ -125,12 +137,12 @@ export function pruneTokenLogs(run: string): Promise<number> {
 					if (!decoded.ok) continue;
 					const { tokens, ...line } = decoded.value;
 					logged ||= tokens !== undefined;
-					// How long the completion is stays known.
+					// Preserve the completion length.
 					const extra = tokens === undefined ? line.extra : { ...line.extra, length: tokens.text.length };
 					lines.push(formatLine(extra === undefined ? line : { ...line, extra }));
 				}
 			}
-			// A file with a line that cannot be read stays as it is: rewriting it would lose the line.
+			// A file with an unreadable line is not rewritten, because that would lose the line.
 			if (!readable) continue;
 			if (!logged) continue;
 			await writeFileAtomic(path, lines);

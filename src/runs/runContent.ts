@@ -6,13 +6,13 @@ import type { RolloutSplit } from '../protocol/rolloutSplit.ts';
 import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import type { RunTailEvent } from './runTail.ts';
 
-/** Which rollouts: those that were trained on, or those of evaluations during training. */
+/** Which rollouts: those used for training, or those from evaluations during training. */
 export type { RolloutSplit };
 
 /**
- * Where a rollout lies. `offset` and `length` are the bytes of its record in a file of lines or events; in other files
- * (Parquet, a JSON or YAML file per episode) both are 0. `item` says which of the rollouts of that record, or of that
- * file, it is; only the reader of the format knows how.
+ * Location of a rollout. `offset` and `length` are the byte range of its record in a line-based or event file; both are
+ * 0 in other files (Parquet, or one JSON or YAML file per episode). `item` selects one of several rollouts in that
+ * record or file; its meaning is private to the format's reader.
  */
 export interface RolloutPlace {
 	/** Relative to the run folder, with `/`. */
@@ -20,21 +20,21 @@ export interface RolloutPlace {
 	readonly offset: number;
 	readonly length: number;
 	readonly item: number;
-	/** Unique within step and split; where the format has no groups, inferred. */
+	/** Unique within step and split; inferred if the format has no groups. */
 	readonly group: number;
-	/** Within the group. */
+	/** Index within the group. */
 	readonly index: number;
 }
 
-/** What could not be read, and where. */
+/** Something that could not be read, with its location. */
 export interface RunFault {
 	/** Relative to the run folder. */
 	readonly file: string;
-	/** From 1; null: the file as a whole, or one without lines. */
+	/** Line from 1; null for the whole file, or for a file without lines. */
 	readonly line: number | null;
-	/** In words: "not JSON", "has no output". */
+	/** Description of the problem: "not JSON", "has no output". */
 	readonly message: string;
-	/** How many records were lost by it, where that is known; else 1. */
+	/** Number of records lost, or 1 if unknown. */
 	readonly records: number;
 }
 
@@ -42,46 +42,49 @@ export type PlacedRollout =
 	| { readonly rollout: RolloutLine; readonly place: RolloutPlace; readonly fault: null }
 	| { readonly rollout: null; readonly place: null; readonly fault: RunFault };
 
-/** The rollouts of one step and split, opened for reading. */
+/** The rollouts in one step and split, opened for reading. */
 export interface StepRollouts {
-	/** Changes when a file of it is replaced, grows, comes or goes. */
+	/** Changes when one of the files is replaced, grows, appears or disappears. */
 	readonly identity: string;
-	/** Everything in the order of the files; other work gets its turn in between. Fails with `cancelled`. */
+	/** Yields all rollouts in file order, giving other work a chance to run in between. Fails with `cancelled`. */
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
-	/** One of them by its place; fails with `corrupt` when the file has changed in the meantime. */
+	/** Returns the rollout at a location; fails with `corrupt` if the file has changed in the meantime. */
 	rollout(place: RolloutPlace): Promise<RolloutLine>;
 	close(): Promise<void>;
 }
 
-/** A run as the panels, the queries and the command line read it, whoever wrote it. Nothing is converted on disk. */
+/** A run from any trainer, as read by panels, queries and the command line. Nothing is converted on disk. */
 export interface RunContent {
-	/** The folder that was recognized as a run. */
+	/** Folder that was recognized as a run. */
 	readonly folder: string;
 	/** `reasoning-lab`, or the name of the importer's format. */
 	readonly format: string;
-	/** Of a foreign run: made from what its files tell; `foreign` names the trainer. */
+	/** Returns the run record. For a foreign run, it is built from the files, and `foreign` names the trainer. */
 	record(): Promise<AnyRunRecord>;
-	/** Steps that have rollouts, ascending. A format without steps has them all at `noStep`, and each with the step null. */
+	/**
+	 * Returns the steps with rollouts, ascending. In a format without steps, all rollouts are at `noStep`, each with step
+	 * null.
+	 */
 	steps(split?: RolloutSplit): Promise<number[]>;
-	/** Whether the format records steps at all. */
+	/** Whether the format records steps. */
 	readonly hasSteps: boolean;
-	/** Fails with `missing` when the step has none. */
+	/** Fails with `missing` if the step has no rollouts. */
 	open(step: number, split?: RolloutSplit): Promise<StepRollouts>;
 	/**
-	 * In portions, ascending by step as far as the files are; names are canonical where the metric is the canonical one
-	 * (src/core/metrics), else the trainer's own. Faults are collected in `faults`.
+	 * Yields metrics in batches, ascending by step to the extent that the files are. Names are canonical for metrics that
+	 * have a canonical equivalent (src/core/metrics), otherwise the trainer's own. Faults are collected in `faults`.
 	 */
 	metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]>;
-	/** The newest rows, for lists: cheap whatever the length of the run, so none where that is not to be had. */
+	/** Returns the latest rows, for lists. Always cheap regardless of run length; empty if that is not possible. */
 	newest(): Promise<MetricsLine[]>;
 	evaluations(): Promise<EvaluationSummary[]>;
-	/** Samples of an evaluation, for paired tests; empty where the format keeps none. */
+	/** Returns the samples of an evaluation, for paired tests; empty if the format does not store them. */
 	evaluationLines(step: number, name: string): Promise<EvaluationLine[]>;
-	/** Of what was read so far through this object. */
+	/** Faults in what has been read through this object so far. */
 	readonly faults: readonly RunFault[];
 }
 
-/** Follows a run of any format; the same events for all of them. */
+/** Follows a run in any format, with the same events for all formats. */
 export interface RunFollower {
 	readonly folder: string;
 	onEvent(listener: (event: RunTailEvent) => void): { dispose(): void };

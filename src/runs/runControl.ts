@@ -13,10 +13,12 @@ import type { ControlLocation } from '../rpc/controlLocation.ts';
 import { ControlServer, type ControlServerOptions } from '../rpc/controlServer.ts';
 import { checkPrivateFolder, controlLocation, controlLocations } from './runtimeFolder.ts';
 
-/** The id under which a served checkpoint folder is found. */
+/** Id for the control endpoint of a served checkpoint folder. */
 export const servedId = 'serve';
 
-/** Opens the engine's endpoint for a run folder (id: the run's) or a served checkpoint folder (id: {@link servedId}). */
+/**
+ * Opens the engine's endpoint for a run folder (id: the run's id) or a served checkpoint folder (id: {@link servedId}).
+ */
 export async function openControl(
 	folder: string,
 	id: string,
@@ -28,7 +30,7 @@ export async function openControl(
 	return server;
 }
 
-/** Keeps a second engine from serving the same checkpoint folder: it would take the endpoint away from the first. */
+/** Prevents a second engine from serving the same checkpoint folder and taking over the first one's endpoint. */
 export async function lockServed(folder: string): Promise<FileLock> {
 	const { tokenPath } = await controlLocation(folder, servedId);
 	return FileLock.acquire(tokenPath.replace(/\.token$/, '.lock'), `The checkpoint ${folder}`);
@@ -37,8 +39,8 @@ export async function lockServed(folder: string): Promise<FileLock> {
 const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.token$/, '.process');
 
 /**
- * The process that serves a run, as it said in the user's own runtime folder: the pid in run.json is for judging whether
- * it lives, this one may be signalled. Null when none is known or it does not live.
+ * Returns the process that serves a run, as recorded in the user's own runtime folder. The pid in run.json only serves
+ * to check whether the engine is running; this process can be signaled. Returns null if none is known or it is not alive.
  */
 export async function engineProcess(folder: string, record: Pick<RunRecord, 'id'>): Promise<ProcessIdentity | null> {
 	for (const location of await controlLocations(folder, record.id)) {
@@ -52,8 +54,8 @@ export async function engineProcess(folder: string, record: Pick<RunRecord, 'id'
 }
 
 /**
- * Connects to the engine of a run: endpoint and token are found by the run's id and place in the user's own runtime
- * folder, never read from the run. Fails with `unavailable` when no engine runs.
+ * Connects to a run's engine. Endpoint and token are looked up by the run's id and location in the user's own runtime
+ * folder, never read from the run. Fails with `unavailable` if no engine is running.
  */
 export async function connectRun(folder: string, record: Pick<RunRecord, 'id'>, name: string): Promise<ControlClient> {
 	const client = await connectAt(folder, record.id, name);
@@ -75,7 +77,7 @@ async function connectAt(folder: string, id: string, name: string): Promise<Cont
 	throw new Failure('unavailable', `No engine responds for ${folder}.`, 'Resume the run.');
 }
 
-/** The token, after the owners of its folder, the socket and the file itself were checked; null when there is none. */
+/** Reads the token after checking the owners of its folder, the socket and the file; returns null if there is none. */
 async function readToken({ socketPath, tokenPath }: ControlLocation): Promise<string | null> {
 	const folder = dirname(tokenPath);
 	if (!(await lstat(tokenPath).catch(() => null))) return null;

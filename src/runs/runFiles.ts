@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Names of the files of a run directory. */
+/** File names in a run directory. */
 export const runFiles = {
 	record: 'run.json',
 	recipe: 'recipe.json',
@@ -20,12 +20,12 @@ export const runFiles = {
 	reserve: '.reserve',
 } as const;
 
-/** `step_000012`: folders and files of a step sort by name. */
+/** Returns `step_000012`, so that a step's folders and files sort by name. */
 export function stepName(step: number): string {
 	return `step_${String(step).padStart(6, '0')}`;
 }
 
-/** The step in `step_000012` or `step_000012.jsonl`; null for any other name. */
+/** Returns the step in `step_000012` or `step_000012.jsonl`, or null for any other name. */
 export function stepOf(name: string): number | null {
 	const match = /^step_(\d{1,15})(?:\.jsonl)?$/.exec(name);
 	return match ? Number(match[1]) : null;

@@ -27,10 +27,10 @@ import { runFiles, stepName, stepOf } from './runFiles.ts';
 
 export { type CheckpointInfo, listCheckpoints } from './checkpointFiles.ts';
 
-/** Largest run.json that is read. */
+/** Size limit for run.json. */
 const largestRecord = 1 << 20;
 
-/** Fails with `version` when a file says that a newer version wrote it. */
+/** Fails with `version` if a newer version wrote the file. */
 function checkFormat(value: unknown, newest: number, path: string): void {
 	const format = typeof value === 'object' && value !== null ? (value as { format?: unknown }).format : undefined;
 	if (typeof format === 'number' && format > newest) {
@@ -42,7 +42,7 @@ function checkFormat(value: unknown, newest: number, path: string): void {
 	}
 }
 
-/** run.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
+/** Reads run.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
 export async function readRecord(run: string): Promise<RunRecord> {
 	const value = await readJson(run, runFiles.record, largestRecord);
 	const path = join(run, runFiles.record);
@@ -50,7 +50,10 @@ export async function readRecord(run: string): Promise<RunRecord> {
 	return decodeOrThrow(runRecordSchema, value, path);
 }
 
-/** Whether a folder has a run.json: it has started. Fails as {@link readRecord} does, but for `missing`. */
+/**
+ * Returns whether a folder has a run.json, which means it has started. Fails like {@link readRecord}, except for
+ * `missing`.
+ */
 export async function hasRecord(run: string): Promise<boolean> {
 	return readRecord(run).then(
 		() => true,
@@ -61,7 +64,7 @@ export async function hasRecord(run: string): Promise<boolean> {
 	);
 }
 
-/** recipe.json as it is; what it holds is decoded by the core's own decoder of resolved recipes. */
+/** Reads recipe.json without validating its contents; the core's decoder for resolved recipes does that. */
 export async function readResolvedRecipe(run: string): Promise<unknown> {
 	const value = await readJson(run, runFiles.recipe);
 	checkFormat(value, 1, join(run, runFiles.recipe));
@@ -69,8 +72,8 @@ export async function readResolvedRecipe(run: string): Promise<unknown> {
 }
 
 /**
- * Lines of a file, in batches of about `chunkBytes`, each decoded; torn, foreign and over-long lines are left out.
- * A missing file has no lines. Between batches other work gets its turn.
+ * Yields the decoded lines of a file in batches of about `chunkBytes`; incomplete, invalid and overlong lines are
+ * skipped. A missing file has no lines. Yields to other work between batches.
  */
 export async function* readLines<S extends v.GenericSchema>(
 	run: string,
@@ -99,7 +102,7 @@ export async function* readLines<S extends v.GenericSchema>(
 	}
 }
 
-/** The lines that are what they should be. */
+/** Returns the lines that match the schema. */
 export function decodeLines<S extends v.GenericSchema>(lines: readonly Uint8Array[], schema: S): v.InferOutput<S>[] {
 	const values: v.InferOutput<S>[] = [];
 	for (const line of lines) {
@@ -109,7 +112,7 @@ export function decodeLines<S extends v.GenericSchema>(lines: readonly Uint8Arra
 	return values;
 }
 
-/** As {@link decodeLines} for metrics. */
+/** Same as {@link decodeLines}, for metrics. */
 export function decodeMetrics(lines: readonly Uint8Array[]): MetricsLine[] {
 	const values: MetricsLine[] = [];
 	for (const line of lines) {
@@ -125,15 +128,18 @@ async function all<T>(batches: AsyncGenerator<T[]>): Promise<T[]> {
 	return values;
 }
 
-/** All of metrics.jsonl, in the order of its steps. */
+/** Reads all of metrics.jsonl, in step order. */
 export function readMetrics(run: string): Promise<MetricsLine[]> {
 	return all(readLines(run, runFiles.metrics, metricsLineSchema));
 }
 
-/** The newest lines of metrics.jsonl, those in its last `bytes`: for what only asks how a run stands. */
+/**
+ * Reads the latest lines of metrics.jsonl, from its last `bytes`, for callers that only need the current state of a
+ * run.
+ */
 export async function readMetricsEnd(run: string, bytes = 256 << 10): Promise<MetricsLine[]> {
 	const end = await readEnd(run, runFiles.metrics, 0, bytes);
-	// What comes before the first line break may be the rest of a line.
+	// Anything before the first line break can be a partial line.
 	const { lines } = splitLines(end.whole ? end.bytes : end.bytes.subarray(end.bytes.indexOf(0x0a) + 1));
 	return decodeMetrics(lines);
 }
@@ -144,17 +150,17 @@ export function readEvents(run: string): Promise<EventLine[]> {
 
 const rolloutFile = (step: number) => `${runFiles.rollouts}/${stepName(step)}.jsonl`;
 
-/** The rollouts that first feed a step; empty when there are none. */
+/** Reads the rollouts that first feed a step; empty if there are none. */
 export function readRollouts(run: string, step: number): Promise<RolloutLine[]> {
 	return all(readLines(run, rolloutFile(step), rolloutLineSchema));
 }
 
-/** As {@link readRollouts}, in batches, for files that are too large to hold. */
+/** Same as {@link readRollouts}, in batches, for files that are too large to keep in memory. */
 export function streamRollouts(run: string, step: number): AsyncGenerator<RolloutLine[]> {
 	return readLines(run, rolloutFile(step), rolloutLineSchema);
 }
 
-/** Steps that have a rollout file, ascending. */
+/** Returns the steps that have a rollout file, ascending. */
 export async function listRolloutSteps(run: string): Promise<number[]> {
 	const entries = await listFolder(run, runFiles.rollouts);
 	return entries
@@ -165,7 +171,7 @@ export async function listRolloutSteps(run: string): Promise<number[]> {
 		.sort((a, b) => a - b);
 }
 
-/** Summaries of all evaluations, by step and name; those that are unreadable are left out. */
+/** Reads the summaries of all evaluations, by step and name; unreadable ones are skipped. */
 export async function readEvaluations(run: string): Promise<EvaluationSummary[]> {
 	const summaries: EvaluationSummary[] = [];
 	for (const folder of await listFolder(run, runFiles.evaluations)) {
@@ -176,7 +182,7 @@ export async function readEvaluations(run: string): Promise<EvaluationSummary[]>
 	return summaries.sort((a, b) => a.step - b.step || (a.name < b.name ? -1 : 1));
 }
 
-/** Summaries of one step. */
+/** Reads the evaluation summaries of one step. */
 export async function readEvaluationsOf(run: string, step: number): Promise<EvaluationSummary[]> {
 	const summaries: EvaluationSummary[] = [];
 	for (const entry of await listFolder(run, runFiles.evaluations, stepName(step))) {
@@ -189,16 +195,16 @@ export async function readEvaluationsOf(run: string, step: number): Promise<Eval
 	return summaries;
 }
 
-/** The samples of one evaluation. */
+/** Reads the samples of one evaluation. */
 export function readEvaluationLines(run: string, step: number, name: string): Promise<EvaluationLine[]> {
 	if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('invalid', `"${name}" is not a valid evaluation name.`);
 	return all(readLines(run, `${runFiles.evaluations}/${stepName(step)}/${name}.jsonl`, evaluationLineSchema));
 }
 
-/** What a person said about a run, whoever wrote it; empty when nothing. */
+/** Reads the user's annotations on a run from any trainer; empty if there are none. */
 export async function readAnnotation(run: string): Promise<RunAnnotation> {
 	const folder = await annotationFolderOf(run);
-	// Of our own runs the path from the run on is checked: no link may lead out of it.
+	// For our own runs, check the path from the run folder on: no link may lead out of it.
 	const [root, relative] =
 		folder === join(run, runFiles.annotations) ? [run, runFiles.person] : [folder, 'person.json'];
 	const value = await readJson(root, relative, largestRecord).catch((error: unknown) => {
@@ -209,18 +215,18 @@ export async function readAnnotation(run: string): Promise<RunAnnotation> {
 	return decodeOrThrow(runAnnotationSchema, value, join(root, relative));
 }
 
-/** The last `bytes` of engine.log as text. */
+/** Reads the last `bytes` of engine.log as text. */
 export function readLogEnd(run: string, bytes = 16 << 10): Promise<string> {
 	return readLogFrom(run, 0, bytes);
 }
 
-/** engine.log from a position on, its last `bytes` at most; empty when there is none. */
+/** Reads engine.log from a position on, at most its last `bytes`; empty if there is no log. */
 export async function readLogFrom(run: string, start: number, bytes = 16 << 10): Promise<string> {
 	const end = await readEnd(run, runFiles.log, start, bytes).catch(() => null);
 	return end === null ? '' : end.bytes.toString('utf8');
 }
 
-/** The last bytes of a file after a position; `whole` when nothing before them was left out. A missing file is empty. */
+/** Reads the last bytes of a file after a position; `whole` if nothing was skipped. A missing file counts as empty. */
 async function readEnd(
 	run: string,
 	relative: string,
@@ -243,13 +249,13 @@ async function readEnd(
 }
 
 export interface DiskUse {
-	/** Bytes of all regular files. */
+	/** Total size of all regular files, in bytes. */
 	readonly total: number;
-	/** Bytes by name at the top of the run folder: `rollouts`, `checkpoints`, `metrics.jsonl`... */
+	/** Sizes in bytes by top-level name in the run folder: `rollouts`, `checkpoints`, `metrics.jsonl`... */
 	readonly parts: Readonly<Record<string, number>>;
 }
 
-/** How much room the run takes; links are not followed. */
+/** Returns a run's disk usage; links are not followed. */
 export async function diskUse(run: string): Promise<DiskUse> {
 	const parts: Record<string, number> = {};
 	for (const entry of await readdir(run, { withFileTypes: true })) {

@@ -10,7 +10,7 @@ import { decode } from '../protocol/decode.ts';
 import { pipelineFiles, stageNamePattern } from '../protocol/pipelineFiles.ts';
 import { runFiles } from './runFiles.ts';
 
-/** The per-user data folder; REASONING_LAB_HOME sets another. */
+/** Returns the per-user data folder, which REASONING_LAB_HOME overrides. */
 export function labHome(environment: NodeJS.ProcessEnv = process.env): string {
 	const set = environment.REASONING_LAB_HOME;
 	return set && isAbsolute(set) ? set : currentPlatform().dataFolder(environment);
@@ -20,9 +20,9 @@ const entrySchema = v.looseObject({
 	format: v.literal(1),
 	path: v.string(),
 	added: v.number(),
-	/** Of another trainer's run, which reader it is opened with. */
+	/** For another trainer's run, the reader to open it with. */
 	reader: v.optional(v.string()),
-	/** Hash of the recipe that this user has started the run or pipeline with. */
+	/** Hash of the recipe with which this user started the run or pipeline. */
 	started: v.optional(v.string()),
 });
 type Entry = v.InferOutput<typeof entrySchema>;
@@ -30,8 +30,8 @@ type Entry = v.InferOutput<typeof entrySchema>;
 const largestEntry = 64 << 10;
 
 /**
- * The runs that this user's programs have started or opened, wherever they lie. One small file per run, so several
- * processes add and remove at once without losing each other's.
+ * Registry of runs that this user's programs have started or opened, wherever they are stored. Each run has one small
+ * file, so several processes can add and remove entries simultaneously without conflicts.
  */
 export class RunRegistry {
 	readonly #folder: string;
@@ -41,11 +41,12 @@ export class RunRegistry {
 	}
 
 	/**
-	 * @param reader name of the format of another trainer's run
-	 * @param started hash of the recipe that this user starts the run or pipeline with; what is known stays without it
+	 * @param reader format name of another trainer's run
+	 * @param started hash of the recipe with which this user starts the run or pipeline; if omitted, the known hash is
+	 * kept
 	 */
 	async add(run: string, reader?: string, started?: string): Promise<void> {
-		// It may be about to be made.
+		// The folder may not exist yet.
 		const path = await realpath(run).catch(async () => join(await realpath(dirname(run)), basename(run)));
 		await ensureFolder(this.#folder);
 		const mark = started ?? (await this.startedWith(path));
@@ -57,7 +58,10 @@ export class RunRegistry {
 		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
 	}
 
-	/** Forgets a run; its folder stays. @returns what `startedWith` would have, to add the run again with it */
+	/**
+	 * Removes a run from the registry; its folder is kept.
+	 * @returns the value of `startedWith`, for adding the run again
+	 */
 	async remove(run: string): Promise<string | undefined> {
 		const path = await realpath(run).catch(() => run);
 		const started = await this.startedWith(path);
@@ -65,7 +69,7 @@ export class RunRegistry {
 		return started;
 	}
 
-	/** Known folders of our own runs that still are there, newest entry first. */
+	/** Returns the known folders of our own runs that still exist, newest entry first. */
 	async list(): Promise<string[]> {
 		const found: Entry[] = [];
 		for (const entry of await this.#entries()) {
@@ -74,7 +78,10 @@ export class RunRegistry {
 		return found.map(({ path }) => path);
 	}
 
-	/** Known folders of other trainers' runs that still are there, newest entry first; what is in them is not inspected. */
+	/**
+	 * Returns the known folders of other trainers' runs that still exist, newest entry first; their contents are not
+	 * checked.
+	 */
 	async listForeign(): Promise<string[]> {
 		const found: string[] = [];
 		for (const { path, reader } of await this.#entries()) {
@@ -84,12 +91,15 @@ export class RunRegistry {
 		return found;
 	}
 
-	/** With which reader a person has opened another trainer's run; undefined: not said. */
+	/** Returns the reader with which the user opened another trainer's run, or undefined if not set. */
 	async readerOf(run: string): Promise<string | undefined> {
 		return (await this.#entryOf(run))?.reader;
 	}
 
-	/** The hash that the run or pipeline was last started with by this user (see `add`); undefined: never on this machine. */
+	/**
+	 * Returns the recipe hash with which this user last started the run or pipeline (see `add`); undefined if never on
+	 * this machine.
+	 */
 	async startedWith(run: string): Promise<string | undefined> {
 		return (await this.#entryOf(run))?.started;
 	}
@@ -117,7 +127,7 @@ export class RunRegistry {
 	}
 }
 
-/** Whether a folder holds a run: run.json, or recipe.json of one that has not started. */
+/** Returns whether a folder is a run: it contains run.json, or recipe.json if it has not started. */
 export async function isRunFolder(path: string): Promise<boolean> {
 	for (const name of [runFiles.record, runFiles.recipe]) {
 		if ((await lstat(join(path, name)).catch(() => null))?.isFile()) return true;
@@ -126,10 +136,13 @@ export async function isRunFolder(path: string): Promise<boolean> {
 }
 
 const passedOver = new Set(['node_modules', '__pycache__', 'dist', 'venv']);
-/** A workspace of more folders than this is not searched to its end. */
+/** Maximum number of folders to search in a workspace. */
 const maxFolders = 20_000;
 
-/** Run folders in `runs/` anywhere below the given folders, to a depth; dependency and hidden folders are passed over. */
+/**
+ * Finds run folders in `runs/` anywhere below the given folders, up to a depth; dependency and hidden folders are
+ * skipped.
+ */
 export async function findRuns(folders: readonly string[], depth = 5): Promise<string[]> {
 	const found: string[] = [];
 	let level = [...new Set(folders)];
@@ -150,12 +163,15 @@ export async function findRuns(folders: readonly string[], depth = 5): Promise<s
 	return found;
 }
 
-/** Whether a folder holds a pipeline, whose stages have runs in it. */
+/** Returns whether a folder is a pipeline, which contains the runs of its stages. */
 export async function isPipelineFolder(path: string): Promise<boolean> {
 	return (await lstat(join(path, pipelineFiles.record)).catch(() => null))?.isFile() ?? false;
 }
 
-/** The run folders directly in a `runs` folder, and those of the pipelines in it; what a pipeline has set aside is left out. */
+/**
+ * Returns the run folders directly in a `runs` folder, and those of the pipelines in it, except folders that a pipeline
+ * has set aside.
+ */
 export async function runsIn(folder: string): Promise<string[]> {
 	return runsAmong(folder, (name) => !name.startsWith('.'), true);
 }
@@ -173,7 +189,7 @@ async function runsAmong(folder: string, wanted: (name: string) => boolean, pipe
 	return found;
 }
 
-/** The runs of a pipeline's stages; folders that were set aside are none. */
+/** Returns the stage runs of a pipeline, except folders that were set aside. */
 export async function stageRunsIn(pipeline: string): Promise<string[]> {
 	return runsAmong(pipeline, (name) => stageNamePattern.test(name), false);
 }

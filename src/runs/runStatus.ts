@@ -5,24 +5,28 @@ import { readRecord } from './runReader.ts';
 
 const liveStatuses: readonly RunStatus[] = ['starting', 'running', 'paused'];
 
-/** Whether a record says that an engine is at work; whether it is, {@link effectiveStatus} tells. */
+/** Returns whether a record claims that an engine is active; {@link effectiveStatus} checks whether it is. */
 export function claimsLife(record: Pick<RunRecord, 'status'>): boolean {
 	return liveStatuses.includes(record.status);
 }
 
-/** How long the lock of a run is worth waiting for, in milliseconds: who has written that it is over still puts it away. */
+/**
+ * Returns how long to wait for a run's lock, in milliseconds: after recording that the run ended, its process still has
+ * to clean up.
+ */
 export async function lockPatience(folder: string): Promise<number> {
 	const record = await readRecord(folder).catch(() => null);
 	return record !== null && !claimsLife(record) ? endingMs : 0;
 }
 
 /**
- * The state of a run as it is: a record that says `starting`, `running` or `paused` while its engine does not live reads
- * as `crashed`. On the same host and boot the process and its start time decide, elsewhere the heartbeat's age.
+ * Returns the actual status of a run: `crashed` if the record says `starting`, `running` or `paused` but the engine is
+ * dead. On the same host and boot, this is determined from the process and its start time, otherwise from the age of
+ * the heartbeat.
  * @param now seconds since the epoch
  */
 export async function effectiveStatus(record: AnyRunRecord, now = Date.now() / 1000): Promise<RunStatus> {
-	// Of another trainer's run nothing names a process: its reader has judged by the times of its files.
+	// Another trainer's run names no process; its reader has derived the status from file times.
 	if (!claimsLife(record) || record.engine === 'foreign') return record.status;
 	switch (await processState(record)) {
 		case 'alive':
@@ -34,16 +38,16 @@ export async function effectiveStatus(record: AnyRunRecord, now = Date.now() / 1
 	}
 }
 
-/** What a run says of itself, and the state that it is in. */
+/** A run's record together with its actual status. */
 export interface RunState<T extends AnyRunRecord = RunRecord> {
 	readonly record: T;
 	readonly status: RunStatus;
 }
 
 /**
- * A run's record with its state. An engine writes how it ended and then ends: one that did so between the two looks would
- * read as crashed, so a record that its engine does not bear out is read once more.
- * @param read reads the record; what it throws is thrown
+ * Returns a run's record with its status. An engine records how it ended before it exits. If that happens between the
+ * two reads, the run would appear to have crashed, so a record that its engine's state contradicts is read again.
+ * @param read reads the record; its errors are propagated
  */
 export async function runStateOf<T extends AnyRunRecord>(read: () => Promise<T>): Promise<RunState<T>> {
 	const record = await read();
@@ -53,5 +57,5 @@ export async function runStateOf<T extends AnyRunRecord>(read: () => Promise<T>)
 	return { record: last, status: await effectiveStatus(last) };
 }
 
-/** {@link runStateOf} the run in a folder. Fails as {@link readRecord} does. */
+/** Same as {@link runStateOf}, for the run in a folder. Fails like {@link readRecord}. */
 export const readRunState = (run: string): Promise<RunState> => runStateOf(() => readRecord(run));

@@ -15,12 +15,15 @@ import { decodeLines, decodeMetrics } from './runReader.ts';
 import { readRunState } from './runStatus.ts';
 
 /**
- * What a tail tells, always in this order within one round: `reset`, `record`, `events`, `overview`, `metrics`,
- * `evaluations`, `rollouts`, `checkpoints`, `synced`. The record is read before the lines, so when it says that the run has ended, all
- * of the run has been told by the next `synced`.
+ * Events from a tail. Within one round, the order is always `reset`, `record`, `events`, `overview`, `metrics`,
+ * `evaluations`, `rollouts`, `checkpoints`, `synced`. The record is read before the lines, so once it says that the run
+ * has ended, the entire run has been reported by the next `synced`.
  */
 export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
-	/** Forget all that was told: the run was resumed or replaced, or its files were rewritten; it is told again from the start. */
+	/**
+	 * Discard everything reported so far: the run was resumed or replaced, or its files were rewritten, and is reported
+	 * again from the start.
+	 */
 	| { readonly kind: 'reset' }
 	/** run.json changed, or the engine died; `status` is the effective one. */
 	| { readonly kind: 'record'; readonly record: T; readonly status: RunStatus }
@@ -43,22 +46,22 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	/** The run cannot be read now (missing, corrupt, newer version); the tail continues looking. Told once per reason. */
 	| { readonly kind: 'error'; readonly failure: Failure };
 
-/** Between the overview of a long file and the reading of all of it. */
+/** Delay between the overview of a long file and reading all of it. */
 const overviewHeadStartMs = 400;
-/** News of files that come this close together are inspected together. */
+/** File events that arrive within this time are handled together. */
 const gatherMs = 20;
 
 export interface RunTailOptions {
-	/** Between looks at the disk when no file event comes; default 1000. */
+	/** Polling interval when there are no file events; default 1000. */
 	readonly pollMs?: number;
-	/** False: only polling. */
+	/** Whether to watch for file events; false for polling only. */
 	readonly watch?: boolean;
 	readonly overview?: LineOverviewOptions;
 }
 
 /**
- * Follows a run folder, live, ended or not yet started, and tells what it finds: first all that is there, then what comes.
- * Works without the engine; file events make it quick, polling makes it sure.
+ * Follows a run folder that is live, ended or not yet started, and reports its contents, followed by changes. Does not
+ * need the engine: file events make it fast, and polling makes it reliable.
  */
 export class RunTail extends Disposable {
 	readonly folder: string;
@@ -69,7 +72,7 @@ export class RunTail extends Disposable {
 	readonly onEvent = this.#emitter.event;
 	#watcher: FSWatcher | null = null;
 	#timer: NodeJS.Timeout | null = null;
-	/** When the timer fires, by `performance.now()`. */
+	/** Time when the timer fires, on the `performance.now()` clock. */
 	#due = 0;
 	#round: Promise<void> | null = null;
 	#again = false;
@@ -102,7 +105,7 @@ export class RunTail extends Disposable {
 		);
 	}
 
-	/** Begins to follow; subscribe before. */
+	/** Starts following the run; subscribe first. */
 	start(): this {
 		if (this.#started || this.disposed) return this;
 		this.#started = true;
@@ -110,11 +113,13 @@ export class RunTail extends Disposable {
 		return this;
 	}
 
-	/** Looks at once, thoroughly; resolves when all that was on disk at the call has been told. */
+	/**
+	 * Checks everything immediately; resolves when all data that was on disk at the time of the call has been reported.
+	 */
 	async refresh(): Promise<void> {
 		this.#forced = true;
 		if (this.#round !== null) {
-			// The round that is under way may have passed what the caller means.
+			// The current round may already be past the data that the caller wants.
 			this.#again = true;
 			await this.#round;
 		}
@@ -145,7 +150,10 @@ export class RunTail extends Disposable {
 		}, delay);
 	}
 
-	/** A file event: look soon, but gather what comes together. Events that never stop do not put it off. */
+	/**
+	 * Handles a file event: schedules a check soon, batching events that arrive together. A constant stream of events
+	 * does not delay it.
+	 */
 	#stir(): void {
 		if (this.#round !== null) this.#again = true;
 		else if (!this.disposed && (this.#timer === null || performance.now() + gatherMs < this.#due))
@@ -172,7 +180,7 @@ export class RunTail extends Disposable {
 	async #look(): Promise<void> {
 		try {
 			this.#watchFolder();
-			// Files that are replaced while they are read start over, but not without end in one round.
+			// If files are replaced while being read, start over, but with a limited number of attempts per round.
 			for (let i = 0; i < 5; i++) if (await this.#tellNews()) return;
 			this.#again = true;
 		} catch (error) {
@@ -180,7 +188,10 @@ export class RunTail extends Disposable {
 		}
 	}
 
-	/** @returns false when a file turned out to be replaced: what was told is reset and must be told again */
+	/**
+	 * @returns false if a file turned out to be replaced, in which case reported data was reset and must be reported
+	 * again
+	 */
 	async #tellNews(): Promise<boolean> {
 		if (!(await this.#lookAtRecord())) return true;
 		for (const [tail, kind] of [
@@ -206,15 +217,15 @@ export class RunTail extends Disposable {
 		return true;
 	}
 
-	/** Once, before the metrics of a run are told from the start. */
+	/** Reports an overview once, before a run's metrics are reported from the start. */
 	async #tellOverview(): Promise<void> {
 		if (this.#overviewTold || this.disposed) return;
 		this.#overviewTold = true;
-		// Without one the rows show as they come.
+		// Without an overview, rows appear as they are read.
 		const lines = await overviewLines(this.folder, runFiles.metrics, this.#overview).catch(() => null);
 		if (lines === null) return;
 		this.#tell('overview', decodeMetrics(lines));
-		// Whoever draws it is not held up by the reading of the rest.
+		// Let the consumer draw the overview before the rest is read.
 		await new Promise((resolve) => setTimeout(resolve, overviewHeadStartMs));
 	}
 

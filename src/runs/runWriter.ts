@@ -31,7 +31,7 @@ import { readRecord } from './runReader.ts';
 import { lockPatience } from './runStatus.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
-/** What the engine says about a new run; the writer adds format, status, times and the process. */
+/** Record fields that the engine sets for a new run; the writer adds format, status, times and the process. */
 export type InitialRecord = Pick<
 	RunRecord,
 	'id' | 'name' | 'engine' | 'stage' | 'totalSteps' | 'device' | 'parent' | 'seeds' | 'versions' | 'hashes'
@@ -40,9 +40,9 @@ export type InitialRecord = Pick<
 const now = () => Date.now() / 1000;
 
 /**
- * The one writer of a run directory; only the engine has one. It holds the run's lock and renews the heartbeat. Everything
- * goes through one queue, so what was asked first is on disk first; a call resolves when its bytes are flushed. Failures:
- * `busy` (another engine), `full`, `denied`, and what was there before stays.
+ * The only writer of a run directory; only the engine has one. It holds the run's lock and updates the heartbeat. All
+ * writes go through one queue, so they reach the disk in the order they were requested, and each call resolves when its
+ * bytes have been flushed. Fails with `busy` (another engine), `full` or `denied`, leaving existing data unchanged.
  */
 export class RunWriter {
 	readonly folder: string;
@@ -67,7 +67,10 @@ export class RunWriter {
 		this.#timer.unref();
 	}
 
-	/** Makes run.json in a folder that has none (prepareRun made the folder and recipe.json). Fails with `exists`, `busy`. */
+	/**
+	 * Creates run.json in a folder that has none (prepareRun created the folder and recipe.json). Fails with `exists`,
+	 * `busy`.
+	 */
 	static async create(folder: string, initial: InitialRecord): Promise<RunWriter> {
 		const lock = await lockRun(folder);
 		try {
@@ -100,8 +103,8 @@ export class RunWriter {
 	}
 
 	/**
-	 * Takes over an existing run (dead or ended) to resume it; call `setAside` before anything is written. Unknown fields
-	 * of run.json are kept, an old error or reason of a pause is dropped.
+	 * Takes over an existing run (dead or ended) to resume it; call `setAside` before writing anything. Unknown fields in
+	 * run.json are preserved, and an old error or pause reason is dropped.
 	 */
 	static async reopen(folder: string): Promise<RunWriter> {
 		const lock = await lockRun(folder, await lockPatience(folder));
@@ -124,12 +127,12 @@ export class RunWriter {
 		}
 	}
 
-	/** run.json as it is or is about to be written. */
+	/** run.json as last written or about to be written. */
 	get record(): RunRecord {
 		return this.#record;
 	}
 
-	/** Changes fields of run.json; several calls before it is written make one write. */
+	/** Changes fields in run.json; several calls are combined into one write. */
 	updateRecord(patch: Partial<RunRecord>): Promise<void> {
 		this.#record = { ...this.#record, ...patch };
 		this.#pending ??= this.#queue.queue(() => {
@@ -139,7 +142,7 @@ export class RunWriter {
 		return this.#pending;
 	}
 
-	/** After `close` another engine may hold the lock: nothing of this one may be written any more. */
+	/** After `close`, another engine can hold the lock, so this one must not write anything. */
 	#write<T>(task: () => Promise<T>): Promise<T> {
 		return this.#queue.queue(() => {
 			if (this.#closed) throw new Failure('unavailable', `The run ${this.folder} is closed.`);
@@ -153,12 +156,12 @@ export class RunWriter {
 		await writeFileAtomic(join(this.folder, runFiles.record), `${JSON.stringify(this.#record, null, '\t')}\n`);
 	}
 
-	/** The step of the newest line of metrics; -1: there is none. */
+	/** Step of the latest metrics line; -1 if there is none. */
 	get lastMetricsStep(): number {
 		return this.#lastStep;
 	}
 
-	/** One line per optimizer step, strictly increasing. Values that are not finite are written as null. */
+	/** Appends one line per optimizer step, strictly increasing. Non-finite values are written as null. */
 	appendMetrics(line: MetricsLine): Promise<void> {
 		return this.#write(async () => {
 			if (line.step <= this.#lastStep) {
@@ -170,7 +173,7 @@ export class RunWriter {
 		});
 	}
 
-	/** The rollouts that first feed `step`, or the text of their file: a whole file or none. */
+	/** Writes the rollouts that first feed `step`, or the contents of their file, completely or not at all. */
 	writeRollouts(step: number, lines: Iterable<RolloutLine> | Uint8Array): Promise<void> {
 		return this.#write(async () => {
 			const content = lines instanceof Uint8Array ? lines : formatted(lines);
@@ -185,9 +188,9 @@ export class RunWriter {
 		});
 	}
 
-	/** Data that the run makes: files under data/. */
+	/** Data files created by the run, stored in data/. */
 	readonly data = {
-		/** null: there is none. */
+		/** null if the file does not exist. */
 		read: async (name: string): Promise<string | null> => {
 			const handle = await openRegular(this.folder, `${runFiles.data}/${name}`).catch((error: unknown) => {
 				if (error instanceof Failure && error.reason === 'missing') return null;
@@ -200,7 +203,7 @@ export class RunWriter {
 				await handle.close();
 			}
 		},
-		/** A whole file or none. */
+		/** Writes the whole file or nothing. */
 		write: (name: string, content: string | Iterable<string>): Promise<void> =>
 			this.#write(async () => {
 				const path = join(this.folder, runFiles.data, name);
@@ -212,7 +215,7 @@ export class RunWriter {
 			this.#write(() => rm(join(this.folder, runFiles.data, name), { recursive: true, force: true })),
 	};
 
-	/** Adds an event; `time` is now, `step` the record's unless given. */
+	/** Appends an event; `time` is now, and `step` defaults to the record's. */
 	appendEvent(event: {
 		readonly type: string;
 		readonly step?: number;
@@ -222,7 +225,7 @@ export class RunWriter {
 		return this.#write(() => this.#events.append(formatLine(line)));
 	}
 
-	/** evaluations/step_N/<name>.jsonl and then, as the sign that they are complete, <name>.json. */
+	/** Writes evaluations/step_N/<name>.jsonl, followed by <name>.json, which marks it as complete. */
 	writeEvaluation(
 		step: number,
 		name: string,
@@ -238,7 +241,7 @@ export class RunWriter {
 		});
 	}
 
-	/** An empty folder to write a checkpoint's files into; it counts only after `commitCheckpoint`. */
+	/** Creates an empty folder for a checkpoint's files; the checkpoint becomes valid only with `commitCheckpoint`. */
 	beginCheckpoint(step: number): Promise<string> {
 		return this.#write(async () => {
 			const aside = this.#checkpointAside(step);
@@ -249,8 +252,9 @@ export class RunWriter {
 	}
 
 	/**
-	 * Makes the files written aside a checkpoint: complete or absent, whatever happens. One of the same step is replaced.
-	 * @param score what the best is chosen by; null when not measured
+	 * Turns the staged files into a checkpoint that is complete or absent, whatever happens. Replaces a checkpoint of the
+	 * same step.
+	 * @param score metric for selecting the best checkpoint; null if not measured
 	 */
 	commitCheckpoint(
 		step: number,
@@ -289,12 +293,12 @@ export class RunWriter {
 		return join(this.folder, runFiles.checkpoints, `.${stepName(step)}.tmp`);
 	}
 
-	/** Complete checkpoints, oldest first. */
+	/** Returns the complete checkpoints, oldest first. */
 	listCheckpoints(): Promise<CheckpointInfo[]> {
 		return this.#queue.queue(() => listCheckpoints(this.folder));
 	}
 
-	/** Deletes all but the newest `keep` checkpoints and the best one; returns the steps that went. */
+	/** Deletes all checkpoints except the newest `keep` and the best one; returns the deleted steps. */
 	pruneCheckpoints(keep: number): Promise<number[]> {
 		return this.#write(async () => {
 			const gone = superfluous(await listCheckpoints(this.folder), Math.max(1, keep));
@@ -304,9 +308,10 @@ export class RunWriter {
 	}
 
 	/**
-	 * Prepares a resume from the checkpoint of `step` (-1: from the start): metrics, rollouts, evaluations, events and
-	 * checkpoints of later steps and whatever is torn move to superseded/<n>/, and the attempt grows. Events of type
-	 * `hyperparameters` stay, since they are replayed. What belongs to `step` itself stays.
+	 * Prepares a resume from the checkpoint at `step` (-1: from the start). Metrics, rollouts, evaluations, events and
+	 * checkpoints of later steps and any incomplete data move to superseded/<n>/, and the attempt number is incremented.
+	 * Events of type `hyperparameters` are kept because they are replayed, as is everything that belongs to `step`
+	 * itself.
 	 */
 	setAside(step: number): Promise<void> {
 		return this.#write(async () => {
@@ -318,7 +323,7 @@ export class RunWriter {
 		});
 	}
 
-	/** A line for people in engine.log. Never fails: the run does not depend on it. */
+	/** Writes a human-readable line to engine.log. Never fails, because the run does not depend on it. */
 	log(text: string): void {
 		void this.#queue.queue(async () => {
 			if (this.#closed) return;
@@ -331,7 +336,7 @@ export class RunWriter {
 		});
 	}
 
-	/** Writes what is pending and gives the lock back. Set the final status before. */
+	/** Writes pending data and releases the lock. Set the final status first. */
 	async close(): Promise<void> {
 		if (this.#closed) return;
 		clearInterval(this.#timer);

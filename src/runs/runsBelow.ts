@@ -9,13 +9,13 @@ import { isRunFolder } from './runRegistry.ts';
 /** A folder that was recognized as a run. */
 export interface FoundRun {
 	readonly folder: string;
-	/** Names of the formats that fit, most likely first; `reasoning-lab` alone for our own. */
+	/** Names of the matching formats, most likely first; only `reasoning-lab` for our own runs. */
 	readonly formats: readonly { readonly name: string; readonly title: string }[];
 }
 
 export interface SearchLimits {
 	readonly depth?: number;
-	/** Folders that are inspected. */
+	/** Maximum number of folders to search. */
 	readonly folders?: number;
 	readonly runs?: number;
 	readonly millis?: number;
@@ -23,20 +23,20 @@ export interface SearchLimits {
 
 export interface RunsBelow {
 	readonly runs: readonly FoundRun[];
-	/** A limit was reached before all was inspected. */
+	/** Whether a limit was reached before everything was searched. */
 	readonly cut: boolean;
-	/** Folders that were inspected. */
+	/** Number of folders searched. */
 	readonly folders: number;
 }
 
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv', 'wandb']);
 const mostNames = 50_000;
-/** ART keeps its runs in a hidden folder. */
+/** Hidden folder in which ART stores its runs. */
 const hiddenRuns = '.art';
 
 /**
- * Runs of any trainer in a folder and below it, the nearer ones first; what lies inside a run is not inspected. Links are
- * not followed.
+ * Finds runs from any trainer in a folder and below it, closer ones first. Run folders are not searched for further
+ * runs, and links are not followed.
  */
 export async function runsBelow(
 	folder: string,
@@ -74,7 +74,7 @@ async function foldersIn(path: string): Promise<string[]> {
 	let seen = 0;
 	try {
 		for await (const entry of await opendir(path, { bufferSize: 512 })) {
-			// A folder of so many names is where a program keeps its files, not where a person keeps runs.
+			// A folder with this many names contains program data rather than a user's runs.
 			if (++seen > mostNames) break;
 			if (!entry.isDirectory() || passedOver.has(entry.name)) continue;
 			if (!entry.name.startsWith('.') || entry.name === hiddenRuns) names.push(entry.name);

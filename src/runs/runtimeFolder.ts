@@ -5,10 +5,10 @@ import { Failure } from '../base/failure.ts';
 import { currentPlatform } from '../processes/currentPlatform.ts';
 import type { ControlLocation } from '../rpc/controlLocation.ts';
 
-/** Unix domain sockets take paths of about 104 bytes at most. */
+/** Unix domain socket paths are limited to about 104 bytes. */
 const longestSocketPath = 100;
 
-/** Fails with `denied` unless the folder is the user's own, a real folder, and closed to others. */
+/** Fails with `denied` unless the folder belongs to the user, is not a link, and is inaccessible to others. */
 export async function checkPrivateFolder(path: string): Promise<void> {
 	const info = await lstat(path).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot use ${path}`);
@@ -21,14 +21,14 @@ export async function checkPrivateFolder(path: string): Promise<void> {
 	if ((info.mode & 0o077) !== 0) throw refuse('is open to other users');
 }
 
-/** The per-user folder for sockets, tokens and device queues, made if needed (mode 0700) and checked. */
+/** Returns the per-user folder for sockets, tokens and device queues, created if needed (mode 0700) and checked. */
 export async function runtimeFolder(environment = process.env): Promise<string> {
 	let failure: unknown;
 	for (const path of currentPlatform().runtimeFolders(environment)) {
 		if (Buffer.byteLength(currentPlatform().socketPath(path, '0'.repeat(nameLength))) > longestSocketPath) continue;
 		try {
 			const made = await mkdir(path, { recursive: true, mode: 0o700 });
-			// The umask can only take bits away, but a default ACL may add them.
+			// The umask can only remove permissions, but a default ACL can add them.
 			if (made !== undefined && currentPlatform().hasFileOwners) await chmod(path, 0o700);
 			await checkPrivateFolder(path);
 			return path;
@@ -41,7 +41,7 @@ export async function runtimeFolder(environment = process.env): Promise<string> 
 
 const nameLength = 24;
 
-/** Named by run and place, so that a copied run folder does not lead to the original's engine. */
+/** Returns a name based on run and location, so that a copied run folder does not lead to the original's engine. */
 async function locationName(folder: string, id: string): Promise<string> {
 	const hash = createHash('sha256').update(`${id}\0${await realpath(folder)}`);
 	return hash.digest('hex').slice(0, nameLength);
@@ -52,12 +52,15 @@ const at = (folder: string, name: string): ControlLocation => ({
 	tokenPath: join(folder, `${name}.token`),
 });
 
-/** Where the engine of a run listens. @param id the run's id, or 'serve' for a served checkpoint folder */
+/**
+ * Returns the endpoint of a run's engine.
+ * @param id the run's id, or 'serve' for a served checkpoint folder
+ */
 export async function controlLocation(folder: string, id: string): Promise<ControlLocation> {
 	return at(await runtimeFolder(), await locationName(folder, id));
 }
 
-/** Every place where a client looks for an engine that may have been started in another environment. */
+/** Returns all locations where a client looks for an engine that may have been started in a different environment. */
 export async function controlLocations(folder: string, id: string): Promise<ControlLocation[]> {
 	const name = await locationName(folder, id);
 	return currentPlatform()

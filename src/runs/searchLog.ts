@@ -8,24 +8,30 @@ import { decode } from '../protocol/decode.ts';
 import { readTreeEvent } from '../protocol/treeEventReader.ts';
 import { type TreeEvent, type TreeEventOf, treeEventSchema, treeLogFormat } from '../protocol/treeLog.ts';
 
-/** Logs of searches: `<name>.jsonl` in a folder `searches`; the locks of those that are written are next to them. */
+/**
+ * Extension of search logs, `<name>.jsonl` in a `searches` folder; locks for logs being written are stored next to
+ * them.
+ */
 export const searchLogEnding = '.jsonl';
 const lockFolder = '.locks';
-/** What is read of a log's beginning and of its end for a summary, in bytes. */
+/** Number of bytes to read from the start and the end of a log for a summary. */
 const headBytes = 256 << 10;
 const tailBytes = 64 << 10;
 
-/** What locks a log against a second writer, on this machine and on others that share the folder. */
+/**
+ * Returns the lock folder that protects a log from a second writer, on this machine and on others that share the
+ * folder.
+ */
 export function searchLockFolder(log: string): string {
 	return join(dirname(log), lockFolder, basename(log, searchLogEnding));
 }
 
-/** Whether a process writes to a log now. */
+/** Returns whether a process is currently writing to a log. */
 export async function isBeingSearched(log: string): Promise<boolean> {
 	return (await FileLock.holder(searchLockFolder(log)).catch(() => null)) !== null;
 }
 
-/** A new log's name: "2026-03-04-101500-mcts-3f9a.jsonl". */
+/** Returns a name for a new log: "2026-03-04-101500-mcts-3f9a.jsonl". */
 export function searchLogName(strategy: string, now: Date): string {
 	const two = (value: number) => String(value).padStart(2, '0');
 	const day = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join('-');
@@ -36,12 +42,12 @@ export function searchLogName(strategy: string, now: Date): string {
 
 const made = /^\d{4}-\d\d-\d\d-\d{6}-.*-[0-9a-f]{4}$/;
 
-/** Whether a log has the name that it was made with, and no person's. */
+/** Returns whether a log has its generated name and was not renamed by the user. */
 export function isMadeName(log: string): boolean {
 	return made.test(basename(log, searchLogEnding));
 }
 
-/** An event of a line; a text says why it is none. */
+/** Parses a line as an event, or returns a description of the problem. */
 export function readTreeLine(line: Uint8Array): TreeEvent | string {
 	const value = parseLine(line);
 	if (value === undefined) return line.length === 0 ? 'is empty' : 'is not JSON';
@@ -55,20 +61,20 @@ export function readTreeLine(line: Uint8Array): TreeEvent | string {
 	return `is not a search event${fault?.path ? ` (${fault.path}: ${fault.message})` : ''}`;
 }
 
-/** What a list says of a log, from its beginning and its end alone. */
+/** Summary of a log for lists, computed from only its start and end. */
 export interface SearchSummary {
 	readonly log: string;
 	readonly start: TreeEventOf<'start'>;
-	/** The last thing that was written; null: the search runs, or was torn off. */
+	/** The last event written; null if the search is running or was interrupted. */
 	readonly end: TreeEventOf<'end'> | null;
-	/** Nodes so far but for the problem, which is node 0; null: it cannot be told from the end of the log. */
+	/** Number of nodes so far, not counting the problem (node 0); null if the end of the log does not show it. */
 	readonly nodes: number | null;
-	/** Milliseconds since the epoch. */
+	/** Modification time in milliseconds since the epoch. */
 	readonly changed: number;
 	readonly bytes: number;
 }
 
-/** The summary of a log; null where the file is not a search log. Fails as {@link openRegular} does. */
+/** Reads the summary of a log, or returns null if the file is not a search log. Fails like {@link openRegular}. */
 export async function readSearchSummary(log: string): Promise<SearchSummary | null> {
 	const handle = await openRegular(dirname(log), basename(log));
 	try {
@@ -85,7 +91,7 @@ export async function readSearchSummary(log: string): Promise<SearchSummary | nu
 			const event = readTreeLine(line);
 			if (typeof event === 'string') continue;
 			if (last && event.t === 'end') end = event;
-			// A person may open and close branches of a search that has ended.
+			// Users can prune and restore branches after a search has ended.
 			if (event.t !== 'prune' && event.t !== 'restore') last = false;
 			if (event.t !== 'node') continue;
 			nodes = event.id;
@@ -103,7 +109,10 @@ async function bytesOf(handle: FileHandle, from: number, length: number): Promis
 	return buffer.subarray(0, bytesRead);
 }
 
-/** The logs in a folder `searches`, by absolute path; a link is not a folder. Newest name first, at most `most`. */
+/**
+ * Lists the logs in a `searches` folder by absolute path, up to `most`, newest name first; a link does not count as a
+ * folder.
+ */
 export async function searchLogsIn(folder: string, most = 500): Promise<string[]> {
 	if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

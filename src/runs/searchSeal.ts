@@ -7,9 +7,9 @@ import type { TreeEventOf } from '../protocol/treeLog.ts';
 import { labHome } from './runRegistry.ts';
 
 /*
- * The log of a search names what the search continues with: servers, names of keys, files, programs. Whoever wrote a log may not be
- * the person who lets it continue, so a log is sealed when it is started, with a secret of this user. What a log without a right seal
- * names is a question to the person.
+ * A search log specifies what the search continues with: servers, API key names, files, programs. The user who
+ * continues a search may not be the one who wrote the log, so every log is sealed on start with a secret that belongs
+ * to the user. If a log has no valid seal, the user is asked about everything it specifies.
  */
 
 const keyFile = 'search-logs.key';
@@ -17,7 +17,10 @@ const keyBytes = 32;
 
 type Sealed = Pick<TreeEventOf<'start'>, 'id' | 'spec'>;
 
-/** The secret of this user, made when it is needed first. null: the data folder cannot be used, so nothing is sealed. */
+/**
+ * Returns this user's secret, creating it on first use; null if the data folder cannot be used, in which case nothing
+ * is sealed.
+ */
 export async function sealKey(home = labHome()): Promise<Buffer | null> {
 	const path = join(home, keyFile);
 	try {
@@ -47,7 +50,7 @@ export function sealOf(key: Buffer, { id, spec }: Sealed): string {
 		.digest('hex');
 }
 
-/** Whether this user has started the search, with the specification that the log has now. */
+/** Returns whether this user started the search with the specification that the log has now. */
 export async function isOwnSearch(start: Sealed & Pick<TreeEventOf<'start'>, 'seal'>, home?: string): Promise<boolean> {
 	const key = await sealKey(home);
 	if (key === null || start.seal === undefined) return false;

@@ -7,34 +7,37 @@ import { engineEnvironment, lastWords } from './launchEngine.ts';
 import { connectServed } from './runControl.ts';
 
 export interface ServeOptions {
-	/** The embedded engine's program, dist/engine.js; the others are next to it, and who wrote the checkpoint serves it. */
+	/**
+	 * Path of the embedded engine, dist/engine.js. The other engines are next to it; the one that wrote the checkpoint
+	 * serves it.
+	 */
 	readonly engine: string;
-	/** The node program; default: this process's own (Electron is told to be Node). */
+	/** Node.js executable; default: the one running this process (Electron is switched to Node mode). */
 	readonly node?: string;
-	/** What the engine's log calls this program. */
+	/** Name of this program in the engine's log. */
 	readonly name: string;
-	/** Added to the environment of this process: which Python. */
+	/** Variables added to this process's environment: the Python to use. */
 	readonly environment?: Readonly<Record<string, string>>;
-	/** How long the engine may take until it answers, in milliseconds; default 60000, of PyTorch 600000. */
+	/** Time limit in milliseconds until the engine responds; default 60000, for PyTorch 600000. */
 	readonly waitMs?: number;
 	readonly signal?: AbortSignal;
 }
 
-/** The environment variable that names the Python of the pytorch engine, whoever looks for it. */
+/** Environment variable for the pytorch engine's Python, used by everything that looks for it. */
 export const torchPythonVariable = 'REASONING_LAB_TORCH_PYTHON';
 
-/** How long an engine that is told to end may take before it is ended, in milliseconds. */
+/** How long an engine can take to exit before it is killed, in milliseconds. */
 const graceMs = 3000;
 const maxWords = 16 << 10;
-/** Importing PyTorch and loading a large model take their time. */
+/** Importing PyTorch and loading a large model take time. */
 const waitMs = { embedded: 60_000, pytorch: 600_000 } as const;
 
 /**
- * A checkpoint whose policy answers: an engine that serves it already, else one that is started here and ends with this
- * object, or with this process however that ends.
+ * A checkpoint whose policy can be queried: served by an existing engine or, if there is none, by one that is started
+ * here and exits with this object, or with this process regardless of how it exits.
  */
 export class ServedCheckpoint extends Disposable {
-	/** Folder of the checkpoint. */
+	/** Checkpoint folder. */
 	readonly checkpoint: string;
 	readonly client: ControlClient;
 
@@ -46,7 +49,7 @@ export class ServedCheckpoint extends Disposable {
 		this.register(client);
 	}
 
-	/** Fails with the engine's own words when it ends before it answers, with `timeout`, or `cancelled`. */
+	/** Fails with the engine's own message if it exits before it responds, with `timeout`, or with `cancelled`. */
 	static async open(checkpoint: string, options: ServeOptions): Promise<ServedCheckpoint> {
 		const other = await connectServed(checkpoint, options.name).catch(() => null);
 		if (other !== null) return new ServedCheckpoint(checkpoint, other, null);
@@ -65,7 +68,7 @@ export class ServedCheckpoint extends Disposable {
 			return new ServedCheckpoint(checkpoint, await connectServed(checkpoint, options.name), child);
 		} catch (error) {
 			endChild(child);
-			// Another program was faster.
+			// Another program started an engine first.
 			if (error instanceof Failure && error.reason === 'cancelled') throw error;
 			const faster = await connectServed(checkpoint, options.name).catch(() => null);
 			if (faster !== null) return new ServedCheckpoint(checkpoint, faster, null);

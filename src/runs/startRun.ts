@@ -10,9 +10,9 @@ import { RunRegistry } from './runRegistry.ts';
 import { claimsLife, readRunState } from './runStatus.ts';
 
 export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'environment' | 'signal'> & {
-	/** Told the run's folder as soon as it is known, before the engine works. */
+	/** Called with the run folder as soon as it is known, before the engine starts. */
 	readonly onFolder?: (folder: string) => void;
-	/** Asks whether the code of a run that this user has not started may run; without it such a run is refused. */
+	/** Asks whether to run the code of a run that this user has not started; without it, such runs are rejected. */
 	readonly agree?: Agree;
 };
 
@@ -23,12 +23,15 @@ export interface StartedRun {
 
 async function launch(folder: string, options: StartOptions, more: Partial<LaunchOptions>): Promise<StartedRun> {
 	options.onFolder?.(folder);
-	// A run that is not in the list of runs is still a run.
+	// The run is valid even if it could not be added to the registry.
 	await markStarted(folder).catch(() => undefined);
 	return { folder, record: await launchEngine(folder, { ...options, ...more }) };
 }
 
-/** Starts a new run of a recipe. Of one whose data is refused no folder is left: there is nothing in it but the recipe. */
+/**
+ * Starts a new run from a recipe. If its data is rejected, the folder is removed, because it contains nothing but the
+ * recipe.
+ */
 export async function startRun(recipePath: string, changes: RecipeChanges, options: StartOptions): Promise<StartedRun> {
 	const { folder } = await prepareRun(recipePath, changes);
 	return launch(folder, options, {}).catch(async (error: unknown) => {
@@ -37,7 +40,7 @@ export async function startRun(recipePath: string, changes: RecipeChanges, optio
 	});
 }
 
-/** Removes a new run whose engine has ended before it had its data. What it has said is in the error of the start. */
+/** Removes a new run whose engine exited before it had its data; the engine's message is in the start error. */
 async function removeRefused(folder: string): Promise<void> {
 	const { record, status } = await readRunState(folder);
 	const refused = record.error !== undefined && ['missing', 'invalid', 'unsupported'].includes(record.error.reason);
@@ -47,8 +50,8 @@ async function removeRefused(folder: string): Promise<void> {
 }
 
 /**
- * Continues an ended or crashed run in its folder, from its newest checkpoint; one that is paused continues. Fails with
- * `busy` while it runs, and with `denied` for a run of others that is not agreed to.
+ * Resumes an ended or crashed run in its folder, from its newest checkpoint; a paused run is continued. Fails with
+ * `busy` if it is running, and with `denied` if the run is someone else's and the user does not agree to run it.
  */
 export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
 	const state = await readRunState(folder).catch((error: unknown) => {
@@ -82,12 +85,15 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,
 		);
 	}
-	// A paused engine continues with what it has loaded; a new one loads what is in the folder.
+	// A paused engine continues with the code it has loaded, whereas a new one loads whatever is in the folder.
 	await requireOwnRun(folder, 'engine', options.agree);
 	return launch(folder, options, { resume: true });
 }
 
-/** Starts a new run from a checkpoint of another; fails with `denied` as {@link resumeRun}. @param step null: the newest */
+/**
+ * Starts a new run from another run's checkpoint; fails with `denied` like {@link resumeRun}.
+ * @param step null for the newest
+ */
 export async function branchRun(
 	parent: string,
 	step: number | null,

@@ -5,11 +5,11 @@ import type { StepFacts } from '../core/diagnosis/stepFacts.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { RunContent } from './runContent.ts';
 
-/** Rollouts of one step that are inspected, and the time that may go by before other work gets its turn. */
+/** Maximum number of rollouts to read per step, and the time after which to yield to other work. */
 const maxRollouts = 2048;
 const turnMillis = 4;
 
-/** The rollouts of a step, reduced to what rules need; null: there are none that can be read. */
+/** Reads the rollouts of a step, reduced to what rules need; null if none can be read. */
 export async function stepFactsOf(
 	content: RunContent,
 	step: number,
@@ -37,7 +37,7 @@ export async function stepFactsOf(
 	return rollouts === 0 ? null : facts.of(step);
 }
 
-/** Steps whose rollouts are inspected in a long run: spread evenly, and all of its end. */
+/** Selects the steps whose rollouts are read in a long run: evenly spaced, plus everything at the end. */
 export function sampledSteps(steps: readonly number[], most: number): number[] {
 	if (steps.length <= most) return [...steps];
 	const end = Math.floor(most / 4);

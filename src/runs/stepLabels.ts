@@ -6,7 +6,7 @@ import type { RolloutSplit } from './runContent.ts';
 
 export const labelsFile = 'labels.jsonl';
 
-/** Which rollout labels belong to. */
+/** Identifies the rollout that labels belong to. */
 export interface LabeledRollout {
 	readonly split: RolloutSplit;
 	readonly step: number;
@@ -16,16 +16,16 @@ export interface LabeledRollout {
 
 const keyOf = ({ split, step, group, index }: LabeledRollout) => `${split} ${step} ${group} ${index}`;
 
-/** Earlier states of a rollout's labels that `undo` knows, of this window. */
+/** Maximum number of earlier label states in this window that `undo` can restore. */
 const maxUndo = 200;
 
-/** How people rate the steps of a run's completions: annotations/labels.jsonl. */
+/** Human step ratings of a run's completions: annotations/labels.jsonl. */
 export class StepLabels {
 	readonly #lines: AnnotationLines<RolloutLabels>;
 	readonly #turns = new Sequencer();
 	readonly #earlier = new Map<string, (RolloutLabels | null)[]>();
 
-	/** @param folder see {@link annotationFolder}; it need not be there */
+	/** @param folder see {@link annotationFolder}; does not have to exist */
 	constructor(folder: string) {
 		this.#lines = new AnnotationLines(folder, labelsFile, rolloutLabelsSchema, keyOf);
 	}
@@ -34,26 +34,31 @@ export class StepLabels {
 		return new StepLabels(await annotationFolder(run));
 	}
 
-	/** Lines that are no labels, of what was read. */
+	/** Number of invalid lines in what has been read so far. */
 	get unreadable(): number {
 		return this.#lines.unreadable;
 	}
 
-	/** The labels of all rollouts as the file has them now, also what other windows added; in order of their first line. */
+	/**
+	 * Returns the current labels of all rollouts in the order of their first line, including additions from other
+	 * windows.
+	 */
 	all(): Promise<RolloutLabels[]> {
 		return this.#turns.queue(async () => {
 			return [...(await this.#lines.read()).values()];
 		});
 	}
 
-	/** null: nobody has labeled it. */
+	/** Returns null if the rollout has no labels. */
 	get(rollout: LabeledRollout): Promise<RolloutLabels | null> {
 		return this.#turns.queue(async () => {
 			return (await this.#lines.read()).get(keyOf(rollout)) ?? null;
 		});
 	}
 
-	/** Adds a line that replaces the rollout's labels. Fails with `denied`, `full` or `invalid` (the file is a link). */
+	/**
+	 * Appends a line that replaces the rollout's labels. Fails with `denied`, `full` or `invalid` (the file is a link).
+	 */
 	save(labels: RolloutLabels): Promise<void> {
 		return this.#turns.queue(async () => {
 			const key = keyOf(labels);
@@ -67,8 +72,8 @@ export class StepLabels {
 	}
 
 	/**
-	 * Takes back the last change of this window to a rollout, by a line with the state before it. null: there is none. Where
-	 * nothing was there before, every step becomes unrated.
+	 * Undoes this window's last change to a rollout by appending a line with the previous state. Returns null if there is
+	 * nothing to undo. If there were no labels before, every step becomes unrated.
 	 * @param time seconds since the epoch
 	 */
 	undo(rollout: LabeledRollout, time: number): Promise<RolloutLabels | null> {

@@ -9,8 +9,9 @@ import { readManifest } from './checkpointFiles.ts';
 import { runFiles, stepOf } from './runFiles.ts';
 
 /**
- * A checkpoint that replaces one of the same step is swapped in two renames; an end between them leaves the old one
- * under another name. This brings it back and deletes what was never finished.
+ * Recovers from an interrupted checkpoint replacement. A checkpoint that replaces one of the same step is swapped in
+ * with two renames; a crash between them leaves the old one under a different name. This restores it and deletes
+ * unfinished files.
  */
 export async function recoverCheckpoints(run: string): Promise<void> {
 	const folder = join(run, runFiles.checkpoints);
@@ -25,9 +26,9 @@ export async function recoverCheckpoints(run: string): Promise<void> {
 }
 
 /**
- * Moves everything past `step`, and whatever is torn, to superseded/<n>/. The moved lines are written there before they
- * leave their file, so an end in the middle loses nothing; a second call finishes the work.
- * @returns the step of the last line of metrics that stays; -1 when none does
+ * Moves everything past `step`, and any incomplete data, to superseded/<n>/. Lines are written there before they are
+ * removed from their file, so an interruption loses nothing, and a second call finishes the operation.
+ * @returns the step of the last remaining metrics line, or -1 if there is none
  */
 export async function supersede(run: string, step: number): Promise<number> {
 	try {
@@ -53,7 +54,7 @@ export async function supersede(run: string, step: number): Promise<number> {
 	}
 }
 
-/** superseded/<n>, made when the first thing moves there. */
+/** superseded/<n>, created when the first item is moved there. */
 class Superseded {
 	readonly #run: string;
 	#path: string | null = null;
@@ -75,7 +76,10 @@ class Superseded {
 
 type SteppedLine = Record<string, unknown> & { step: number };
 
-/** Moves the lines that are not kept. @returns the step of the last one that is, or -1 */
+/**
+ * Moves the lines that are not kept.
+ * @returns the step of the last line kept, or -1
+ */
 async function splitLog(
 	run: string,
 	name: string,

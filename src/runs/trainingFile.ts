@@ -6,7 +6,10 @@ import { readResolvedRecipe } from './runReader.ts';
 
 const recipeSchema = v.looseObject({ dataset: v.looseObject({ path: v.string() }) });
 
-/** The JSONL file of rows that a run trains on; null: it has a generator, another kind of file, or the file is gone. */
+/**
+ * Returns the JSONL file that a run trains on, or null if it uses a generator or another file type, or the file is
+ * gone.
+ */
 export async function trainingFileOf(run: string): Promise<string | null> {
 	const recipe = decode(recipeSchema, await readResolvedRecipe(run).catch(() => null));
 	if (!recipe.ok) return null;

@@ -2,7 +2,7 @@ import type { SearchResume } from '../core/search/continueSearch.ts';
 import { strategyOf } from '../core/search/strategies.ts';
 import { type SearchBudget, type SearchProblem, type TreeEvent, treeLogFormat } from '../protocol/treeLog.ts';
 
-/** A search that continues below a beginning which a client wrote, as one that a person has edited does. */
+/** Prepares a search that continues from a prefix written by a client, in the same way as one edited by a user. */
 export function begunWith(
 	problem: SearchProblem,
 	text: string,

@@ -15,20 +15,20 @@ import type { SearchContext } from './searchContext.ts';
 import type { CalledTools, OfferedStrategy, Reasoner, Solution, SolutionStep, SolveOptions } from './serve/reasoner.ts';
 
 export interface ReasonerOptions {
-	/** Policy, strategy, scorers, sampling and budget that hold where a problem says nothing else. */
+	/** Policy, strategy, scorers, sampling and budget, used wherever a problem does not override them. */
 	readonly spec: SearchSpec;
 	readonly context: SearchContext;
-	/** Ends opening. */
+	/** Cancels opening. */
 	readonly signal?: AbortSignal;
 }
 
 const thinkTags = ['<think>', '</think>'] as const;
-/** Longest time that a timer can wait. */
+/** Maximum delay of a timer. */
 const maxSeconds = 2_000_000;
 
 /**
- * Opens a policy and its scorers, and solves problems with them by any strategy that they suffice for: what `solve` and the
- * Reasoner API are on. Fails as `OpenSearch.open` does.
+ * Opens a policy and its scorers, and solves problems with any strategy that they support. Used by `solve` and the
+ * Reasoner API. Fails like `OpenSearch.open`.
  */
 export async function createReasoner({ spec, context, signal }: ReasonerOptions): Promise<Reasoner> {
 	const search = await OpenSearch.open(spec, context, signal);
@@ -176,7 +176,7 @@ class SearchReasoner implements Reasoner {
 	#checked({ strategy: name, params: given, budget: asked = {}, history = [], exchange = [], ...how }: SolveOptions) {
 		const { spec } = this.#search;
 		const strategy = strategyOf(name ?? spec.strategy);
-		// Parameters of another strategy would mean something else.
+		// Parameters of a different strategy would have a different meaning.
 		const own = strategy.name === spec.strategy ? spec.params : {};
 		const params = strategyParams(strategy, { ...own, ...given }) as Record<string, unknown>;
 		this.#require(strategy, params);
@@ -201,7 +201,7 @@ class SearchReasoner implements Reasoner {
 		return { strategy, params, budget: this.#allowed(asked) };
 	}
 
-	/** What was asked for within what is allowed; where nothing was, what is allowed. */
+	/** Limits the requested budget to what is allowed; without a request, returns the allowed budget. */
 	#allowed(asked: SearchBudget): SearchBudget {
 		const allowed: Record<string, number | undefined> = { ...this.budget };
 		for (const [name, value] of Object.entries(asked)) {
@@ -226,7 +226,7 @@ class SearchReasoner implements Reasoner {
 		}
 	}
 
-	/** What a strategy needs and the request lacks; null: nothing. */
+	/** Returns what a strategy needs and the request lacks, or null. */
 	#lacks(strategy: AnyStrategy, params: unknown): string | null {
 		const { guide, judge } = this.#search;
 		const needs = needsOf(strategy, params);
@@ -242,14 +242,17 @@ class SearchReasoner implements Reasoner {
 	}
 }
 
-/** Strategies whose completion only ever grows: token by token where one is sampled, else node by node. */
+/**
+ * Returns how to stream strategies whose completion only grows: token by token if a single completion is sampled,
+ * otherwise node by node; null for all others.
+ */
 function streaming(strategy: AnyStrategy, params: unknown): 'tokens' | 'nodes' | null {
 	const { n } = params as { readonly n?: unknown };
 	if ((strategy.name === 'best-of-n' || strategy.name === 'self-consistency') && n === 1) return 'tokens';
 	return strategy.name === 'budget-forcing' ? 'nodes' : null;
 }
 
-/** The text of a chain as its nodes come. */
+/** Collects the text of a chain as its nodes arrive. */
 class ChainText {
 	readonly #onText: (text: string) => void;
 	#tip = 0;
@@ -259,7 +262,7 @@ class ChainText {
 	}
 
 	hear(event: TreeEvent): void {
-		// What a client began the completion with, it knows.
+		// The client already has the prefix it provided.
 		if (event.t === 'node' && event.by === 'person') this.#tip = event.id;
 		if (event.t === 'node' && event.by === 'person') return;
 		if (event.t !== 'node' || event.parents[0] !== this.#tip) return;
@@ -293,7 +296,7 @@ function solutionOf(
 	};
 }
 
-/** The tokens on the way to a node, those of the beginning that a client gave left out; null where nothing was reported. */
+/** Returns the tokens on the path to a node, except those of a prefix from the client; null if none were reported. */
 function detailOf(tree: SearchTree, end: number, details: ReadonlyMap<number, TokenDetail>): Solution['detail'] {
 	const text: string[] = [];
 	const logprob: (number | null)[] = [];
@@ -301,7 +304,7 @@ function detailOf(tree: SearchTree, end: number, details: ReadonlyMap<number, To
 	for (const part of tree.partsOf(end)) {
 		const node = tree.node(part);
 		if (node === undefined || node.parents.length === 0 || node.by === 'person') continue;
-		// A text that a strategy put in between has no log-probability.
+		// Text inserted by a strategy has no log-probability.
 		const detail = details.get(part) ?? { text: [node.text], logprob: [null] };
 		text.push(...detail.text);
 		logprob.push(...detail.logprob);

@@ -5,8 +5,8 @@ import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vsc
 import { SearchServer } from './searchServer.ts';
 
 /*
- * The search worker: a process that runs the searches of one window and answers over the channel to its parent. It ends with
- * its parent; the logs of searches that ran then can continue.
+ * The search worker: a process that runs the searches of one window and answers requests from its parent over the
+ * channel. It exits with its parent; the logs of searches that were running can be continued.
  *
  * search.js [--engine PROGRAM] [--client NAME]
  */
@@ -20,7 +20,7 @@ if (process.send === undefined) {
 	process.exit(2);
 }
 
-/** dist/engine.js beside dist/search.js; the source when the worker itself runs from source. */
+/** Returns dist/engine.js next to dist/search.js, or the source file if the worker itself runs from source. */
 function enginePath(): string {
 	const built = fileURLToPath(new URL('./engine.js', import.meta.url));
 	return existsSync(built) ? built : fileURLToPath(new URL('../engines/embedded/main.ts', import.meta.url));
@@ -34,7 +34,7 @@ const connection = createMessageConnection(new IPCMessageReader(process), new IP
 });
 const server = new SearchServer(connection, { engine: values.engine ?? enginePath(), client: values.client });
 
-/** What searches that are ended now may take to write their last line, in milliseconds. */
+/** How long stopped searches can take to write their last line, in milliseconds. */
 const graceMs = 1500;
 
 let ending = false;
@@ -47,7 +47,7 @@ async function end(): Promise<void> {
 
 process.on('disconnect', () => void end());
 process.on('SIGTERM', () => void end());
-// Ctrl+C of a terminal goes to the whole group; the parent decides.
+// Ctrl+C in a terminal goes to the whole process group; the parent decides what to do.
 process.on('SIGINT', () => undefined);
 
 connection.listen();

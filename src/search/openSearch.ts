@@ -17,56 +17,59 @@ import { type OpenTools, openTools } from './tools/openTools.ts';
 
 export interface RunOptions {
 	readonly problem: SearchProblem;
-	/** Of the search, in its log. */
+	/** Id of the search in its log. */
 	readonly id?: string;
-	/** Every event in its order; what it throws ends the search. */
+	/** Receives every event in order; an exception ends the search. */
 	readonly onEvent?: (event: TreeEvent) => void;
-	/** Hears texts while they are written. */
+	/** Receives text as it is generated. */
 	readonly onText?: (text: GeneratedText) => void;
 	readonly signal?: AbortSignal;
 	readonly resume?: SearchResume;
-	/** Instead of the specification's. */
+	/** Overrides the budget in the specification. */
 	readonly budget?: SearchBudget;
 	readonly seed?: number;
 	readonly spec?: Partial<Pick<SearchSpec, 'strategy' | 'params' | 'sampling' | 'split' | 'concurrency'>>;
-	/** A strategy that has no name, in its place. */
+	/** An unnamed strategy to use instead. */
 	readonly strategy?: AnyStrategy;
-	/** What the search asks of the policy goes through it. */
+	/** Wraps the policy; all of the search's calls go through the wrapper. */
 	readonly wrap?: (policy: Policy) => Policy;
-	/** Whether two answers are the same; default: by mathematics. */
+	/** Returns whether two answers are equal; default: mathematical equivalence. */
 	readonly sameAnswer?: (a: string, b: string) => boolean;
-	/** Is awaited before each call of the policy: holds a search up that is faster than who writes it down. */
+	/** Awaited before each policy call, to slow down a search that is faster than its log writer. */
 	readonly beforeCall?: () => Promise<void> | undefined;
 }
 
 export interface RunHandle {
-	/** Rejects as `beginSearch`, and with what `onEvent` has thrown. */
+	/** Rejects like `beginSearch`, and with exceptions from `onEvent`. */
 	readonly result: Promise<SearchResult>;
-	/** Ends the search; what is under way is cancelled. */
+	/** Stops the search and cancels pending work. */
 	stop(reason?: OutsideStop): void;
 }
 
-/** The strategy that has tools. */
+/** The strategy with tools. */
 const agent = reflexion().name;
 
-/** How long a search may keep the event loop to itself, in milliseconds: a policy that answers at once never lets go of it. */
+/**
+ * How long a search can occupy the event loop, in milliseconds: a policy that answers immediately would never release
+ * it.
+ */
 const stretchMs = 15;
 
-/** How long scorers may take to value what there is when the time of a search is over, in milliseconds. */
+/** How long scorers can take to score existing nodes after the search's time is up, in milliseconds. */
 const graceMs = 10_000;
 
 /**
- * A search's specification with all that it names opened: policy and scorers. Any number of problems can be run with it, one
- * after the other or at a time. Who has it disposes of it.
+ * A search specification with everything it refers to opened: policy and scorers. It can be used for any number of
+ * problems, in sequence or concurrently. The owner must dispose of it.
  */
 export class OpenSearch extends Disposable {
-	/** Its paths are absolute. */
+	/** The specification, with absolute paths. */
 	readonly spec: SearchSpec;
 	readonly policy: OpenPolicy;
 	readonly guide: OpenScorer | null;
 	readonly judge: OpenScorer | null;
 	readonly #lease: PolicyLease;
-	/** Of an agent; null: the strategy is none. */
+	/** Tools of an agent; null if the strategy is not an agent. */
 	readonly #tools: OpenTools | null;
 
 	private constructor(
@@ -88,8 +91,8 @@ export class OpenSearch extends Disposable {
 	}
 
 	/**
-	 * Fails with `invalid` for a strategy or parameters that are not right, and as `openPolicy`, `openScorer` and `openTools` do;
-	 * nothing is left open then.
+	 * Fails with `invalid` for an invalid strategy or invalid parameters, and like `openPolicy`, `openScorer` and
+	 * `openTools`; on failure, nothing is left open.
 	 */
 	static async open(given: SearchSpec, context: SearchContext, signal?: AbortSignal): Promise<OpenSearch> {
 		strategyParams(strategyOf(given.strategy), given.params);
@@ -117,12 +120,12 @@ export class OpenSearch extends Disposable {
 		}
 	}
 
-	/** The policy is out of order: who opens it next gets a new one. */
+	/** Discards a broken policy, so that the next caller gets a new one. */
 	discardPolicy(): void {
 		this.#lease.discard();
 	}
 
-	/** An agent has the tools that were opened; they end with the search. */
+	/** Gives an agent the tools that were opened; they are canceled with the search. */
 	#strategyOf(name: string, signal: AbortSignal): string | AnyStrategy {
 		return name === agent && this.#tools !== null ? reflexion(this.#tools.bind({ signal })) : name;
 	}
@@ -141,7 +144,7 @@ export class OpenSearch extends Disposable {
 		const judge = spec.judge === null ? guide : apartFrom(guide, scorerOf(this.judge));
 		const budget = options.budget ?? spec.budget;
 		const { maxTokens = mostTokens(policy.context), ...sampling } = spec.sampling;
-		// Some scorers look at tokens.
+		// Some scorers need token data.
 		const tokens = Math.max(sampling.tokens, this.guide?.tokens ?? 0, this.judge?.tokens ?? 0);
 		const tags = spec.tags ?? policy.tags;
 		const breathe = breathing(options.beforeCall);
@@ -174,7 +177,7 @@ export class OpenSearch extends Disposable {
 		const stop = (reason: OutsideStop = 'stopped') => {
 			handle.stop(reason);
 			cancel.abort();
-			// When the time is over, what there is is still valued, so that the best of it can be the result.
+			// When the time is up, still score existing nodes, so that the best one can be the result.
 			if (reason === 'stopped') scoring.abort();
 			else afterwards(graceMs, () => scoring.abort());
 		};
@@ -182,12 +185,12 @@ export class OpenSearch extends Disposable {
 		if (options.signal?.aborted) abort();
 		options.signal?.addEventListener('abort', abort, { once: true });
 		if (budget.seconds !== undefined) {
-			// Longer ones would be cut to nothing by the timer; nobody waits for them.
+			// A timer would turn larger values into no delay at all, and nobody waits that long.
 			afterwards(Math.min(budget.seconds * 1000, 2 ** 31 - 1), () => stop('seconds'));
 		}
 		const result = handle.result.finally(() => {
 			ended.abort();
-			// Nothing that was asked for is waited for any more.
+			// Stop waiting for pending requests.
 			cancel.abort();
 			scoring.abort();
 			options.signal?.removeEventListener('abort', abort);
@@ -197,19 +200,19 @@ export class OpenSearch extends Disposable {
 	}
 }
 
-/** Values are known by their scorer's name: that of a judge is another one than that of a guide, whatever they are called. */
+/** Gives the judge a distinct name, because values are stored by scorer name and the guide can have the same one. */
 function apartFrom(guide: Scorer | null, judge: Scorer | null): Scorer | null {
 	if (judge === null || judge.name !== guide?.name) return judge;
 	const { scope, oracle } = judge;
 	return { name: `${judge.name} (judge)`, scope, oracle, score: (items) => judge.score(items) };
 }
 
-/** Tokens of a completion where nobody says: what the context allows, within reason. */
+/** Returns the default length of a completion in tokens: what the context allows, up to a reasonable limit. */
 export function mostTokens(context: number | null): number {
 	return Math.min(4096, context ?? 4096);
 }
 
-/** Lets other work of the process in after a stretch of the search's own, and what it wrote get away. */
+/** Yields after the search has run for a while, so that other work can run and its output is flushed. */
 function breathing(beforeCall: RunOptions['beforeCall']): () => Promise<void> | null {
 	let last = performance.now();
 	const breath = async () => {
@@ -220,7 +223,7 @@ function breathing(beforeCall: RunOptions['beforeCall']): () => Promise<void> | 
 	return () => (performance.now() - last > stretchMs ? breath() : null);
 }
 
-/** Breathes between calls, where a policy answers without waiting for anything. */
+/** Yields between calls if a policy answers without waiting for anything. */
 function unhurried(policy: Policy, breathe: () => Promise<void> | null, beforeCall: RunOptions['beforeCall']): Policy {
 	return {
 		name: policy.name,

@@ -2,20 +2,20 @@ import type { Policy } from '../core/search/policy.ts';
 import type { ChatMessage } from '../protocol/scorer.ts';
 
 export interface Surroundings {
-	/** What was said before the problem. */
+	/** Messages before the problem. */
 	readonly history: readonly ChatMessage[];
 	readonly problem: string;
-	/** Tool calls that were made for the problem, and their results. */
+	/** Tool calls made for the problem, and their results. */
 	readonly exchange: readonly ChatMessage[];
 }
 
-/** A policy that is asked everything within the same conversation. */
+/** Wraps a policy so that every request includes the same conversation. */
 export function withHistory(policy: Policy, { history, problem, exchange }: Surroundings): Policy {
 	const placed = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
 		if (exchange.length === 0) return [...history, ...messages];
 		const asked = { role: 'user', content: problem };
 		const [first, ...rest] = messages;
-		// A question about the problem, such as a critique, comes after the results as well.
+		// Questions about the problem, such as critiques, also come after the tool results.
 		const after = first?.role === 'user' && first.content === problem ? rest : messages;
 		return [...history, asked, ...exchange, ...after];
 	};
@@ -31,7 +31,7 @@ export function withHistory(policy: Policy, { history, problem, exchange }: Surr
 	};
 }
 
-/** A policy whose every completion keeps to a JSON Schema. */
+/** Wraps a policy so that every completion follows a JSON Schema. */
 export function withSchema(policy: Policy, schema: Readonly<Record<string, unknown>>): Policy {
 	const { score, value } = policy;
 	return {

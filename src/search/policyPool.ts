@@ -6,10 +6,10 @@ import { policyKeyName } from '../policies/policyKey.ts';
 import { unlessAborted } from '../policies/unlessAborted.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 
-/** A policy that somebody uses; whoever has it disposes of the lease, not of the policy. */
+/** A policy in use; the holder must dispose of the lease, not of the policy. */
 export interface PolicyLease extends IDisposable {
 	readonly policy: OpenPolicy;
-	/** It is gone or out of order: who asks next gets a new one. */
+	/** Marks the policy as gone or broken, so that the next caller gets a new one. */
 	discard(): void;
 }
 
@@ -21,8 +21,8 @@ interface Entry {
 }
 
 /**
- * Policies that are open, shared by all searches that want the same one with the same key: a server is tried once, a
- * checkpoint is loaded once. What nobody uses is closed after a while.
+ * Open policies, shared by all searches that use the same policy with the same key: a server is probed once, and a
+ * checkpoint is loaded once. Unused policies are closed after a while.
  */
 export class PolicyPool extends Disposable {
 	readonly #open: (spec: PolicySpec, context: PolicyContext) => Promise<OpenPolicy>;
@@ -40,7 +40,10 @@ export class PolicyPool extends Disposable {
 		);
 	}
 
-	/** Fails as `openPolicy`; by the context's signal with `cancelled`, while others continue waiting for the same one. */
+	/**
+	 * Fails like `openPolicy`. If the context's signal fires, it fails with `cancelled` while other callers keep waiting
+	 * for the same policy.
+	 */
 	async lease(spec: PolicySpec, context: PolicyContext): Promise<PolicyLease> {
 		if (this.disposed) throw new Failure('cancelled', 'The policies are closed.');
 		const key = keyOf(spec, context);
@@ -67,7 +70,7 @@ export class PolicyPool extends Disposable {
 		const policy = this.#open(spec, { ...rest, signal: cancel.signal });
 		const entry: Entry = { policy, cancel, users: 0, timer: null };
 		this.#entries.set(key, entry);
-		// What could not be opened is tried again by who asks next.
+		// If opening failed, the next caller tries again.
 		policy.catch(() => {
 			if (this.#entries.get(key) === entry) this.#entries.delete(key);
 		});

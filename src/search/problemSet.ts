@@ -21,32 +21,36 @@ import { columnReader, numberOf, openRows, type RowReader, searchProblem } from 
 import { openDataset } from '../runs/openDataset.ts';
 import { readResolvedRecipe } from '../runs/runReader.ts';
 
-/** A line that is no problem. */
+/** A line that is not a valid problem. */
 export interface ProblemFault {
-	/** Counted from 1. */
+	/** Line number from 1. */
 	readonly line: number;
 	readonly message: string;
 }
 
-/** Problems in a fixed order, read as they are wanted. */
+/** Problems in a fixed order, read on demand. */
 export interface ProblemSet {
-	/** What people call it. */
+	/** Display name. */
 	readonly name: string;
-	/** Its generator, whose own rule then says what is right; null: mathematical equivalence does. */
+	/** The task generator, whose own rule then determines correctness; null for mathematical equivalence. */
 	readonly task: TaskDataset | null;
-	/** How answers are judged where there is no generator; absent: by mathematical equivalence. */
+	/** How to grade answers if there is no generator; absent for mathematical equivalence. */
 	readonly judge?: BenchmarkJudge;
 	/**
-	 * Each problem once: of several with the same key the first. Fails with `missing`, `invalid` when there is nothing to read.
-	 * @param onFault what cannot be read is left out and told
+	 * Yields every problem once; for several with the same key, the first. Fails with `missing`, or `invalid` if there is
+	 * nothing to read.
+	 * @param onFault called for problems that cannot be read, which are skipped
 	 */
 	problems(onFault: (fault: ProblemFault) => void): AsyncIterable<Problem>;
 }
 
-/** Of a generator, where no limit is given. */
+/** Default number of problems for a generator if no limit is set. */
 const defaultTaskProblems = 500;
 
-/** Opens a set of problems; its paths start at `folder`. Fails with `missing` and `invalid` before any is read. */
+/**
+ * Opens a set of problems; relative paths start at `folder`. Fails with `missing` and `invalid` before reading any
+ * problem.
+ */
 export async function openProblemSet(spec: ProblemsSpec, folder: string): Promise<ProblemSet> {
 	switch (spec.from) {
 		case 'file': {
@@ -111,7 +115,10 @@ async function* listed(problems: readonly Problem[]): AsyncIterable<Problem> {
 	yield* problems;
 }
 
-/** A run's problems in the order of its training; they come again and again, so the distinct ones end at a long stretch without. */
+/**
+ * Yields a run's problems in training order. They repeat, so iteration stops after a long stretch without a new
+ * problem.
+ */
 async function* trainingProblems(
 	source: { training(seed: number, index: number): Problem },
 	seed: number,
@@ -119,7 +126,7 @@ async function* trainingProblems(
 	for (let i = 0; ; i++) yield source.training(seed, i);
 }
 
-/** So many problems in a row that were there before: there are no others. */
+/** Number of consecutive repeated problems after which no new ones are expected. */
 const maxRepeated = 100_000;
 
 async function* distinct(problems: AsyncIterable<Problem>, limit: number): AsyncIterable<Problem> {
@@ -139,7 +146,10 @@ async function* distinct(problems: AsyncIterable<Problem>, limit: number): Async
 	}
 }
 
-/** The problem of a row, counted from 1, where the file has lines by its line. Fails with `missing`, `invalid`. */
+/**
+ * Returns the problem in a row, by line number in line-based files, otherwise by row number from 1. Fails with
+ * `missing`, `invalid`.
+ */
 export async function readProblemRow(path: string, wanted: number): Promise<SearchProblem> {
 	const table = await openRows(path);
 	try {
@@ -191,7 +201,9 @@ function benchmarkRow({ value, fault }: TableRow, benchmark: BenchmarkName): Pro
 	return value === null ? (fault ?? 'cannot be read') : benchmarkProblem(benchmark, value);
 }
 
-/** A text that is the same for the same problem, however the key is written: what is kept of many problems is short. */
+/**
+ * Returns a short key for a problem that does not depend on how its key is written, to save memory with many problems.
+ */
 export function shortKey(key: string): string {
 	return createHash('sha256').update(promptKey(key)).digest('base64url').slice(0, 22);
 }

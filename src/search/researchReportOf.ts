@@ -5,10 +5,13 @@ import { readResearch } from '../core/reflexion/research.ts';
 import { researchReport } from '../core/reflexion/researchReport.ts';
 import { readTreeLog } from './treeLogFile.ts';
 
-/** A research has few nodes: what is larger is another search. */
+/** Size limit: research logs have few nodes, so anything larger is a different type of search. */
 const largest = 64 << 20;
 
-/** The report of a research out of its log. Fails as `readTreeLog`, with `unsupported` where it is no log of an agent. */
+/**
+ * Returns the report from a research log. Fails like `readTreeLog`, and with `unsupported` if the log is not from an
+ * agent.
+ */
 export async function researchReportOf(
 	log: string,
 ): Promise<{ readonly markdown: string; readonly reason: string; readonly answered: boolean }> {

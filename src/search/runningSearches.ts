@@ -15,13 +15,13 @@ import { continueSearch, type SearchSession, startSearch } from './searchSession
 type Params<M extends keyof typeof searchRequests> = v.InferOutput<(typeof searchRequests)[M]['params']>;
 
 export interface SearchPrograms {
-	/** The engine's program: it serves checkpoints. */
+	/** Path of the engine, which serves checkpoints. */
 	readonly engine: string;
-	/** What an engine's log calls this program. */
+	/** Name of this program in the engine's log. */
 	readonly client: string;
 }
 
-/** The searches of one process, by their logs. They share the policies that are open. */
+/** The searches of one process, by log. They share open policies. */
 export class RunningSearches extends Disposable {
 	readonly #programs: SearchPrograms;
 	readonly #tell: (news: SearchNews<'changed'>) => void;
@@ -40,7 +40,10 @@ export class RunningSearches extends Disposable {
 		return [...this.#running.values()].map(({ session }) => session.progress);
 	}
 
-	/** Resolves when the log has its first lines. The signal ends beginning; the search continues without it. */
+	/**
+	 * Resolves when the log has its first lines. The signal only cancels the start; afterwards the search runs
+	 * independently.
+	 */
 	async start({ spec, problem, log, keys, environment }: Params<'start'>, signal: AbortSignal): Promise<void> {
 		const context = this.context(keys, environment);
 		await this.#begin(context, signal, (begins) => startSearch({ spec, problem, log, context, signal: begins }));
@@ -61,7 +64,10 @@ export class RunningSearches extends Disposable {
 		);
 	}
 
-	/** Prunes a node, or opens it again; of a search that runs too, which is stopped for it and continues with what it has left. */
+	/**
+	 * Prunes or restores a node. If the search is running, it is stopped for the change and continued with its remaining
+	 * budget.
+	 */
 	async prune(log: string, node: number, restore: boolean): Promise<void> {
 		const running = this.#running.get(log);
 		if (running === undefined) return pruneNode(log, node, restore);
@@ -75,7 +81,7 @@ export class RunningSearches extends Disposable {
 		);
 	}
 
-	/** Resolves when the log has its end; nothing happens where no search runs. */
+	/** Resolves when the log has ended; does nothing if no search is running. */
 	async stop(log: string): Promise<void> {
 		await this.#running.get(log)?.session.stop();
 	}
@@ -100,18 +106,18 @@ export class RunningSearches extends Disposable {
 		return { ...found, capabilities: { ...capabilities, heads: [...capabilities.heads] }, notes: [...found.notes] };
 	}
 
-	/** Ends all searches, their logs complete. */
+	/** Stops all searches, leaving their logs complete. */
 	async close(): Promise<void> {
 		this.#ending.abort();
 		await Promise.all([...this.#running.values()].map(({ session }) => session.stop()));
 		this.dispose();
 	}
 
-	/** What searches of this process take, with the keys of a request. */
+	/** Returns the context for searches in this process, with the API keys of a request. */
 	context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
 		const { engine, client } = this.#programs;
 		const all = { ...process.env, ...environment };
-		// Of all variables the policies get this one: which Python serves a checkpoint of the pytorch engine.
+		// The only variable passed to policies is the Python that serves checkpoints of the pytorch engine.
 		const python = { [torchPythonVariable]: all[torchPythonVariable] };
 		return {
 			pool: this.#pool,
@@ -156,7 +162,7 @@ export class RunningSearches extends Disposable {
 	}
 }
 
-/** A short text of a policy. */
+/** Converts a requested continuation to the form that searches use. */
 export function resumeOf(
 	action: Params<'continue'>['action'],
 ): Pick<SearchResume, 'action' | 'node' | 'text' | 'token'> {

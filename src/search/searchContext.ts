@@ -4,16 +4,16 @@ import type { PolicySpec } from '../protocol/policySpec.ts';
 import type { ScorerSpec, SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
 import type { PolicyPool } from './policyPool.ts';
 
-/** What a search takes from the program that runs it. */
+/** Dependencies of a search that the calling program provides. */
 export interface SearchContext {
-	/** How policies are opened; `folder` is where relative paths of a specification start. */
+	/** How to open policies; `folder` is the base for relative paths in a specification. */
 	readonly policies: Omit<PolicyContext, 'signal' | 'capabilities'>;
 	readonly pool: PolicyPool;
-	/** Of the processes that score: which Python, which sandbox, keys of judges. Default: this process's own. */
+	/** Environment for scorer processes: Python, sandbox, API keys for judges. Default: this process's environment. */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A specification whose paths hold wherever it is read: what a log keeps. */
+/** Returns a specification with absolute paths, as stored in logs. */
 export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
 	return {
 		...spec,

@@ -26,7 +26,7 @@ interface Token {
 	onCancellationRequested(listener: () => void): { dispose(): void };
 }
 
-/** Answers the requests of one window. Each settles, also when it is cancelled or the worker ends. */
+/** Answers requests from one window. Every request settles, even if it is canceled or the worker exits. */
 export class SearchServer extends Disposable {
 	readonly #connection: MessageConnection;
 	readonly #searches: RunningSearches;
@@ -47,7 +47,7 @@ export class SearchServer extends Disposable {
 		void this.#connection.sendNotification(name, params).catch(() => undefined);
 	}
 
-	/** Ends all searches, their logs complete. */
+	/** Stops all searches, leaving their logs complete. */
 	async close(): Promise<void> {
 		await this.#comparisons.close();
 		await this.#searches.close();

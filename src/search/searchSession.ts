@@ -21,30 +21,33 @@ import { TreeLogWriter } from './treeLogWriter.ts';
 export interface SearchStart {
 	readonly spec: SearchSpec;
 	readonly problem: SearchProblem;
-	/** Must not exist. */
+	/** The file must not exist. */
 	readonly log: string;
 	readonly context: SearchContext;
-	/** Ends beginning and search. */
+	/** Cancels the start and the search. */
 	readonly signal?: AbortSignal;
 	readonly onText?: RunOptions['onText'];
 }
 
 export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'> {
-	/** Instead of the log's own. */
+	/** Overrides the specification in the log. */
 	readonly spec?: SearchSpec;
-	/** What may be used from here on. */
+	/** Budget from here on. */
 	readonly budget: SearchBudget;
 	readonly action: Pick<SearchResume, 'action' | 'node' | 'text' | 'token'>;
 }
 
 /**
- * A search that writes its log while it runs. Whatever happens, the log is complete up to its last line and can continue:
- * {@link startSearch}, {@link continueSearch}.
+ * A search that writes its log while it runs. Whatever happens, the log is complete up to its last line and can be
+ * continued: {@link startSearch}, {@link continueSearch}.
  */
 export class SearchSession {
 	readonly log: string;
 	readonly spec: SearchSpec;
-	/** What the search came to. Rejects when its log could not be written (`full`, `denied`), or it could not continue at all. */
+	/**
+	 * Result of the search. Rejects if its log could not be written (`full`, `denied`), or if it could not continue at
+	 * all.
+	 */
 	readonly result: Promise<SearchResult>;
 	readonly #run: RunHandle;
 	readonly #tree: SearchTree;
@@ -97,7 +100,7 @@ export class SearchSession {
 		this.result.catch(() => undefined);
 	}
 
-	/** How far it is. */
+	/** Current progress. */
 	get progress(): RunningSearch {
 		return {
 			log: this.log,
@@ -109,7 +112,10 @@ export class SearchSession {
 		};
 	}
 
-	/** What is left of the budget of this part of the search; its cost, and tokens that became no node, count at its end. */
+	/**
+	 * Remaining budget for this part of the search; cost, and tokens that did not become a node, are included only after
+	 * it ends.
+	 */
 	get left(): SearchBudget {
 		const seconds = (performance.now() - this.#facts.started) / 1000;
 		const used = { ...this.#used, seconds };
@@ -119,28 +125,28 @@ export class SearchSession {
 		return Object.fromEntries(left);
 	}
 
-	/** Whether the answer is the gold one; null: it has not ended, or no gold answer is known. */
+	/** Whether the answer matches the gold answer; null if the search has not ended or there is no gold answer. */
 	get correct(): boolean | null {
 		return this.#correct;
 	}
 
-	/** What went wrong in this part of the search and did not end it. */
+	/** Errors in this part of the search that did not end it. */
 	get faults(): { readonly count: number; readonly last: string | null } {
 		return this.#faults;
 	}
 
-	/** The tree as far as it is. */
+	/** The tree so far. */
 	get tree(): SearchTree {
 		return this.#tree;
 	}
 
-	/** Ends the search; resolves when its log has its end. Never rejects. */
+	/** Stops the search; resolves when its log has ended. Never rejects. */
 	async stop(): Promise<void> {
 		this.#run.stop();
 		await this.result.catch(() => undefined);
 	}
 
-	/** What was asked besides the nodes is known now, and what all of it has cost. */
+	/** Adds usage that is known only at the end: requests that produced no nodes, and the total cost. */
 	#ended({ correct, tokens, cost }: TreeEventOf<'end'>): void {
 		this.#correct = correct;
 		this.#tokens = tokens;
@@ -178,20 +184,20 @@ export class SearchSession {
 	}
 }
 
-/** Who began it may let it continue with all that it names. */
+/** Seals a start event, so that the user who started the search can continue it with everything it specifies. */
 function sealed(event: TreeEvent, key: Buffer | null): TreeEvent {
 	return event.t !== 'start' || key === null ? event : { ...event, seal: sealOf(key, event) };
 }
 
-/** The end of a search says whether its answer is the gold one. */
+/** Adds to the end event whether the answer matches the gold answer. */
 function withVerdict(event: TreeEvent, gold: string | null): TreeEvent {
 	if (event.t !== 'end' || gold === null) return event;
 	return { ...event, correct: event.answer !== null && equivalentAnswers(gold, event.answer) };
 }
 
 /**
- * Begins a search; resolves when its log has its first lines. Fails with `exists` where the log is there, with `busy` where
- * somebody else is at it, and as {@link OpenSearch.open} does; there is no log then.
+ * Starts a search; resolves when its log has its first lines. Fails with `exists` if the log exists, with `busy` if
+ * another process is using it, and like {@link OpenSearch.open}; on failure, no log is created.
  */
 export async function startSearch(start: SearchStart): Promise<SearchSession> {
 	const { log, context, signal, spec, problem, onText } = start;
@@ -206,10 +212,10 @@ export async function startSearch(start: SearchStart): Promise<SearchSession> {
 }
 
 /**
- * Lets the search of a log continue in the same file: what a crash has torn is set aside, what is there becomes its tree. Fails
- * with `busy` while a search writes to it, with `denied` for a log that this user did not begin where no specification is given,
- * with `invalid` for a log that cannot continue or a node that is missing, and as
- * {@link OpenSearch.open} does; the log is as it was then, but for a torn end.
+ * Continues a search in its existing log file: anything left incomplete by a crash is set aside, and the rest becomes
+ * the tree. Fails with `busy` while a search is writing to it, with `denied` if this user did not start the search and
+ * no specification is given, with `invalid` if the log cannot be continued or a node is missing, and like {@link
+ * OpenSearch.open}; on failure, the log is unchanged except for an incomplete end.
  */
 export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
 	const { log, context, signal, action, budget, onText } = go;
@@ -221,7 +227,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		if (start === null) throw new Failure('invalid', `${log} has no start event.`);
 		const told = go.spec ?? (await ownSpec(log, read));
 		const spec = withRoom(told, budget, read.tree);
-		// Who began the search has named these.
+		// These names come from the user who started the search.
 		const keyVariables = go.spec === undefined ? keyNamesOf(told) : [];
 		const how = {
 			problem: start.problem,
@@ -233,7 +239,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 	});
 }
 
-/** What the log says to continue with, where it is this user's word. */
+/** Returns the specification in the log to continue with, if it comes from this user. */
 async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	const spec = specOf(log, read);
 	const { start } = read.tree;
@@ -245,7 +251,7 @@ async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	);
 }
 
-/** The specification that a log was started with, and what the last person who let it continue changed. */
+/** Returns the specification that a log was started with, including changes from the last time it was continued. */
 function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	const given = tree.start?.spec;
 	if (given === undefined) {
@@ -261,7 +267,7 @@ function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	return { ...spec, strategy: changed.strategy, params: changed.params ?? {} };
 }
 
-/** Who lets a search continue for so many simulations means them, whatever its parameters say of one round. */
+/** Raises a strategy's simulation limit to allow the additional simulations that the user requested. */
 function withRoom(spec: SearchSpec, { simulations }: SearchBudget, tree: SearchTree): SearchSpec {
 	if (simulations === undefined) return spec;
 	const params = strategyParams(strategyOf(spec.strategy), spec.params) as { readonly simulations?: unknown };
@@ -274,7 +280,7 @@ interface Prepared {
 	readonly spec: SearchSpec;
 	readonly read: ReadTreeLog | null;
 	readonly how: Pick<RunOptions, 'problem' | 'resume' | 'budget' | 'onText'>;
-	/** Further variables with keys that the person has named. */
+	/** Additional environment variables with API keys that the user named. */
 	readonly keyVariables?: readonly string[];
 }
 
@@ -306,7 +312,7 @@ async function begin(
 		await lock.release();
 		throw error;
 	}
-	// From here on the session gives back what it holds.
+	// From here on, the session releases its own resources.
 	await Promise.race([began, session.result]);
 	return session;
 }

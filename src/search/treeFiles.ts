@@ -9,13 +9,13 @@ interface Held {
 	readonly file: TreeFile;
 }
 
-/** Files that are kept as they were read: a view asks for them in portions. */
+/** Number of recently read files to keep, because views request them in chunks. */
 const maxHeld = 2;
 const maxAtOnce = 2000;
 
-/** Trees of other programs' files, as a window asks for them. */
+/** Trees in other programs' files, served on request from a window. */
 export class TreeFiles {
-	/** The one that was asked for last is last. */
+	/** The most recently requested file is last. */
 	readonly #held = new Map<string, Held>();
 	readonly #reading = new Map<string, Promise<TreeFile>>();
 

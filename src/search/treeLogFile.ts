@@ -9,15 +9,15 @@ import { openNamed, openRegular } from '../files/safeFile.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
 import { readTreeLine } from '../runs/searchLog.ts';
 
-/** A log that is larger is not gone on with. */
+/** Logs larger than this cannot be continued. */
 export const largestTreeLog = 512 << 20;
-/** The longest line: a node with the alternatives of some thousand tokens. */
+/** Maximum line length, enough for a node with the alternatives for several thousand tokens. */
 const longestTreeLine = 16 << 20;
 const maxFaults = 20;
 const chunkBytes = 1 << 20;
 
 export interface TreeLogFault {
-	/** Counted from 1. */
+	/** Line number, from 1. */
 	readonly line: number;
 	readonly message: string;
 }
@@ -25,19 +25,19 @@ export interface TreeLogFault {
 export interface ReadTreeLog {
 	readonly events: readonly TreeEvent[];
 	readonly tree: SearchTree;
-	/** Lines that are no events; the first of them by name. */
+	/** Lines that are not valid events, and details about the first few. */
 	readonly unreadable: number;
 	readonly faults: readonly TreeLogFault[];
-	/** Bytes up to the end of the last whole line. */
+	/** Number of bytes up to the end of the last complete line. */
 	readonly whole: number;
-	/** What a crash has left after it. */
+	/** Incomplete data left after it by a crash. */
 	readonly torn: Uint8Array;
 }
 
 /**
- * Reads the log of a search whole. A last line that a crash has torn is no fault; lines that are no events are counted and
- * left out. Fails with `missing`, with `invalid` where it is no log of a search, and with `version` where a newer version
- * wrote it.
+ * Reads an entire search log. A last line left incomplete by a crash is not an error; invalid lines are counted and
+ * skipped. Fails with `missing`, with `invalid` if it is not a search log, and with `version` if a newer version wrote
+ * it.
  */
 export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 	const handle = await openRegular(dirname(path), basename(path));
@@ -89,9 +89,9 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 }
 
 /**
- * Sets what a crash has left after the last whole line aside, in a file beside the log, so that the next line begins at its
- * own. A last line that only lacks its end is kept.
- * @returns the event of that last line, when it is one
+ * Moves whatever a crash left after the last complete line to a file next to the log, so that the next event starts on
+ * a new line. A last line that lacks only its line break is kept.
+ * @returns the event on that last line, if it is valid
  */
 export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): Promise<TreeEvent | null> {
 	if (torn.length === 0) return null;
@@ -117,7 +117,10 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 	}
 }
 
-/** Fails with `exists` where there is something under the name, except an empty file: a search was killed before it wrote there. */
+/**
+ * Fails with `exists` if the path exists, unless it is an empty file from a search that was killed before it wrote
+ * anything.
+ */
 export async function requireNew(path: string): Promise<void> {
 	const info = await lstat(path).catch(() => null);
 	if (info === null || (info.isFile() && info.size === 0)) return;

@@ -3,13 +3,13 @@ import { AppendFile } from '../files/appendFile.ts';
 import { formatLine } from '../files/jsonLines.ts';
 import type { TreeEventInput } from '../protocol/treeLog.ts';
 
-/** Text that may wait to be written before whoever writes is asked to wait, in UTF-16 code units. */
+/** Maximum amount of pending text before writers are asked to wait, in UTF-16 code units. */
 const maxWaiting = 4 << 20;
 
 /**
- * Writes the events of one search, in their order. Events are taken at once and written behind: what comes while a write is
- * under way goes with the next, so that a line is whole and flushed or not there at all. After a failure (a full disk)
- * nothing more is written, so that the log has no gap.
+ * Writes the events of one search in order. Events are accepted immediately and written asynchronously: those that
+ * arrive during a write go into the next one, so every line is either complete and flushed or absent. After a failure
+ * (a full disk), nothing more is written, so that the log has no gaps.
  */
 export class TreeLogWriter {
 	readonly #file: AppendFile;
@@ -25,12 +25,12 @@ export class TreeLogWriter {
 		this.#onFailure = onFailure;
 	}
 
-	/** Why nothing is written any more; null: all is well. */
+	/** Why writing has stopped; null if it has not. */
 	get failure(): Failure | null {
 		return this.#failure;
 	}
 
-	/** More is waiting than should be: wait for {@link flush} before continuing. */
+	/** Whether too much is pending; wait for {@link flush} before continuing. */
 	get behind(): boolean {
 		return this.#size > maxWaiting;
 	}
@@ -43,7 +43,7 @@ export class TreeLogWriter {
 		this.#writing ??= this.#drain();
 	}
 
-	/** Resolves when all that was written so far is on disk. Fails with `full` or `denied` when it is not. */
+	/** Resolves when everything written so far is on disk. Fails with `full` or `denied` if that is impossible. */
 	async flush(): Promise<void> {
 		while (this.#writing !== null) await this.#writing;
 		if (this.#failure !== null) throw this.#failure;
@@ -55,7 +55,7 @@ export class TreeLogWriter {
 		await this.#file.close().catch(() => undefined);
 	}
 
-	/** All lines at once, or as many as there is room for. */
+	/** Appends all lines together, or as many as there is space for. */
 	async #append(lines: readonly string[]): Promise<void> {
 		try {
 			await this.#file.append(lines.join(''));
@@ -66,7 +66,7 @@ export class TreeLogWriter {
 	}
 
 	async #drain(): Promise<void> {
-		// What is said in the same turn goes together.
+		// Batch events from the same microtask.
 		await Promise.resolve();
 		try {
 			while (this.#waiting.length > 0) {

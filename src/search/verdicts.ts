@@ -4,10 +4,13 @@ import type { TaskDataset } from '../protocol/recipe.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
 import { createAccuracy } from '../rewards/builtIn/accuracy.ts';
 
-/** Whether a completion is right; null: there is no gold answer to tell by. */
+/** Returns whether a completion is correct; null if there is no gold answer. */
 export type Verdict = (problem: SearchProblem, completion: string) => 0 | 1 | null;
 
-/** The built-in accuracy reward: by a task's own rule, else by mathematical equivalence with the gold answer. */
+/**
+ * Creates a verdict from the built-in accuracy reward: the task's own rule, or else mathematical equivalence with the
+ * gold answer.
+ */
 export async function createVerdict(tags: TraceTags, task: TaskDataset | null, folder: string): Promise<Verdict> {
 	const pair = (of: TraceTags['think']) => (of === null ? null : ([...of] as [string, string]));
 	const accuracy = await createAccuracy({

@@ -21,7 +21,7 @@ const tabNames: Readonly<Record<Tab, string>> = {
 	prompts: 'Shared prompts',
 };
 
-/** The run comparison panel: runs and tabs. */
+/** Run comparison panel with a list of runs and tabs. */
 export class App extends Disposable {
 	readonly #model: ComparisonModel;
 	readonly #themes = this.register(new ThemeWatcher());
@@ -93,7 +93,7 @@ export class App extends Disposable {
 					this.#curves?.update(changes.has('data'));
 				break;
 			case 'heldOut': {
-				// New evaluations arrive with new steps.
+				// New steps can bring new evaluations.
 				const steps = JSON.stringify(runs.map(({ step }) => step));
 				if (changes.has('runs') && steps !== this.#steps) {
 					this.#steps = steps;

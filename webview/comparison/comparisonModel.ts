@@ -16,10 +16,10 @@ import type { SavedState, Tab } from './savedState.ts';
 
 type Requests = typeof comparisonRequests;
 
-/** The panel, as seen by the model. */
+/** Panel interface used by the model. */
 export type ComparisonHost = Panel<ComparisonCommand, Requests>;
 
-/** `runs`: names and statuses; `data`: curves; `view`: settings; `tab`; `progress`: of the prompt search. */
+/** `runs`: names and statuses; `data`: curves; `view`: settings; `tab`; `progress`: prompt search progress. */
 export type Change = 'runs' | 'data' | 'view' | 'tab' | 'progress';
 
 export type PromptProgress = Extract<ComparisonEvent, { type: 'promptProgress' }>;
@@ -33,12 +33,12 @@ const empty: CurvePoints = {
 	rowsPerPoint: 1,
 };
 
-/** Overlay column of a run's metric. */
+/** Returns the name of the overlay column for a run's metric. */
 export function columnKey(run: number, metric: string): string {
 	return `${run}|${metric}`;
 }
 
-/** State of the comparison, filled by the panel's events. */
+/** Comparison state, updated by panel events. */
 export class ComparisonModel extends Disposable implements ColumnSource {
 	readonly host: ComparisonHost;
 	readonly smoother = new Smoother();
@@ -49,7 +49,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	#overlay: Overlay = { x: new Float64Array(0), rows: [] };
 	runs: readonly ComparedRun[] = [];
 	points: CurvePoints[] = [];
-	/** Number of metrics that only this run has, by run. */
+	/** Number of metrics that are unique to each run. */
 	alone: number[] = [];
 	axis: OverlayAxis = 'step';
 	tab: Tab = 'curves';
@@ -94,7 +94,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		}
 	}
 
-	/** All x values of any run, ascending. */
+	/** Union of the x values of all runs, in ascending order. */
 	get x(): Float64Array {
 		return this.#overlay.x;
 	}
@@ -103,17 +103,17 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return this.#overlay.x.length;
 	}
 
-	/** Metrics of at least two runs, catalog metrics first. */
+	/** Metrics that at least two runs have, catalog metrics first. */
 	get metrics(): string[] {
 		return sharedNames(this.points.map(({ names }) => names));
 	}
 
-	/** Runs with a metric. */
+	/** Returns the runs that have a metric. */
 	runsWith(metric: string): number[] {
 		return this.points.flatMap(({ names }, run) => (names.includes(metric) ? [run] : []));
 	}
 
-	/** Runs without values on the current axis. */
+	/** Runs that have no values on the current axis. */
 	get offAxis(): number[] {
 		if (this.axis !== 'tokens') return [];
 		return this.points.flatMap(({ tokens, step }, run) =>
@@ -141,13 +141,13 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return column && this.smoother.column(key, column);
 	}
 
-	/** Connects a run's points across x values of other runs. */
+	/** Connects a run's points across the x values of other runs. */
 	gaps(key: string): GapStyle {
 		const metric = key.slice(key.indexOf('|') + 1);
 		return describeMetric(metric).group === 'evaluation' ? 'dotted' : 'bridged';
 	}
 
-	/** A run's value at a row, or the latest before it. */
+	/** Returns a run's value at a row, or its latest value before that row. */
 	valueAt(key: string, row: number): number {
 		const column = this.column(key);
 		if (column === undefined) return Number.NaN;

@@ -24,7 +24,7 @@ export interface CurveNeeds {
 	readonly tooltip: Tooltip;
 }
 
-/** One metric of all runs: curves, values at the cursor, and a table. */
+/** Chart of one metric for all runs, with curves, values at the cursor, and a table. */
 export class CurveCard extends Disposable {
 	readonly element: HTMLElement;
 	readonly metric: string;
@@ -111,7 +111,7 @@ export class CurveCard extends Disposable {
 		this.#showBody();
 	}
 
-	/** Redraws after data, names or settings changed. */
+	/** Redraws after data, names or settings have changed. */
 	update(): void {
 		const { model } = this.#needs;
 		const runs = model.runsWith(this.metric);
@@ -219,7 +219,7 @@ export class CurveCard extends Disposable {
 
 export const axisNames = { step: 'Step', tokens: 'Tokens', time: 'Time' } as const;
 
-/** "step 12", "1.2 million tokens", "0:12:30". */
+/** Formats a position: "step 12", "1.2 million tokens", "0:12:30". */
 export function placeWords(model: ComparisonModel, link: PlotLink, row: number): string {
 	const at = link.x[row];
 	if (at === undefined) return '';

@@ -27,7 +27,7 @@ const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	watts: 'W',
 };
 
-/** Filtered metrics by group: catalog metrics in catalog order, then others by name. */
+/** Groups the metrics that match a filter: catalog metrics in catalog order, then other metrics by name. */
 export function groupMetrics(metrics: readonly string[], filter: string): CurveGroup[] {
 	const wanted = filter.trim().toLowerCase();
 	const order = new Map(metricNames.map((name, i) => [name, i]));
@@ -45,7 +45,7 @@ export function groupMetrics(metrics: readonly string[], filter: string): CurveG
 	});
 }
 
-/** Chart of one metric with a line per run. */
+/** Returns the chart specification for one metric, with a line per run. */
 export function curveSpec(metric: string, model: ComparisonModel): ChartSpec {
 	const info = describeMetric(metric);
 	return {

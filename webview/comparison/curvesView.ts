@@ -18,10 +18,10 @@ const axisChoices: readonly { readonly value: OverlayAxis; readonly label: strin
 	{ value: 'time', label: 'Wall time' },
 ];
 
-/** Max charts without group headings. */
+/** Maximum number of charts shown without group headings. */
 const fewCharts = 12;
 
-/** Shared metrics of the runs, overlaid. */
+/** View that overlays the runs' shared metrics. */
 export class CurvesView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ComparisonModel;
@@ -81,13 +81,13 @@ export class CurvesView extends Disposable {
 		this.update(true);
 	}
 
-	/** @param data whether the rows changed */
+	/** @param data whether rows have changed */
 	update(data: boolean): void {
 		const model = this.#model;
 		this.#axis.setValue(model.axis);
 		this.#smoothing.setValue(model.smoother.weight);
 		if (data) {
-			// Tokens are integers like steps; the link's time axis is in seconds from the first row.
+			// Tokens are integers like steps. The link's time axis is in seconds since the first row.
 			const time = model.axis === 'time';
 			this.#link.setRows(time ? model.x : model.x, time ? model.x : model.x);
 			this.#link.setAxis(time ? 'time' : 'step');
@@ -109,7 +109,7 @@ export class CurvesView extends Disposable {
 		this.#note();
 	}
 
-	/** Puts a few charts into one grid without headings. */
+	/** Places a small number of charts in a single grid without headings. */
 	#layout(all: ReturnType<typeof groupMetrics>): void {
 		const count = all.reduce((sum, { metrics }) => sum + metrics.length, 0);
 		const groups =

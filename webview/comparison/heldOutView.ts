@@ -9,7 +9,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
-/** Held-out accuracy with intervals, and a paired test of each run against the baseline. */
+/** Held-out accuracy with confidence intervals, and a paired test of each run against the baseline. */
 export class HeldOutView {
 	readonly element = element('div', { class: 'held-out' });
 	readonly #model: ComparisonModel;
@@ -17,9 +17,9 @@ export class HeldOutView {
 	#told: readonly (readonly HeldOut[])[] | null = null;
 	#failure: string | null = null;
 	#loading = false;
-	/** Index of the shown evaluation, by run. */
+	/** Index of the selected evaluation, by run. */
 	#chosen: (number | null)[] = [];
-	/** Test results by pair of evaluations. */
+	/** Test results, keyed by pair of evaluations. */
 	readonly #pairs = new Map<string, PairedComparison | 'loading'>();
 
 	constructor(model: ComparisonModel, themes: ThemeWatcher) {
@@ -45,7 +45,7 @@ export class HeldOutView {
 		this.draw();
 	}
 
-	/** Selects the newest evaluation with the most common name. */
+	/** Selects the latest evaluation with the most common name. */
 	#choose(): void {
 		const names = new Map<string, number>();
 		for (const list of this.#told ?? []) {
@@ -217,7 +217,7 @@ export class HeldOutView {
 	}
 }
 
-/** Runs the test on paired results. */
+/** Runs the paired test on the counts. */
 export function pairedOf({ counts, reason }: PairResult): PairedComparison {
 	if (counts === null) return { test: 'none', reason: reason ?? 'Cannot pair the samples.' };
 	const pairs = counts.firstRight.map((right, i) => ({
@@ -227,7 +227,7 @@ export function pairedOf({ counts, reason }: PairResult): PairedComparison {
 	return comparePaired({ pairs, onlyFirst: counts.onlyFirst, onlySecond: counts.onlySecond });
 }
 
-/** A paired comparison as text. */
+/** Describes a paired comparison. */
 export function pairedWords(result: PairedComparison): (Node | string)[] {
 	if (result.test === 'none') {
 		return [element('span', { class: 'not-paired' }, 'Not paired: ', plainLabel(result.reason, 400))];

@@ -1,6 +1,6 @@
 import type { Theme } from '../lib/theme.ts';
 
-/** Dash pattern of each run, to distinguish runs without color. */
+/** Dash pattern of each run, so that runs can be distinguished without color. */
 const styles: readonly { readonly name: string; readonly dash: readonly number[] }[] = [
 	{ name: 'solid', dash: [] },
 	{ name: 'dashed', dash: [9, 4] },
@@ -16,14 +16,14 @@ export function styleName(run: number): string {
 	return styles[run % styles.length]?.name ?? 'solid';
 }
 
-/** The theme with dash patterns, for charts with one line per run. */
+/** Returns the theme with dash patterns, for charts with one line per run. */
 export function withLineStyles(theme: Theme, runs: readonly number[]): Theme {
 	return { ...theme, dash: (line) => styles[(runs[line] ?? 0) % styles.length]?.dash ?? [] };
 }
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** A sample of a run's line, for legends. */
+/** Draws a sample of a run's line for a legend. */
 export function lineSample(run: number, theme: Theme): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	svg.setAttribute('viewBox', '0 0 34 10');

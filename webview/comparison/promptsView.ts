@@ -19,7 +19,7 @@ import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
-/** Shared prompts with the completions of each run. */
+/** View of shared prompts with each run's completions. */
 export class PromptsView extends Disposable {
 	readonly element = element('div', { class: 'prompts' });
 	readonly #model: ComparisonModel;
@@ -51,7 +51,7 @@ export class PromptsView extends Disposable {
 		this.register({ dispose: () => this.#clearTexts() });
 	}
 
-	/** Searches when the view is first shown. */
+	/** Starts the search when the view is first shown. */
 	async searchOnce(): Promise<void> {
 		if (this.#result === null && this.#failure === null) await this.search(false);
 	}
@@ -118,7 +118,7 @@ export class PromptsView extends Disposable {
 		this.#list.update(prompts.length, this.#selected);
 	}
 
-	/** Progress or result of the search. */
+	/** Shows the search progress or result. */
 	showProgress(): void {
 		const { progress } = this.#model;
 		const result = this.#result;

@@ -10,7 +10,7 @@ import { lineSample } from './lineStyles.ts';
 
 const shown = 1000;
 
-/** Keys that differ between the resolved recipes, one row per key. */
+/** Table of the keys that differ between the resolved recipes. */
 export class RecipesView {
 	readonly element = element('div', { class: 'recipes' });
 	readonly #model: ComparisonModel;

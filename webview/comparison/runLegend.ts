@@ -6,7 +6,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample, styleName } from './lineStyles.ts';
 
-/** List of runs: line style, trainer, progress, and a toggle. */
+/** List of runs, with line style, trainer, progress, and a visibility toggle. */
 export class RunLegend {
 	readonly element = element('ul', { class: 'runs', aria: { label: 'Runs' } });
 	readonly #model: ComparisonModel;
@@ -19,7 +19,7 @@ export class RunLegend {
 		themes.onChange(() => this.update(true));
 	}
 
-	/** Redraws only if something changed, to keep the focus. */
+	/** Redraws only if something has changed, so that the focus is not lost. */
 	update(force = false): void {
 		const { runs, hidden } = this.#model;
 		const key = JSON.stringify([runs, [...hidden]]);

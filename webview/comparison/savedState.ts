@@ -7,19 +7,19 @@ export type Tab = (typeof tabs)[number];
 
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** State that survives a reload of the window: runs and settings, never data. */
+/** State restored after a window reload: runs and settings, but no data. */
 export const savedStateSchema = v.object({
 	folders: comparisonStateSchema.entries.folders,
 	tab: v.picklist(tabs),
 	axis: v.picklist(overlayAxes),
 	/** EMA weight, 0 to 1. */
 	smoothing: v.pipe(v.number(), v.minValue(0), v.maxValue(0.999)),
-	/** Hidden runs. */
+	/** Indices of hidden runs. */
 	hidden: v.array(index),
-	/** The baseline run. */
+	/** Index of the baseline run. */
 	baseline: index,
 	filter: v.pipe(v.string(), v.maxLength(1000)),
-	/** Charts whose axis differs from their metric's default. */
+	/** Charts whose axis type was changed from the metric's default. */
 	logToggled: v.pipe(v.array(v.string()), v.maxLength(400)),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

@@ -5,7 +5,7 @@ import { icon } from '../lib/icons.ts';
 import { whenOf } from './alertOrder.ts';
 
 export interface AlertActions {
-	/** @param item index of the evidence; null: the rollouts of the step */
+	/** @param item index of the evidence; null opens the rollouts of the step */
 	readonly showEvidence: (alert: DashboardAlert, item: number | null) => void;
 	readonly showRecipe: (alert: DashboardAlert) => void;
 	readonly applyAdvice: (alert: DashboardAlert) => void;
@@ -14,7 +14,7 @@ export interface AlertActions {
 
 const words = { error: 'Error', warning: 'Warning', info: 'Information' } as const;
 
-/** One alert: title, steps, advice, and links to rollouts and recipe. */
+/** Renders an alert with title, steps, advice, and links to rollouts and the recipe. */
 export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIElement {
 	const { title, level, message, action, evidence, recipe, holds, dismissed } = alert;
 	const places = evidence.map(({ step, group, index }, i) =>

@@ -4,7 +4,7 @@ export interface AlertCounts {
 	readonly error: number;
 	readonly warning: number;
 	readonly info: number;
-	/** Counts of alerts that are not dismissed. */
+	/** Number of alerts that have not been dismissed. */
 	readonly shown: number;
 	readonly dismissed: number;
 }

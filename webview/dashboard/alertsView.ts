@@ -9,11 +9,11 @@ export interface AlertsNeeds extends AlertActions {
 	readonly collapsed: boolean;
 	readonly onCollapse: (collapsed: boolean) => void;
 	readonly openSetting: () => void;
-	/** Announces a text to screen readers. */
+	/** Announces a message to screen readers. */
 	readonly announce: (words: string) => void;
 }
 
-/** Issues of the run as a list like VS Code's Problems view, below a sentence on the likely cause. */
+/** List of issues in the run, similar to VS Code's Problems view, below a sentence about the likely cause. */
 export class AlertsView {
 	readonly element: HTMLElement;
 	readonly #needs: AlertsNeeds;
@@ -27,7 +27,7 @@ export class AlertsView {
 	#showsDismissed = false;
 	#alerts: DashboardAlerts | null = null;
 	#key = '';
-	/** Announced ids; null: nothing was shown yet. */
+	/** Ids of announced alerts; null before the first update. */
 	#known: Set<string> | null = null;
 
 	constructor(needs: AlertsNeeds) {
@@ -117,7 +117,7 @@ export class AlertsView {
 		} else if (summary?.kind === 'short') {
 			fill(this.#line, icon('info'), element('span', null, summary.text));
 		} else {
-			// Alerts that are dismissed do not make a run free of issues.
+			// A run whose alerts are all dismissed is not free of issues.
 			const isClear = summary?.kind === 'clear';
 			fill(
 				this.#line,
@@ -135,7 +135,7 @@ export class AlertsView {
 		fill(this.#list, ...items);
 		if (items[0]) items[0].tabIndex = 0;
 		if (focused === null) return;
-		// The focus stays on the element, or moves to the one that took its place.
+		// Keeps the focus on the element, or moves it to the element that replaced it.
 		const at = Math.max(
 			0,
 			shown.findIndex(({ id }) => id === focused.id),
@@ -183,7 +183,7 @@ export class AlertsView {
 		this.#render();
 	}
 
-	/** Announces new alerts; those present when the panel opens are read in document order. */
+	/** Announces new alerts. Alerts present when the panel opens are read in document order. */
 	#announce(): void {
 		if (this.#alerts === null || this.#alerts.phase === 'reading') return;
 		const holding = this.#alerts.alerts.filter(({ holds, dismissed }) => holds && !dismissed);

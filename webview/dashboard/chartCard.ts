@@ -27,32 +27,32 @@ export interface CardNeeds {
 	readonly marks: () => readonly PlotMark[];
 	readonly onOpen: (row: number) => void;
 	readonly onExport: (card: ChartCard, kind: ChartExport) => void;
-	/** Called after the user toggled something, to save the card's state. */
+	/** Called after the user toggles an option, to save the card's state. */
 	readonly onToggle: (card: ChartCard) => void;
 }
 
 export interface CardState {
-	/** Lines and bands whose visibility differs from the default. */
+	/** Lines and bands whose visibility was changed from the default. */
 	readonly switched: ReadonlySet<string>;
-	/** Whether the log axis differs from the metric's default. */
+	/** Whether the log axis was changed from the metric's default. */
 	readonly logToggled: boolean;
 	readonly table: boolean;
 }
 
 interface LegendEntry {
-	/** What the entry toggles: a metric, or a band's key. */
+	/** Metric or band key that the entry toggles. */
 	readonly key: string;
 	readonly colour: number;
-	/** null: a band, which has no value of its own. */
+	/** null for a band, which has no value. */
 	readonly metric: string | null;
-	/** Whether the line is a reference for the others. */
+	/** Whether the line serves as a reference for the other lines. */
 	readonly reference: boolean;
 	readonly button: HTMLButtonElement;
 	readonly swatch: HTMLElement;
 	readonly value: HTMLElement;
 }
 
-/** A chart with title, explanation, legend (values at the cursor) and table. */
+/** Chart with title, explanation, legend (values at the cursor) and table. */
 export class ChartCard extends Disposable {
 	readonly element: HTMLElement;
 	readonly plot: Plot;
@@ -66,7 +66,7 @@ export class ChartCard extends Disposable {
 	#state: CardState;
 	#entries: LegendEntry[] = [];
 	#table: ChartTable | null = null;
-	/** For stacks: shares of the parts over the rows in view. */
+	/** For stacked charts: share of each part over the visible rows. */
 	readonly #shareBar: ShareBar | null;
 
 	constructor(spec: ChartSpec, state: CardState, needs: CardNeeds) {
@@ -178,16 +178,16 @@ export class ChartCard extends Disposable {
 		this.#build();
 	}
 
-	/** Redraws after the data changed. */
+	/** Redraws after the data has changed. */
 	update(): void {
-		// The first positive value makes the log axis possible.
+		// The log axis becomes available with the first positive value.
 		if (this.#showLog() !== this.plot.settings.log) this.applySettings();
 		else this.plot.update();
 		this.#showValues();
 		this.#fillTable();
 	}
 
-	/** Redraws after smoothing, visibility or the axis changed. */
+	/** Redraws after smoothing, visibility or axis settings have changed. */
 	applySettings(): void {
 		const { model } = this.#needs;
 		const { hidden } = this;
@@ -195,7 +195,7 @@ export class ChartCard extends Disposable {
 		this.plot.setSettings({ hidden, smoothing: model.smoother.weight > 0, log });
 	}
 
-	/** @returns whether to use a log axis: requested, and there is a positive value */
+	/** @returns whether to use a log axis, which must be requested and requires a positive value */
 	#showLog(): boolean {
 		const { model } = this.#needs;
 		const wanted = this.log && this.#spec.kind === 'lines';
@@ -213,7 +213,7 @@ export class ChartCard extends Disposable {
 		this.plot.rebuild();
 	}
 
-	/** Values at a row as text. */
+	/** Describes the values at a row. */
 	describe(row: number): string {
 		const { link } = this.#needs;
 		const at = link.x[row];
@@ -269,7 +269,7 @@ export class ChartCard extends Disposable {
 		const kind = metric === null ? ' band' : reference ? ' reference' : '';
 		const swatch = element('span', { class: `swatch${kind}`, aria: { hidden: true } });
 		const value = element('span', { class: 'value' });
-		// A single line is named by the title.
+		// The chart title already identifies a single line.
 		const alone = metric !== null && this.#spec.lines.length === 1;
 		const button = element(
 			'button',
@@ -344,7 +344,7 @@ export class ChartCard extends Disposable {
 		}
 	}
 
-	/** For stacks: shares at the cursor, or the mean of the rows in view. */
+	/** For stacked charts: shows the shares at the cursor, or the mean over the visible rows. */
 	#showShares(bar: ShareBar): void {
 		const { model, link } = this.#needs;
 		const shares = bar.show(link.cursor, model.table.step[link.cursor ?? -1]);
@@ -368,7 +368,7 @@ export class ChartCard extends Disposable {
 		}
 	}
 
-	/** Value of a sparsely measured metric: between two measurements, the earlier one. */
+	/** Formats a metric's value at a row; for sparse metrics, uses the last measurement before the row. */
 	#valueAt(metric: string, row: number): string {
 		const { model } = this.#needs;
 		const { unit } = describeMetric(metric);

@@ -6,13 +6,13 @@ import { deviceCharts } from './deviceCharts.ts';
 import { preferenceCharts } from './preferenceCharts.ts';
 
 /**
- * Charts for the metrics of a run. Unknown metrics are listed under "Other" by their own names.
+ * Returns the charts for a run's metrics. Unknown metrics are listed under "Other" with their original names.
  *
- * @param own whether one of our engines wrote the run
+ * @param own whether the run was written by one of our engines
  */
 export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] {
 	const names = new Names(metrics);
-	// First, since they claim their evaluation metrics.
+	// Must be first, to claim their evaluation metrics.
 	const heads = headCharts(names);
 	const preferences = preferenceCharts(names, own);
 	const optimiser = optimiserCharts(names);
@@ -27,7 +27,7 @@ export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] 
 		{ id: 'speed', title: metricGroupTitles.time, charts: [...phaseCharts(names), ...speedCharts(names)] },
 		{ id: 'devices', title: metricGroupTitles.devices, charts: deviceCharts(names) },
 	];
-	// Remaining catalog metrics go to the group of their kind.
+	// Assigns the remaining catalog metrics to groups by type.
 	const rest = Map.groupBy(each(names, /^/), (spec) => sectionOf(spec.id));
 	const whole = groups.map((group) => ({ ...group, charts: [...group.charts, ...(rest.get(group.id) ?? [])] }));
 	whole.push({ id: 'other', title: metricGroupTitles.other, charts: rest.get('other') ?? [] });
@@ -51,7 +51,7 @@ function sectionOf(metric: string): string {
 	return sections[describeMetric(metric).group] ?? 'other';
 }
 
-/** Training and held-out measures of a kind are one chart. */
+/** Combines related training and held-out metrics in one chart. */
 function headCharts(names: Names): ChartSpec[] {
 	return [
 		...together('head-values', 'Values vs. labels', names.take('head/value', 'head/label', 'head/outcome')),
@@ -73,7 +73,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 	const componentBands = components.flatMap((of, i): ChartBand[] => {
 		const by = of.replace(/mean$/, 'std');
 		if (!deviations.includes(by)) return [];
-		// Several bands would cover each other and the lines: hidden by default.
+		// Hides bands by default if there are several, because they would cover each other and the lines.
 		const label = components.length > 1 ? `\u00b1 ${describeMetric(of).title}` : '\u00b11 SD';
 		return [{ kind: 'spread', of, by, label, colour: i + 1, initiallyHidden: components.length > 1 }];
 	});
@@ -162,7 +162,7 @@ function optimiserCharts(names: Names): ChartSpec[] {
 	];
 }
 
-/** Phases of a step in order, with fixed colors; phases with the same color never occur in one run. */
+/** Phases of a step in order, with fixed colors. Phases that share a color never occur in the same run. */
 const phaseColours: Readonly<Record<string, number>> = {
 	'time/data': 7,
 	'time/generate': 0,
@@ -188,7 +188,7 @@ function speedCharts(names: Names): ChartSpec[] {
 	return [...each(names, /^throughput\//), ...single(names, 'step_time'), ...single(names, 'num_tokens')];
 }
 
-/** Whether all words of a filter occur in a chart's title or its metric names. */
+/** Returns whether all words in a filter occur in a chart's title or metric names. */
 export function matchesFilter(spec: ChartSpec, filter: string): boolean {
 	const text = [
 		spec.title,
@@ -203,7 +203,7 @@ export function matchesFilter(spec: ChartSpec, filter: string): boolean {
 		.every((word) => text.includes(word));
 }
 
-/** Columns that a chart shows, lines first. */
+/** Returns the columns shown in a chart, lines first. */
 export function metricsOf(spec: ChartSpec): string[] {
 	return [
 		...new Set([

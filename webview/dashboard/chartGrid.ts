@@ -13,7 +13,7 @@ interface Section {
 	readonly grid: HTMLElement;
 }
 
-/** Charts of the run by group. A card lives as long as its chart. */
+/** Charts of the run in groups. Each card is kept as long as its chart exists. */
 export class ChartGrid extends Disposable {
 	readonly element = element('div', { class: 'groups' });
 	readonly #needs: CardNeeds;
@@ -130,7 +130,7 @@ export class ChartGrid extends Disposable {
 		this.#arrange();
 	}
 
-	/** Uses as many columns as fit without leaving a single chart in the last row. */
+	/** Uses the maximum number of columns that does not leave a single chart in the last row. */
 	#arrange(): void {
 		for (const { grid } of this.#sections.values()) {
 			const { columns, last } = arrangement(grid.childElementCount, fittingColumns(this.#width));
@@ -174,7 +174,7 @@ export class ChartGrid extends Disposable {
 	}
 }
 
-/** Sets the children with minimal DOM changes, so that a focused element keeps its focus. */
+/** Updates the children with minimal DOM changes, so that the focused element keeps its focus. */
 function reconcile(parent: HTMLElement, children: readonly HTMLElement[]): void {
 	const wanted = new Set<Element>(children);
 	for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();

@@ -2,7 +2,7 @@ import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type { MetricUnit } from '../../src/core/metrics/metricInfo.ts';
 import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 
-/** A group of charts. */
+/** Group of charts. */
 export interface ChartGroup {
 	readonly id: string;
 	readonly title: string;
@@ -15,14 +15,14 @@ const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	seconds: 's',
 	tokens: 'tokens',
 	nats: 'nats',
-	// Implied by title and ticks.
+	// The title and ticks imply the unit.
 	rate: '',
 	bytes: '',
 	celsius: '\u00b0C',
 	watts: 'W',
 };
 
-/** Metric names of a run; each is placed in one chart. */
+/** Metric names in a run; each is assigned to one chart. */
 export class Names {
 	readonly #all: ReadonlySet<string>;
 	readonly #left: Set<string>;
@@ -36,12 +36,12 @@ export class Names {
 		return this.#all.has(name);
 	}
 
-	/** Takes these names if present. */
+	/** Takes the given names if present. */
 	take(...names: readonly string[]): string[] {
 		return names.filter((name) => this.#left.delete(name));
 	}
 
-	/** Takes all unplaced matches in recording order. */
+	/** Takes all unassigned names that match, in recording order. */
 	match(pattern: RegExp): string[] {
 		return this.take(...[...this.#left].filter((name) => pattern.test(name)));
 	}
@@ -55,7 +55,7 @@ export const lineOf = (metric: string, colour: number): ChartLine => ({
 
 export type ChartOptions = Partial<Pick<ChartSpec, 'bands' | 'kind' | 'size' | 'span'>>;
 
-/** A chart of lines; none if there are no lines. */
+/** Creates a line chart; returns none if there are no lines. */
 export function chart(id: string, title: string, lines: readonly ChartLine[], options: ChartOptions = {}): ChartSpec[] {
 	const first = lines[0];
 	if (!first) return [];
@@ -64,17 +64,17 @@ export function chart(id: string, title: string, lines: readonly ChartLine[], op
 	return [{ ...options, id, title, kind: options.kind ?? 'lines', lines, bands, unit, unitLabel: unitLabels[unit] }];
 }
 
-/** A chart of one metric, if the run has it. */
+/** Creates a chart for a metric, if the run has it. */
 export function single(names: Names, metric: string, title = describeMetric(metric).title): ChartSpec[] {
 	return together(metric, title, names.take(metric));
 }
 
-/** One chart of several metrics. */
+/** Creates one chart for several metrics. */
 export function together(id: string, title: string, metrics: readonly string[]): ChartSpec[] {
 	return chart(id, title, metrics.map(lineOf));
 }
 
-/** A chart for each unplaced match. */
+/** Creates a chart for each unassigned name that matches. */
 export function each(names: Names, pattern: RegExp): ChartSpec[] {
 	return names.match(pattern).flatMap((name) => chart(name, describeMetric(name).title, [lineOf(name, 0)]));
 }

@@ -29,13 +29,13 @@ import { defaultView, type SavedState, toggled, type ViewState } from './viewSta
 
 export type DashboardBridge = Bridge<DashboardEvent, DashboardCommand, SavedState, typeof dashboardRequests>;
 
-/** Key of the alerts as a collapsible group. */
+/** Key of the collapsible alert group. */
 const alertsGroup = 'alerts';
 
-/** Delay between redraws while a snapshot is loading. */
+/** Delay between redraws while a snapshot is being loaded. */
 const loadingMs = 300;
 
-/** Composes the dashboard and passes changes between its parts. */
+/** Creates the parts of the dashboard and forwards changes between them. */
 export class DashboardApp extends Disposable {
 	readonly #bridge: DashboardBridge;
 	readonly #model = this.register(new DashboardModel());
@@ -186,7 +186,7 @@ export class DashboardApp extends Disposable {
 		this.#bridge.post({ type: 'resync' });
 	}
 
-	/** Redraws at most once per frame, less often while a long run is loading. */
+	/** Schedules a redraw, at most once per frame and less often while a long run is loading. */
 	#schedule(): void {
 		if (this.#frame !== 0 || this.#pause !== undefined) return;
 		if (this.#model.loading && performance.now() - this.#rendered < loadingMs) {
@@ -232,7 +232,7 @@ export class DashboardApp extends Disposable {
 		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
 	}
 
-	/** Announces changes of the run's status, not every step. */
+	/** Announces status changes of the run, but not individual steps. */
 	#announce(): void {
 		const { run } = this.#model;
 		if (!run) return;

@@ -16,7 +16,7 @@ export type DashboardChange =
 	/** Rows from `row` on were replaced. */
 	| { readonly kind: 'rows'; readonly row: number };
 
-/** State of the dashboard, filled by the panel's events. */
+/** Dashboard state, updated by panel events. */
 export class DashboardModel extends Disposable implements ColumnSource {
 	readonly table = new MetricTable();
 	readonly smoother = new Smoother();
@@ -27,12 +27,12 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	#marks: readonly DashboardMark[] = [];
 	#alerts: DashboardAlerts | null = null;
 	#sequence: number | null = null;
-	/** Rows of the last snapshot; null: the extension is still reading. */
+	/** Number of rows in the last snapshot; null while the extension is reading the run. */
 	#expected: number | null = null;
-	/** Number of exact rows; those after them are from the overview. */
+	/** Number of exact rows; the rows after them are from the overview. */
 	#exact = 0;
 	#overview: MetricChunk | null = null;
-	/** The extension's clock minus ours, in seconds. */
+	/** Difference between the extension's clock and ours, in seconds. */
 	#clock = 0;
 
 	readonly onChange = this.#changed.event;
@@ -49,25 +49,25 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return this.#marks;
 	}
 
-	/** null: not known yet. */
+	/** null if not known yet. */
 	get alerts(): DashboardAlerts | null {
 		return this.#alerts;
 	}
 
 	/**
-	 * Whether rows of the last snapshot are still arriving. Until then the table may end with overview rows, a sample of
-	 * those still to come.
+	 * Whether rows from the last snapshot are still arriving. Until all have arrived, the table can end with overview
+	 * rows, which are a sample of the missing rows.
 	 */
 	get loading(): boolean {
 		return this.#expected === null || this.#exact < this.#expected;
 	}
 
-	/** Seconds since the epoch by the extension's clock. */
+	/** Returns the current time of the extension's clock, in seconds since the epoch. */
 	now(): number {
 		return Date.now() / 1000 + this.#clock;
 	}
 
-	/** @returns false if an event was missed: nothing changes, and a new snapshot is needed */
+	/** @returns false if an event was missed, in which case nothing changes and a new snapshot is needed */
 	apply(event: DashboardEvent): boolean {
 		if (event.type === 'snapshot') {
 			this.#sequence = event.sequence;
@@ -109,7 +109,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 				break;
 			case 'rows': {
 				const { from } = event.chunk;
-				// Invalidate first: the chunk may replace these rows.
+				// Must invalidate first, because the chunk can replace these rows.
 				if (from > this.#exact || !this.table.applyChunk(event.chunk)) return false;
 				this.#exact = this.table.length;
 				this.#forgetFrom(from);
@@ -122,7 +122,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return true;
 	}
 
-	/** After a missed event, ignores everything until the next snapshot. */
+	/** Ignores all events until the next snapshot, after an event was missed. */
 	expectSnapshot(): void {
 		this.#sequence = null;
 	}
@@ -143,14 +143,14 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	gaps(name: string): GapStyle {
 		const known = this.#gaps.get(name);
 		const { length } = this.table;
-		// Estimated again when the table has grown by a tenth.
+		// Recomputed after the table has grown by 10%.
 		if (known && length >= known.length && length < known.length * 1.1) return known.style;
 		const style = gapStyle(name, this.table.column(name));
 		this.#gaps.set(name, { length, style });
 		return style;
 	}
 
-	/** Appends overview rows of later steps to the rows loaded so far. */
+	/** Appends overview rows for later steps to the rows loaded so far. */
 	#spliceOverview(): void {
 		if (this.#overview === null) return;
 		this.table.truncate(this.#exact);
@@ -161,7 +161,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			return;
 		}
 		const last = this.table.step.at(-1) ?? Number.NEGATIVE_INFINITY;
-		// An inconsistent overview is ignored.
+		// Discards an inconsistent overview.
 		if (!this.table.applyChunk(tailOf(this.#overview, last, this.table))) this.#overview = null;
 	}
 
@@ -176,11 +176,11 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	}
 }
 
-/** Rows of a chunk after a step, to append to a table. */
+/** Returns the rows in a chunk after a given step, for appending to a table. */
 function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChunk {
 	const from = lowerBound(chunk.step, step);
 	const first = chunk.step[from] === step ? from + 1 : from;
-	// Stage numbers are relative to the chunk.
+	// Converts stage numbers, which are relative to the chunk.
 	const stages = [...new Set([...table.stages, ...chunk.stages])];
 	const numbers = chunk.stages.map((stage) => stages.indexOf(stage));
 	return {
@@ -194,7 +194,7 @@ function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChu
 	};
 }
 
-/** Evaluations and sparse metrics are connected across gaps; other metrics show their gaps. */
+/** Connects evaluations and sparse metrics across gaps; other metrics are drawn with gaps. */
 export function gapStyle(name: string, column: Float64Array | undefined): GapStyle {
 	if (name.startsWith('eval/')) return 'dotted';
 	if (!column) return 'kept';

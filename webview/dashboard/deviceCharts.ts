@@ -2,12 +2,12 @@ import { devicePartNames, readDeviceName } from '../../src/core/metrics/deviceNa
 import type { ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { chart, lineOf, type Names } from './chartParts.ts';
 
-/** Max devices with charts of their own; more devices share one chart per kind. */
+/** Maximum number of devices with separate charts; more devices share one chart per metric. */
 const mostSmall = 16;
-/** Max distinguishable lines in one chart. */
+/** Maximum number of distinguishable lines in a chart. */
 const mostLines = 8;
 
-/** Charts of a device, on one scale for all devices, with the device's limit as reference. */
+/** Charts for each device. All devices use the same scale, and a device's limit is shown as a reference. */
 const kinds = [
 	{
 		part: 'memory',
@@ -25,7 +25,7 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number];
 
-/** Charts of the run's GPUs, one row of small charts per device. */
+/** Creates the GPU charts, with one row of small charts per device. */
 export function deviceCharts(names: Names): ChartSpec[] {
 	const taken = names.match(new RegExp(`^gpu/\\d{1,5}/(${devicePartNames.join('|')})$`));
 	const has = new Set(taken);
@@ -38,7 +38,7 @@ function smallChart(kind: Kind, device: number, has: ReadonlySet<string>): Chart
 	const line = (part: string, more: Omit<ChartLine, 'metric'>): ChartLine[] =>
 		[`gpu/${device}/${part}`].filter((metric) => has.has(metric)).map((metric) => ({ metric, ...more }));
 	const lines = kind.lines.flatMap(([part, label], colour) =>
-		// Reserved memory lies between the two; useful to diagnose fragmentation.
+		// Reserved memory lies between the two and helps to diagnose fragmentation.
 		line(part, { label, colour, ...(part === 'memory_reserved' ? { initiallyHidden: true } : {}) }),
 	);
 	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Limit', colour: 7, reference: true }) : [];

@@ -8,7 +8,7 @@ import { metricsOf } from './chartCatalogue.ts';
 
 const scales = ['group', 'batch', 'none'] as const;
 
-/** Context of a metric's meaning: the stage of this name, or the newest one. */
+/** Returns the context of a metric: the stage with the given name, or the latest stage. */
 export function metricContext(run: DashboardRun | null, stageName: string | undefined): MetricContext {
 	const name = stageName ?? run?.stage;
 	const stage = run?.stages.find((s) => s.name === name);
@@ -56,7 +56,7 @@ export function explainMetric(name: string, context: MetricContext): Explanation
 	};
 }
 
-/** The metric's name in the trainer that wrote the run, and differences in its definition. */
+/** Returns the metric's name in the trainer that wrote the run, and differences in its definition. */
 function ownFacts({ own, name }: MetricInfo): (readonly [string, string])[] {
 	if (own === null) return [];
 	const { trainer, names, differs, akinTo } = own;
@@ -67,7 +67,7 @@ function ownFacts({ own, name }: MetricInfo): (readonly [string, string])[] {
 	];
 }
 
-/** Explains a chart: one metric in full, or one line per metric. */
+/** Explains a chart: a single metric in full, or several metrics with one line each. */
 export function explainChart(spec: ChartSpec, context: MetricContext): Explanation {
 	const [only, ...more] = spec.lines;
 	const about = only ? explainMetric(only.metric, context) : null;

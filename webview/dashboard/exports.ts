@@ -14,7 +14,10 @@ import type { DashboardModel } from './dashboardModel.ts';
 
 export type SaveFile = (name: string, kind: ChartExport, bytes: Uint8Array<ArrayBuffer>) => Promise<{ saved: boolean }>;
 
-/** Step, time, stage and these metrics by their recorded names, unsmoothed, in the range in view. */
+/**
+ * Formats step, time, stage and the given metrics as CSV, with recorded names and unsmoothed values, for the visible
+ * range.
+ */
 export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int32Array): string {
 	const stages = Array.from({ length: table.length }, (_, row) => table.stageAt(row) ?? '');
 	const columns: CsvColumn[] = [
@@ -28,7 +31,7 @@ export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int3
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** Refuses to export an overview, which is a sample of the run. */
+/** Throws if only an overview is loaded, which is a sample of the run. */
 function checkComplete(model: DashboardModel): void {
 	if (!model.loading) return;
 	throw new Failure('unavailable', 'The run is still loading.', 'Save again when loading has finished.');
@@ -72,7 +75,7 @@ export async function exportChart(
 	await save(name, kind, await chartPicture(canvas, { title: spec.title, subtitle, legend, theme }));
 }
 
-/** Subtitle of a picture: the settings it was made with. */
+/** Returns the subtitle of an exported picture, with its settings. */
 export function pictureSubtitle(runName: string, axis: PlotLink['axis'], smoothing: number, over: string): string {
 	const smoothed = smoothing > 0 ? `, smoothed ${smoothing.toFixed(2)}` : '';
 	return `${runName}, ${axis === 'step' ? 'by step' : 'by time'}${smoothed}${over === '' ? '' : `; ${over}`}`;

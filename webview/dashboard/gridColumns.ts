@@ -1,16 +1,16 @@
-/** Min width of a chart and the gap between charts, in pixels. */
+/** Minimum chart width and gap between charts, in pixels. */
 const cardWidth = 300;
 const gap = 12;
-/** Padding on each side of a group. */
+/** Padding on both sides of a group. */
 const sidePadding = 16;
 
-/** Charts that fit side by side. @param width of the page, in pixels */
+/** Returns the number of charts that fit side by side. @param width page width in pixels */
 export const fittingColumns = (width: number): number =>
 	Math.max(1, Math.floor((width - 2 * sidePadding + gap) / (cardWidth + gap)));
 
 /**
- * Columns for so many charts where at most so many fit. One fewer where a chart would be alone in the last row; where it would be
- * alone either way, it takes the whole row.
+ * Returns the number of columns for a number of charts, given the maximum that fits. Uses one column fewer if a single
+ * chart would be left in the last row. If a single chart is left either way, it spans the whole row.
  */
 export function arrangement(charts: number, fitting: number): { readonly columns: number; readonly last: boolean } {
 	const columns = Math.max(1, Math.min(charts, fitting));

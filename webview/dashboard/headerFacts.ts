@@ -12,19 +12,19 @@ export function elapsedOfRun(run: DashboardRun, now: number): number | null {
 	return elapsedSeconds({ ...run, live: isLive(run), foreign: run.format !== undefined }, now);
 }
 
-/** Label of a run's status. */
+/** Returns the display label for a run's status. */
 export function statusWords(run: DashboardRun): string {
 	if (run.status === null) return run.fault?.missing ? 'waiting' : 'unreadable';
 	return run.wait?.words ?? run.status;
 }
 
-/** Number of newest rows for the pace. */
+/** Number of latest rows used to compute the pace. */
 const paceRows = 50;
 
 /**
- * Seconds to the end at the present pace: the median time between the newest rows of the stage, times the steps that are
- * left. null when it cannot be told: nothing measured yet, not running, or another stage is still to come, whose pace is
- * unknown. An upper bound, as a stage may end sooner by what it measures.
+ * Estimates the remaining seconds at the current pace: the median time between the latest rows in the stage, times the
+ * number of remaining steps. Returns null if unknown: nothing was measured yet, the run is not running, or later stages
+ * with an unknown pace follow. The estimate is an upper bound, because a stage may end early based on its metrics.
  */
 export function remainingSeconds(run: DashboardRun, table: MetricTable): number | null {
 	if (run.status !== 'running') return null;
@@ -47,7 +47,7 @@ export function remainingSeconds(run: DashboardRun, table: MetricTable): number 
 	return Math.max(0, end - (table.step[last] as number)) * pace;
 }
 
-/** The last step the stage can reach. */
+/** Returns the last step that the stage can reach. */
 function endOfStage(run: DashboardRun, table: MetricTable, stage: string, index: number): number | null {
 	const steps = run.stages[index]?.steps;
 	if (steps === null || steps === undefined) return run.totalSteps;
@@ -57,7 +57,7 @@ function endOfStage(run: DashboardRun, table: MetricTable, stage: string, index:
 	return Math.min(before + steps, run.totalSteps ?? Number.POSITIVE_INFINITY);
 }
 
-/** The newest value of the first of these metrics that has one. */
+/** Returns the latest value of the first metric in the list that has one. */
 export function newestValue(
 	table: MetricTable,
 	names: readonly string[],
@@ -69,7 +69,7 @@ export function newestValue(
 	return null;
 }
 
-/** Accuracy of a stage on pairs or labels: held-out metrics before training metrics. */
+/** Accuracy metrics for stages on pairs or labels, held-out metrics first. */
 export const judgementNames = [
 	'eval/rewards/accuracies',
 	'rewards/accuracies',
@@ -78,7 +78,7 @@ export const judgementNames = [
 	'mean_token_accuracy',
 ];
 
-/** Stages without a reward, measured by accuracy. */
+/** Stages without a reward, for which accuracy is reported. */
 export const judgingStages: readonly string[] = ['dpo', 'reward-model', 'process-reward-model'];
 
 export const accuracyNames = ['eval/heldout/accuracy', 'eval/accuracy'];

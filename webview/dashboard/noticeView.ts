@@ -11,7 +11,7 @@ const icons: Readonly<Record<RunNotice['kind'], IconName>> = {
 	error: 'error',
 };
 
-/** Draws a notice unless it is shown already. */
+/** Renders a notice if it differs from the current one. */
 export class NoticeView {
 	readonly element = element('div', { class: 'notice', hidden: true });
 	readonly #act: (action: DashboardAction) => void;
@@ -21,7 +21,7 @@ export class NoticeView {
 		this.#act = act;
 	}
 
-	/** @param alone whether the page is otherwise empty */
+	/** @param alone whether the page is empty apart from the notice */
 	show(notice: RunNotice | null, alone: boolean): void {
 		const key = JSON.stringify([notice, alone]);
 		if (key === this.#key) return;

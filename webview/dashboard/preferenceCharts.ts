@@ -1,12 +1,12 @@
 import type { ChartBand, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { chart, lineOf, type Names, single, together } from './chartParts.ts';
 
-/** Charts of preference and reward-model stages, with held-out metrics beside training metrics. */
+/** Creates the charts for preference and reward-model stages, with held-out metrics next to training metrics. */
 export function preferenceCharts(names: Names, own: boolean): ChartSpec[] {
 	const both = (name: string): string[] => names.take(name, `eval/${name}`);
 	const sides = (name: string): string[] =>
 		names.take(`${name}/chosen`, `${name}/rejected`, `eval/${name}/chosen`, `eval/${name}/rejected`);
-	// In other trainers `eval/accuracy` may be answer accuracy; ours has another name.
+	// In other trainers, `eval/accuracy` may be answer accuracy; our engines use a different name.
 	const judged = own || names.has('accuracy') ? both('accuracy') : [];
 	const judgedLines = judged.map((name, i) => ({
 		...lineOf(name, i),

@@ -45,7 +45,7 @@ interface Fact {
 	readonly value: HTMLElement;
 }
 
-/** Run name, status, progress and actions. */
+/** Header with run name, status, progress and actions. */
 export class RunHeader extends Disposable {
 	readonly element: HTMLElement;
 	readonly #needs: HeaderNeeds;
@@ -143,7 +143,7 @@ export class RunHeader extends Disposable {
 		this.render();
 	}
 
-	/** Draws the model's state; also called by the clock. */
+	/** Renders the current state of the model. Also called periodically to update the elapsed time. */
 	render(): void {
 		const { model } = this.#needs;
 		const { run } = model;
@@ -153,9 +153,9 @@ export class RunHeader extends Disposable {
 		setTitle(this.#name, run.name);
 		this.#renderStatus(run);
 		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
-		// Another trainer's rollouts may exist without metrics.
+		// Other trainers may have rollouts without metrics.
 		this.#rollouts.setDisabled(run.format === undefined && model.table.lastRow('reward') < 0);
-		// run.json is not rewritten at every step, so the metrics are newer.
+		// Uses the metrics, because run.json is not updated at every step.
 		const newest = model.table.step.at(-1);
 		const known = run.step ?? newest ?? null;
 		const step = Math.max(run.step ?? 0, newest ?? 0);

@@ -1,7 +1,7 @@
 import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 
-/** A message about the run as a whole, with actions. */
+/** Message about the run as a whole, with actions. */
 export interface RunNotice {
 	readonly kind: 'waiting' | 'info' | 'warning' | 'error';
 	readonly title: string;
@@ -9,7 +9,7 @@ export interface RunNotice {
 	readonly actions: readonly { readonly action: DashboardAction; readonly label: string }[];
 }
 
-/** The notice of a run; null if its charts suffice. Pure. */
+/** Returns the notice for a run; null if its charts are sufficient. Pure. */
 export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolean, loading: boolean): RunNotice | null {
 	if (run === null) {
 		return { kind: 'waiting', title: 'Opening the run', text: 'Reading metrics…', actions: [] };
@@ -106,7 +106,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	}
 }
 
-/** What a live engine is waiting for; null: nothing. */
+/** Returns the notice for whatever a live engine is waiting for; null if it is not waiting. */
 function waiting(
 	kind: NonNullable<DashboardRun['wait']>['kind'],
 	run: DashboardRun,
@@ -147,11 +147,11 @@ function waiting(
 	}
 }
 
-/** Whether the run is in a cold start that is followed by reinforcement learning. */
+/** Returns whether the run is in a cold start before reinforcement learning. */
 function beforeRewards(run: DashboardRun): boolean {
 	if (run.stage !== 'sft' && run.stage !== 'distill') return false;
 	const at = run.stages.findLastIndex((stage) => stage.name === run.stage);
-	// Assume the default stages if the recipe is unreadable.
+	// Assumes the default stages if the recipe cannot be read.
 	return at < 0 || run.stages.slice(at + 1).some(({ type }) => learnsFromRewards(type));
 }
 

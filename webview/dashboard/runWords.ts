@@ -2,12 +2,12 @@ import type { StageType } from '../../src/core/metrics/metricInfo.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 
-/** Type of a run's current stage. */
+/** Returns the type of a run's current stage. */
 export function stageType(run: DashboardRun): string | null {
 	return run.stages.find(({ name }) => name === run.stage)?.type ?? run.stage;
 }
 
-/** Short description of the engine: "Ray, 4 workers". */
+/** Returns a short description of the engine: "Ray, 4 workers". */
 export function engineWords({ engine, engineFacts }: DashboardRun): string | null {
 	if (engine === '') return null;
 	const workers = engineFacts?.workers ?? null;

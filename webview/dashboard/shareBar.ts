@@ -4,15 +4,15 @@ import type { ChartLine, ColumnSource } from '../lib/charts/chartSpec.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import type { Theme } from '../lib/theme.ts';
 
-/** Shares of the parts of a stack. */
+/** Share of each part in a stacked chart. */
 export interface Shares {
-	/** By metric: mean per row, and share of the total, 0 to 1. */
+	/** Mean per row and share of the total (0 to 1), by metric. */
 	readonly parts: ReadonlyMap<string, { readonly mean: number; readonly share: number }>;
-	/** Rows in which any part has a value. */
+	/** Number of rows in which at least one part has a value. */
 	readonly rows: number;
 }
 
-/** Shares of parts over rows `from` to `to` (excluded). Pure. */
+/** Computes the shares over rows `from` to `to` (exclusive). Pure. */
 export function sharesOf(metrics: readonly string[], source: ColumnSource, from: number, to: number): Shares {
 	const sums = metrics.map(() => 0);
 	const any = new Uint8Array(Math.max(0, to - from));
@@ -23,7 +23,7 @@ export function sharesOf(metrics: readonly string[], source: ColumnSource, from:
 		let sum = 0;
 		for (let row = from; row < end; row++) {
 			const value = column[row] as number;
-			// Skip NaN and negative durations.
+			// Skips NaN and negative durations.
 			if (!(value >= 0)) continue;
 			sum += value;
 			any[row - from] = 1;
@@ -44,19 +44,19 @@ export function sharesOf(metrics: readonly string[], source: ColumnSource, from:
 	};
 }
 
-/** Max rows that are summed without delay. */
+/** Maximum number of rows to sum without a delay. */
 const manyRows = 20_000;
 
 export interface ShareNeeds {
 	readonly source: ColumnSource;
 	readonly theme: () => Theme;
-	/** Visible lines. */
+	/** Returns the visible lines. */
 	readonly lines: () => readonly ChartLine[];
-	/** Called when the shares changed. */
+	/** Called when the shares have changed. */
 	readonly onChange: () => void;
 }
 
-/** Shares as one bar with a caption. The legend has the same numbers as text. */
+/** Bar that shows the shares, with a caption. The legend shows the same numbers as text. */
 export class ShareBar implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #bar = element('div', { class: 'share-bar', aria: { hidden: true } });
@@ -71,7 +71,9 @@ export class ShareBar implements IDisposable {
 		this.element = element('div', { class: 'shares' }, this.#bar, this.#caption);
 	}
 
-	/** Updates after the view moved or rows arrived. Many rows are summed after a pause, to keep panning fast. */
+	/**
+	 * Updates after the view moved or rows arrived. If there are many rows, waits for a pause so that panning stays fast.
+	 */
 	drawn(from: number, to: number): void {
 		clearTimeout(this.#timer);
 		const measure = (): void => {
@@ -83,10 +85,10 @@ export class ShareBar implements IDisposable {
 	}
 
 	/**
-	 * Shows the shares of a row, or the mean of the rows in view.
+	 * Shows the shares at a row, or the mean over the visible rows.
 	 *
-	 * @param step of the row
-	 * @returns the shown shares; null: not known yet
+	 * @param step step number of the row
+	 * @returns the displayed shares, or null if they are not known yet
 	 */
 	show(row: number | null, step: number | undefined): Shares | null {
 		const shares = row === null ? this.#inView : this.#of(row, row + 1);

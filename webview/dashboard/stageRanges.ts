@@ -3,14 +3,14 @@ import type { Range } from '../lib/charts/plotLink.ts';
 
 /** Consecutive rows of one stage. */
 export interface StageRange {
-	/** The stage's name, numbered from its second occurrence: "grpo 2". */
+	/** Stage name, with a number from its second occurrence on: "grpo 2". */
 	readonly label: string;
 	readonly from: number;
-	/** Last row, included. */
+	/** Last row, inclusive. */
 	readonly to: number;
 }
 
-/** The stages of a run in the order in which they ran. */
+/** Returns the stages of a run in execution order. */
 export function stageRanges(table: MetricTable): StageRange[] {
 	const ranges: StageRange[] = [];
 	const times = new Map<string, number>();
@@ -26,7 +26,7 @@ export function stageRanges(table: MetricTable): StageRange[] {
 	return ranges;
 }
 
-/** Index of the stage in view; 'all' for everything; null for any other range. */
+/** Returns the index of the visible stage, 'all' if everything is visible, and null for any other range. */
 export function stageInView(ranges: readonly StageRange[], x: Float64Array, view: Range | null): number | 'all' | null {
 	if (view === null) return 'all';
 	const index = ranges.findIndex(({ from, to }) => x[from] === view.min && x[to] === view.max);

@@ -19,12 +19,12 @@ export interface ToolbarNeeds {
 	readonly openPinned: () => void;
 }
 
-/** Settings of all charts, and the position of the cursor. */
+/** Settings that apply to all charts, and the cursor position. */
 export class Toolbar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #needs: ToolbarNeeds;
 	readonly #readout = element('span', { class: 'readout' });
-	/** Link to the pinned step; hidden without a pin. */
+	/** Link to the pinned step; hidden if no step is pinned. */
 	readonly #pinned = element('span', { class: 'pinned', hidden: true });
 	#pinnedStep: number | null = null;
 	readonly #focusFilter: () => void;
@@ -177,7 +177,7 @@ export class Toolbar extends Disposable {
 		this.#stageKey = key;
 	}
 
-	/** Step, time, stage and events at the cursor. */
+	/** Renders the step, time, stage and events at the cursor. */
 	#renderReadout(): void {
 		const { link, model } = this.#needs;
 		const row = link.cursor;

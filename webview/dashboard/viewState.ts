@@ -2,19 +2,19 @@ import * as v from 'valibot';
 
 const names = v.pipe(v.array(v.string()), v.maxLength(2000));
 
-/** View settings, saved with the panel to survive a reload. */
+/** View settings, saved with the panel and restored after a reload. */
 export const viewStateSchema = v.object({
 	axis: v.fallback(v.picklist(['step', 'time']), 'step'),
 	smoothing: v.fallback(v.pipe(v.number(), v.minValue(0), v.maxValue(0.99)), 0),
 	filter: v.fallback(v.pipe(v.string(), v.maxLength(200)), ''),
-	/** Charts whose axis differs from their metric's default. */
+	/** Charts whose axis type was changed from the metric's default. */
 	logToggled: v.fallback(names, []),
-	/** Lines and bands whose visibility differs from the default, as "chart line". */
+	/** Lines and bands whose visibility was changed from the default, as "chart line". */
 	switched: v.fallback(names, []),
-	/** Charts shown as tables. */
+	/** Charts that are shown as tables. */
 	tables: v.fallback(names, []),
 	collapsed: v.fallback(names, []),
-	/** The range in view on the current axis; null: everything. */
+	/** Visible range on the current axis; null if everything is visible. */
 	range: v.fallback(
 		v.nullable(
 			v.object({
@@ -26,12 +26,12 @@ export const viewStateSchema = v.object({
 		),
 		null,
 	),
-	/** The pinned step. */
+	/** Pinned step; null if none is pinned. */
 	pinned: v.fallback(v.nullable(v.pipe(v.number(), v.finite())), null),
 });
 export type ViewState = v.InferOutput<typeof viewStateSchema>;
 
-/** The view and the run folder, from which the extension restores the panel. */
+/** View settings and run folder, from which the extension restores the panel. */
 export const savedStateSchema = v.object({ runFolder: v.string(), view: viewStateSchema });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
 
@@ -47,7 +47,7 @@ export const defaultView: ViewState = {
 	pinned: null,
 };
 
-/** Adds or removes an item. */
+/** Returns the list with an item added or removed. */
 export function toggled(list: readonly string[], item: string, present = !list.includes(item)): string[] {
 	const without = list.filter((other) => other !== item);
 	return present ? [...without, item] : without;

@@ -31,7 +31,7 @@ const workNames: Readonly<Record<DatasetWork, string>> = {
 	difficulty: 'Estimating difficulty',
 };
 
-/** Composes the dataset view. */
+/** Dataset view. */
 export class App extends Disposable {
 	readonly #model: DatasetModel;
 	readonly #live = this.register(new LiveRegion());

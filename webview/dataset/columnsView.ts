@@ -8,7 +8,7 @@ import type { DatasetModel } from './datasetModel.ts';
 const none = '\u0000';
 const roles = ['prompt', 'answer', 'solution'] as const;
 const titles = { prompt: 'Prompt', answer: 'Answer', solution: 'Solution' };
-/** Labels of row formats. */
+/** Display names of row formats. */
 const readings: Readonly<Record<string, string>> = {
 	gsm8k: 'GSM8K: the answer follows "####"',
 	math: 'MATH: the answer is in \\boxed{}',
@@ -18,7 +18,7 @@ const readings: Readonly<Record<string, string>> = {
 	countdown: 'Countdown: any expression that reaches the target',
 };
 
-/** Column mapping (prompt, answer, solution), held-out split, and the resulting recipe dataset. */
+/** Column mapping (prompt, answer, solution), held-out split, and the resulting dataset section of a recipe. */
 export class ColumnsView {
 	readonly element = element('div', { class: 'columns' });
 	readonly #model: DatasetModel;

@@ -16,16 +16,16 @@ import { firstState, type SavedState, type Side } from './savedState.ts';
 
 type Requests = typeof datasetRequests;
 
-/** The extension's side, as seen by the model. */
+/** Extension interface used by the model. */
 export type DatasetPort = Panel<DatasetCommand, Requests>;
 
-/** What changed: the extension's snapshot, loaded rows, the open row, or view settings. */
+/** Type of change: snapshot from the extension, loaded rows, open row, or view settings. */
 export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown';
 
-/** The open row. `detail` null: loading, or `failure` has the reason. */
+/** The open row. `detail` is null while loading, or if loading failed, in which case `failure` contains the reason. */
 export interface OpenRow {
 	readonly row: number;
-	/** Position among the rows shown; null: unknown, or not among them. */
+	/** Position among the filtered rows; null if it is unknown or the row is filtered out. */
 	readonly index: number | null;
 	readonly detail: DatasetRowDetail | null;
 	readonly failure: string | null;
@@ -34,7 +34,7 @@ export interface OpenRow {
 export const portionRows = 100;
 const keptPortions = 40;
 
-/** State of the dataset view: the last snapshot, loaded rows of the current view, and the open row. */
+/** State of the dataset view: latest snapshot, loaded rows in the current view, and the open row. */
 export class DatasetModel extends Disposable {
 	readonly #port: DatasetPort;
 	readonly #changed = this.register(new Emitter<DatasetChange>());
@@ -44,9 +44,9 @@ export class DatasetModel extends Disposable {
 	readonly #portions = new Map<number, readonly ShownRow[]>();
 	readonly #asked = new Set<string>();
 	#open: OpenRow | null = null;
-	/** Whether the saved state still has to be applied. */
+	/** Whether the saved state has yet to be applied. */
 	#restores: boolean;
-	/** Saved row to reopen once the saved column mapping is applied. */
+	/** Saved row to reopen after the saved column mapping has been applied. */
 	#reopens: number | null = null;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {
@@ -56,7 +56,7 @@ export class DatasetModel extends Disposable {
 		this.#restores = saved !== firstState;
 	}
 
-	/** null: no snapshot yet. */
+	/** null before the first snapshot. */
 	get snapshot(): DatasetSnapshot | null {
 		return this.#snapshot;
 	}
@@ -93,7 +93,7 @@ export class DatasetModel extends Disposable {
 		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
 	}
 
-	/** Applies the saved state after a reload of the window. */
+	/** Applies the saved state after a window reload. */
 	#restore({ columns, overlaps, view }: DatasetSnapshot): void {
 		this.#restores = false;
 		const { filter, sort, mapping, share, row } = this.#state;
@@ -109,7 +109,7 @@ export class DatasetModel extends Disposable {
 		if (order !== null || JSON.stringify(wanted) !== JSON.stringify(noFilter)) this.show(wanted, order);
 	}
 
-	/** A row of the view; undefined: not loaded yet, and now requested. */
+	/** Returns a row in the view. If it is not loaded yet, requests it and returns undefined. */
 	row(index: number): ShownRow | undefined {
 		const portion = Math.floor(index / portionRows);
 		const rows = this.#portions.get(portion);
@@ -117,7 +117,7 @@ export class DatasetModel extends Disposable {
 		return rows?.[index - portion * portionRows];
 	}
 
-	/** @param index position among the rows shown, if known */
+	/** @param index position among the filtered rows, if known */
 	async openRow(row: number, index: number | null): Promise<void> {
 		const version = this.#snapshot?.version ?? 0;
 		const again = this.#open?.row === row ? this.#open.detail : null;
@@ -137,7 +137,7 @@ export class DatasetModel extends Disposable {
 		this.post({ type: 'show', filter, sort });
 	}
 
-	/** Cycles the sort of a column: descending, ascending, none. */
+	/** Cycles the sort order of a column: descending, ascending, none. */
 	sortBy(column: string): void {
 		const view = this.#snapshot?.view;
 		if (view === undefined) return;
@@ -148,7 +148,7 @@ export class DatasetModel extends Disposable {
 		);
 	}
 
-	/** Sends a command whose effect is saved. */
+	/** Sends a command whose result is part of the saved state. */
 	post(command: DatasetCommand): void {
 		this.#port.post(command);
 		if (command.type === 'show') this.#set({ filter: command.filter, sort: command.sort });
@@ -176,7 +176,7 @@ export class DatasetModel extends Disposable {
 			const { rows } = await this.#port.request('rows', { version, view: view.number, from, to: from + portionRows });
 			const now = this.#snapshot;
 			if (now?.version !== version || now.view.number !== view.number) return;
-			// Request the missing rows again.
+			// Requests the missing rows again.
 			if (rows.length < portionRows) this.#asked.delete(key);
 			if (rows.length === 0) return;
 			this.#portions.set(portion, rows);
@@ -193,7 +193,7 @@ export class DatasetModel extends Disposable {
 		}
 	}
 
-	/** Discards the last portion, which is incomplete once rows are added. */
+	/** Discards the last portion, because it is incomplete after rows were added. */
 	forgetLast(): void {
 		for (const [portion, rows] of this.#portions) if (rows.length < portionRows) this.#portions.delete(portion);
 	}

@@ -14,10 +14,10 @@ import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** Delay between typing and filtering. */
+/** Delay after typing before the filter is applied. */
 const typingMs = 250;
 
-/** Filters of rows: text, conditions on columns, duplicates, overlaps, split. */
+/** Row filters: text, column conditions, duplicates, overlaps, split. */
 export class FilterBar {
 	readonly element: HTMLElement;
 	readonly #model: DatasetModel;
@@ -32,7 +32,7 @@ export class FilterBar {
 	readonly #side = select('Split', (value) => this.#change({ side: value as RowFilter['side'] }));
 	readonly #count = element('span', { class: 'quiet shown-count', role: 'status' });
 	readonly #clear;
-	/** The filter being edited; the snapshot's filter follows it. */
+	/** Filter being edited; the filter in the snapshot may lag behind. */
 	#filter: RowFilter = noFilter;
 	#names = '';
 	#timer: ReturnType<typeof setTimeout> | undefined;

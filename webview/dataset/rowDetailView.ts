@@ -9,7 +9,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** One row in full: prompt, solution or completion (thinking and answer separated), answer, other columns. */
+/** Full view of a row: prompt, solution or completion (with thinking and answer separated), answer, other columns. */
 export class RowDetailView implements IDisposable {
 	readonly element = element('div', { class: 'detail' });
 	readonly #model: DatasetModel;

@@ -6,20 +6,20 @@ import { element, unseen } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** Characters of a cell that are shown. */
+/** Maximum number of characters shown in a cell. */
 const maxCellLength = 400;
 
-/** The rows of the view; a click or Enter opens one beside them. */
+/** Table of the filtered rows. A click or Enter opens a row next to the table. */
 export class RowTable extends Disposable {
 	readonly #model: DatasetModel;
 	readonly #table: DataTable;
 	readonly #onOpen: () => void;
 	#shape = '';
 	#count = -1;
-	/** A row to open once it is loaded. */
+	/** Row to open once it is loaded. */
 	#pending: { readonly index: number; readonly by: 'key' | 'pointer' } | null = null;
 
-	/** @param onOpen called when a row was opened by key: its detail gets the focus */
+	/** @param onOpen called when a row is opened with the keyboard, to focus its details */
 	constructor(model: DatasetModel, onOpen: () => void) {
 		super();
 		this.#model = model;
@@ -81,7 +81,7 @@ export class RowTable extends Disposable {
 		this.#table.setRows(view.rows);
 	}
 
-	/** Returns from a row's detail to the table. */
+	/** Moves the focus back to the table from the row details. */
 	focus(): void {
 		this.#table.focus();
 	}
@@ -92,10 +92,10 @@ export class RowTable extends Disposable {
 
 	#width(column: DatasetColumn): number {
 		const { widths } = this.#model.saved;
-		// A column may be named like a property of every object.
+		// A column can have the name of an inherited property.
 		const set = Object.hasOwn(widths, column.name) ? widths[column.name] : undefined;
 		if (set !== undefined) return Math.max(minColumnWidth, Math.min(maxColumnWidth, set));
-		// The name, its type in smaller letters, and room for the sort arrow.
+		// Allows for the name, the smaller type label, and the sort arrow.
 		const title = 38 + 7.5 * column.name.length + 6.5 * column.type.length;
 		const content = column.type === 'number' || column.type === 'boolean' ? 90 : 24 + 7 * column.length;
 		return Math.max(80, Math.min(420, Math.max(title, content)));
@@ -136,7 +136,7 @@ export class RowTable extends Disposable {
 	}
 }
 
-/** Marks of a row, each with a description for screen readers. */
+/** Returns the marks for a row, each with a description for screen readers. */
 function marksOf({ repeats, overlaps, heldOut }: ShownRow): HTMLElement[] {
 	const mark = (letter: string, title: string, kind: string) =>
 		element(

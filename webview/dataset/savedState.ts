@@ -10,15 +10,15 @@ import {
 export const sides = ['row', 'statistics', 'columns', 'tests'] as const;
 export type Side = (typeof sides)[number];
 
-/** State that survives a reload of the window: settings and row numbers, never data. */
+/** State restored after a window reload: settings and row numbers, but no data. */
 export const savedStateSchema = v.object({
 	view: v.literal('dataset'),
 	side: v.picklist(sides),
-	/** Column widths set by the user, by name, in CSS pixels. */
+	/** Column widths set by the user, in CSS pixels, by column name. */
 	widths: v.record(v.string(), v.number()),
 	filter: v.fallback(rowFilterSchema, noFilter),
 	sort: v.fallback(v.nullable(rowSortSchema), null),
-	/** Set by the user; null: detected. */
+	/** Mapping set by the user; null if it was detected automatically. */
 	mapping: v.fallback(v.nullable(columnMappingSchema), null),
 	/** Held-out share; null: unchanged. */
 	share: v.fallback(v.nullable(shareSchema), null),

@@ -7,7 +7,7 @@ import type { DatasetModel } from './datasetModel.ts';
 
 type Lengths = DatasetStatistics['prompt'];
 
-/** Statistics of the dataset: lengths, answer types, duplicates, held-out share. */
+/** Dataset statistics: lengths, answer types, duplicates, held-out share. */
 export class StatisticsView {
 	readonly element = element('div', { class: 'statistics' });
 	readonly #model: DatasetModel;

@@ -5,7 +5,7 @@ import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
-/** Max findings in the list; the filter shows all as rows. */
+/** Maximum number of findings in the list; filter the table to see all of them. */
 const drawnFindings = 200;
 
 /** Test sets, and the rows that overlap with them. */

@@ -1,7 +1,7 @@
 import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
 import { element, setText } from './dom.ts';
 
-/** Announces texts to screen readers. Of a burst, only the last one is announced. */
+/** Announces messages to screen readers. If several arrive in quick succession, only the last one is announced. */
 export class LiveRegion implements IDisposable {
 	readonly element = element('div', { class: 'visually-hidden', role: 'status', aria: { live: 'polite' } });
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -11,7 +11,7 @@ export class LiveRegion implements IDisposable {
 		this.#next = text;
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
-			// The text must change in between for a repeated announcement to be read.
+			// Clears the text, because an unchanged text would not be announced again.
 			setText(this.element, '');
 			setText(this.element, this.#next);
 		}, 400);
@@ -24,8 +24,8 @@ export class LiveRegion implements IDisposable {
 }
 
 /**
- * Index of the item that gets the focus after a key; null for keys that do not move it.
- * Pure; `columns` is 1 for a list or a toolbar.
+ * Returns the index of the item to focus after a key press; null for keys that do not move the focus. Pure; `columns`
+ * is 1 for a list or a toolbar.
  */
 export function nextFocus(key: string, index: number, count: number, columns = 1): number | null {
 	if (count === 0) return null;
@@ -49,13 +49,13 @@ export function nextFocus(key: string, index: number, count: number, columns = 1
 }
 
 export interface RovingFocus extends IDisposable {
-	/** Call after the items changed, to keep one of them reachable by Tab. */
+	/** Call after items have changed, so that one of them can be reached with Tab. */
 	settle(): void;
 }
 
 /**
- * One tab stop for a group of controls, arrows to move inside it (the toolbar pattern). `items` is asked at each key,
- * so that the group may change; hidden and disabled ones should not be in it.
+ * Implements the toolbar pattern: one tab stop for a group of controls, with arrow keys to move between them. `items`
+ * is called on each key press because the group can change; it should not return hidden or disabled controls.
  */
 export function rovingFocus(container: HTMLElement, items: () => readonly HTMLElement[]): RovingFocus {
 	const settle = (): void => {

@@ -25,7 +25,7 @@ interface Pending {
 	reject(error: Failure): void;
 }
 
-/** The panel, as seen by a model; a {@link Bridge} is one. */
+/** Panel interface used by a model; implemented by {@link Bridge}. */
 export interface Panel<Command, Requests extends RequestTable> {
 	post(command: Command): void;
 	request<M extends keyof Requests & string>(
@@ -36,21 +36,25 @@ export interface Panel<Command, Requests extends RequestTable> {
 }
 
 export interface BridgeOptions<In, State, Requests extends RequestTable> {
-	/** Decodes each event of the panel; one that does not fit is reported through `onFault` and goes no further. */
+	/** Decodes panel events; an invalid event is reported through `onFault` and dropped. */
 	readonly events: Schema<In>;
 	readonly requests: Requests;
-	/** Decodes the saved state; one that does not fit is dropped. */
+	/** Decodes the saved state; invalid state is dropped. */
 	readonly state: Schema<State>;
 	readonly onFault: (message: string) => void;
 }
 
-/** The webview's side of the connection to its panel. Create one per page: VS Code hands out its API only once. */
+/**
+ * Webview side of the connection to the panel. Create only one per page, because VS Code provides its API only once.
+ */
 export class Bridge<In, Out, State, Requests extends RequestTable> extends Disposable {
 	readonly #api: WebviewApi;
 	readonly #options: BridgeOptions<In, State, Requests>;
 	readonly #events = this.register(new Emitter<In>((error) => this.#options.onFault(String(error))));
 	readonly #pending = new Map<number, Pending>();
-	/** Random start: late responses to requests of a page before a reload must not match those of this page. */
+	/**
+	 * Starts at a random number, so that late responses to requests made before a page reload do not match new requests.
+	 */
 	#lastId = Math.floor(Math.random() * 2 ** 40);
 
 	constructor(options: BridgeOptions<In, State, Requests>) {
@@ -69,7 +73,9 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		this.#api.postMessage({ kind: 'event', event });
 	}
 
-	/** Always settles: with the result, the panel's failure, or `cancelled` when the signal fires or the page closes. */
+	/**
+	 * Always settles: with the result, the panel's failure, or `cancelled` if the signal is aborted or the page closes.
+	 */
 	request<M extends keyof Requests & string>(
 		method: M,
 		params: RequestParams<Requests, M>,
@@ -113,7 +119,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 
 	#receive(data: unknown): void {
 		const envelope = v.safeParse(toWebviewSchema, data);
-		// Other scripts of the page's frame may post messages too; only ours carry the envelope.
+		// Ignores messages from other scripts in the page's frame, which do not have our envelope.
 		if (!envelope.success) return;
 		const message = envelope.output;
 		if (message.kind === 'shown') {

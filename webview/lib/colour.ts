@@ -1,4 +1,4 @@
-/** Red, green, blue in 0..255 and alpha in 0..1. */
+/** Color with red, green and blue in 0..255 and alpha in 0..1. */
 export interface Colour {
 	readonly r: number;
 	readonly g: number;
@@ -8,7 +8,7 @@ export interface Colour {
 
 const byte = (text: string): number => Number.parseInt(text, 16);
 
-/** Parses the forms in which VS Code writes theme colors: #rgb, #rgba, #rrggbb, #rrggbbaa, rgb(), rgba(). */
+/** Parses the formats that VS Code uses for theme colors: #rgb, #rgba, #rrggbb, #rrggbbaa, rgb(), rgba(). */
 export function parseColour(text: string): Colour | null {
 	const value = text.trim().toLowerCase();
 	if (value === 'transparent') return { r: 0, g: 0, b: 0, a: 0 };
@@ -37,7 +37,7 @@ export function withAlpha(colour: Colour, a: number): Colour {
 	return { ...colour, a };
 }
 
-/** What one sees of `top` over an opaque `bottom`. */
+/** Returns the visible color of `top` over an opaque `bottom`. */
 export function over(top: Colour, bottom: Colour): Colour {
 	const blend = (x: number, y: number): number => x * top.a + y * (1 - top.a);
 	return { r: blend(top.r, bottom.r), g: blend(top.g, bottom.g), b: blend(top.b, bottom.b), a: 1 };
@@ -52,15 +52,15 @@ export function luminance({ r, g, b }: Colour): number {
 	return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** Contrast ratio (WCAG 2.1) of two opaque colors: 1 to 21. */
+/** Contrast ratio between two opaque colors (WCAG 2.1), from 1 to 21. */
 export function contrast(one: Colour, other: Colour): number {
 	const [low, high] = [luminance(one), luminance(other)].sort((x, y) => x - y) as [number, number];
 	return (high + 0.05) / (low + 0.05);
 }
 
 /**
- * The color nearest to `color`, on the way to black or white, that has the contrast `ratio` against `background`.
- * Its hue stays; only as much lightness changes as is needed.
+ * Returns the color closest to `color` that has the contrast `ratio` against `background`. Keeps the hue, and changes
+ * the lightness toward black or white only as much as needed.
  */
 export function withContrast(colour: Colour, background: Colour, ratio: number): Colour {
 	const opaque = over(colour, background);
@@ -79,6 +79,6 @@ export function withContrast(colour: Colour, background: Colour, ratio: number):
 		if (contrast(towards(middle), background) >= ratio) high = middle;
 		else low = middle;
 	}
-	// Rounding to bytes must not fall below the ratio again.
+	// Ensures that rounding to bytes does not reduce the contrast below the ratio.
 	return towards(Math.min(1, high + 0.01));
 }

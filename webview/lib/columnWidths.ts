@@ -2,17 +2,19 @@ import { element } from './dom.ts';
 
 export const minColumnWidth = 48;
 export const maxColumnWidth = 1200;
-/** By which a key press changes a width. */
+/** Width change per key press, in CSS pixels. */
 const keyStep = 16;
 
-/** Widths of a table's columns in CSS pixels, as the custom properties `--columns` and `--row-width` of its element. */
+/**
+ * Column widths of a table in CSS pixels, set as the custom properties `--columns` and `--row-width` on its element.
+ */
 export class ColumnWidths {
 	readonly #table: HTMLElement;
 	readonly #first: number;
 	readonly #onResize: (index: number, width: number) => void;
 	#widths: number[] = [];
 
-	/** @param first width of the column before the others, which is fixed */
+	/** @param first fixed width of the leading column */
 	constructor(table: HTMLElement, first: number, onResize: (index: number, width: number) => void) {
 		this.#table = table;
 		this.#first = first;
@@ -24,7 +26,7 @@ export class ColumnWidths {
 		this.#layout();
 	}
 
-	/** The handle at the right edge of a column's header. */
+	/** Creates the resize handle at the right edge of a column's header. */
 	grip(index: number): HTMLElement {
 		const grip = element('span', { class: 'grip', aria: { hidden: true } });
 		grip.addEventListener('pointerdown', (event) => {
@@ -41,7 +43,7 @@ export class ColumnWidths {
 		return grip;
 	}
 
-	/** Alt+Left and Alt+Right in a header resize its column. */
+	/** Resizes a column when Alt+Left or Alt+Right is pressed in its header. */
 	onKey(event: KeyboardEvent, index: number): void {
 		if (!event.altKey || (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight')) return;
 		event.preventDefault();

@@ -1,4 +1,4 @@
-// The only file that imports the webview toolkit, which is archived: to replace it, replace this file.
+// The only file that imports the webview toolkit, which is archived. To replace the toolkit, replace this file.
 import {
 	provideVSCodeDesignSystem,
 	vsCodeButton,
@@ -11,7 +11,7 @@ import { element, fill, setAria, setText, setTitle, uniqueId } from './dom.ts';
 import { type IconName, icon } from './icons.ts';
 import { visibleText } from './trace/hiddenCharacters.ts';
 
-/** Registers the components that the functions below make. Call once, before the first of them. */
+/** Registers the components created by the functions below. Must be called once before any of them. */
 export function registerControls(): void {
 	provideVSCodeDesignSystem().register(
 		vsCodeButton(),
@@ -41,13 +41,13 @@ function control<T extends HTMLElement & { disabled: boolean }>(node: T, root: H
 }
 
 export interface ButtonOptions {
-	/** Accessible name; also the text, unless the button has only an icon. */
+	/** Accessible name; also the visible text, unless the button has only an icon. */
 	readonly label: string;
 	readonly appearance?: 'primary' | 'secondary' | 'icon';
 	readonly icon?: IconName;
-	/** Shown on hover; the label by default for icons. */
+	/** Tooltip. Defaults to the label for icon buttons. */
 	readonly title?: string;
-	/** A toggle: announced as pressed or not. */
+	/** Whether a toggle button is pressed; undefined for other buttons. */
 	readonly pressed?: boolean;
 	readonly onClick: () => void;
 }
@@ -62,7 +62,7 @@ type ToolkitButton = HTMLElement & { disabled: boolean; ariaPressed: string | nu
 export function button(options: ButtonOptions): ButtonControl {
 	const node = document.createElement('vscode-button') as ToolkitButton;
 	const isIcon = options.appearance === 'icon';
-	// The label precedes the appearance: the component would otherwise call itself "Icon Button".
+	// Must be set before the appearance; otherwise the component names itself "Icon Button".
 	setAria(node, 'label', options.label);
 	node.setAttribute('appearance', options.appearance ?? 'secondary');
 	const base = control(node);
@@ -121,7 +121,7 @@ export interface Choice {
 
 export interface DropdownOptions {
 	readonly label: string;
-	/** Show the label beside it; it is announced in any case. */
+	/** Whether to show the label next to the control; it is announced in any case. */
 	readonly showLabel?: boolean;
 	readonly choices: readonly Choice[];
 	readonly value: string;
@@ -169,7 +169,7 @@ export interface TextFieldOptions {
 	readonly label: string;
 	readonly placeholder?: string;
 	readonly value?: string;
-	/** Shown inside, at the start. */
+	/** Icon at the start of the field. */
 	readonly icon?: IconName;
 	readonly onInput: (value: string) => void;
 }
@@ -189,7 +189,7 @@ export function textField(options: TextFieldOptions): TextFieldControl {
 		if (node.getAttribute('aria-label') !== label) setAria(node, 'label', label);
 	};
 	name();
-	// The component calls itself "Text field" each time it is put into the page.
+	// The component resets its name to "Text field" whenever it is attached.
 	new MutationObserver(name).observe(node, { attributes: true, attributeFilter: ['aria-label'] });
 	if (options.placeholder !== undefined) node.setAttribute('placeholder', visibleText(options.placeholder));
 	if (options.icon !== undefined) {
@@ -226,7 +226,7 @@ export interface SliderControl extends Control {
 	setValue(value: number): void;
 }
 
-/** The toolkit has no slider: a native one, dressed by controls.css. */
+/** Creates a native slider, styled by controls.css, because the toolkit does not have one. */
 export function slider(options: SliderOptions): SliderControl {
 	const id = uniqueId('slider');
 	const input = element('input', {

@@ -5,11 +5,11 @@ import { VirtualList } from './virtualList.ts';
 
 export interface DataColumn {
 	readonly name: string;
-	/** What the header shows; default the name. */
+	/** Header text. Defaults to the name. */
 	readonly label?: string;
-	/** Shown small after the name, such as a type. */
+	/** Small text after the name, such as a type. */
 	readonly note?: string;
-	/** Shown on hover of the header. */
+	/** Header tooltip. */
 	readonly title: string;
 	readonly numeric: boolean;
 	/** Initial width in CSS pixels. */
@@ -19,15 +19,15 @@ export interface DataColumn {
 export interface DataCell {
 	readonly text: string;
 	readonly title?: string;
-	/** Shown instead of the text. */
+	/** Content shown in place of the text. */
 	readonly parts?: readonly Child[];
 }
 
 export interface DataRow {
-	/** The row's number, with its icons or marks. */
+	/** Row number, with icons or marks. */
 	readonly number: readonly Child[];
 	readonly numberLabel?: string;
-	/** One per column; missing ones are empty. */
+	/** One cell per column; missing cells are empty. */
 	readonly cells: readonly DataCell[];
 	readonly opens: boolean;
 	readonly selected?: boolean;
@@ -42,12 +42,12 @@ export interface DataSort {
 export interface DataTableOptions {
 	readonly label: string;
 	readonly numberHead: string;
-	/** Width of the column of row numbers, in CSS pixels. */
+	/** Width of the row number column, in CSS pixels. */
 	readonly numberWidth: number;
-	/** Content of a row; undefined: not loaded yet, see {@link DataTable.refresh}. */
+	/** Returns the content of a row; undefined if it is not loaded yet, see {@link DataTable.refresh}. */
 	readonly row: (index: number) => DataRow | undefined;
 	readonly onOpen: (index: number, by: 'key' | 'pointer') => void;
-	/** What opens a row by pointer: a click anywhere, or a click on its number and a double click. */
+	/** Pointer action that opens a row: a click anywhere, or a click on its number or a double click. */
 	readonly opensOn: 'click' | 'number';
 	readonly onResize?: (column: string, width: number) => void;
 }
@@ -55,8 +55,8 @@ export interface DataTableOptions {
 const rowHeight = 24;
 
 /**
- * A grid of any number of rows that draws only those in view. Arrows, Page Up and Down, Home and End move between cells,
- * Enter opens a row. Columns can be resized by pointer and by Alt+Left and Alt+Right.
+ * Grid with any number of rows, of which only the visible ones are drawn. Arrow keys, Page Up, Page Down, Home and End
+ * move between cells, and Enter opens a row. Columns can be resized with the pointer or with Alt+Left and Alt+Right.
  */
 export class DataTable extends Disposable {
 	readonly element: HTMLElement;
@@ -102,8 +102,8 @@ export class DataTable extends Disposable {
 	}
 
 	/**
-	 * Sets the columns; {@link setRows} draws the rows with them.
-	 * @param onSort absent: the table cannot be sorted
+	 * Sets the columns, which take effect when {@link setRows} draws the rows.
+	 * @param onSort if omitted, the table cannot be sorted
 	 */
 	setColumns(columns: readonly DataColumn[], sort: DataSort | null, onSort?: (column: string) => void): void {
 		this.#columns = columns;
@@ -112,7 +112,7 @@ export class DataTable extends Disposable {
 		setAria(this.element, 'colcount', columns.length + 1);
 	}
 
-	/** Shows the order of the rows in the header. */
+	/** Shows the sort order in the header. */
 	setSort(sort: DataSort | null, onSort?: (column: string) => void): void {
 		fill(
 			this.#head,
@@ -123,7 +123,7 @@ export class DataTable extends Disposable {
 		);
 	}
 
-	/** Sets how many rows there are and draws those in view. */
+	/** Sets the number of rows and draws the visible ones. */
 	setRows(count: number): void {
 		const { activeElement } = document;
 		const rows = this.#list.element;
@@ -135,7 +135,7 @@ export class DataTable extends Disposable {
 		if (focused) this.focus();
 	}
 
-	/** Updates the rows in view, after rows were loaded or the selection has changed. */
+	/** Updates the visible rows after rows were loaded or the selection changed. */
 	refresh(): void {
 		for (const [index, row] of this.#drawn) {
 			if (row.isConnected) this.#fillRow(row, index);
@@ -143,7 +143,7 @@ export class DataTable extends Disposable {
 		}
 	}
 
-	/** Focuses the cell that had the focus last. */
+	/** Focuses the cell that last had the focus. */
 	focus(): void {
 		const { row, column } = this.#active;
 		const node = this.#list.reveal(row)?.children[column] as HTMLElement | undefined;

@@ -9,19 +9,19 @@ export interface Properties {
 	readonly role?: string;
 	readonly tabIndex?: number;
 	readonly hidden?: boolean;
-	/** Without the prefix: `{ label: 'Close' }` sets `aria-label`. */
+	/** ARIA attributes without the prefix: `{ label: 'Close' }` sets `aria-label`. */
 	readonly aria?: Readonly<Record<string, string | number | boolean | null | undefined>>;
 	readonly data?: Readonly<Record<string, string | number>>;
 	readonly attributes?: Readonly<Record<string, string | number>>;
 	readonly on?: { readonly [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
 }
 
-/** Attributes that could turn text into code or style; {@link element} rejects them. */
+/** Attributes that could turn text into code or styles; {@link element} rejects them. */
 const forbidden = /^(on|style$|srcdoc$|href$|src$)/i;
 
 /**
- * Creates an element. String children become text nodes, so untrusted text stays text.
- * In them and in labels, invisible characters are written out.
+ * Creates an element. String children become text nodes, so untrusted text is never parsed as HTML. Invisible
+ * characters in text and labels are written out.
  */
 export function element<K extends keyof HTMLElementTagNameMap>(
 	tag: K,
@@ -66,13 +66,13 @@ export function append(node: Node, children: readonly Child[]): void {
 	}
 }
 
-/** Replaces the children. */
+/** Replaces the children of an element. */
 export function fill(node: Element, ...children: readonly Child[]): void {
 	node.replaceChildren();
 	append(node, children);
 }
 
-/** Sets the text if it differs, so that unchanged nodes cause no layout and no announcement. */
+/** Sets the text only if it differs, to avoid unnecessary layout and announcements. */
 export function setText(node: Node, text: string): void {
 	const shown = visibleText(text);
 	if (node.textContent !== shown) node.textContent = shown;
@@ -82,13 +82,13 @@ export function setTitle(node: HTMLElement, text: string): void {
 	node.title = visibleText(text);
 }
 
-/** Text for screen readers only. */
+/** Creates text that is visible only to screen readers. */
 export function unseen(words: string): HTMLElement {
 	return element('span', { class: 'visually-hidden' }, words);
 }
 
 let lastId = 0;
-/** An id that no other element of the page has. */
+/** Returns an id that is unique in the page. */
 export function uniqueId(prefix: string): string {
 	lastId += 1;
 	return `${prefix}-${lastId}`;

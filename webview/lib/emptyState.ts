@@ -7,7 +7,7 @@ export interface EmptyState {
 	readonly actions: readonly { readonly label: string; readonly run: () => void }[];
 }
 
-/** Empty state: why there is nothing to show, and what to do. */
+/** Creates an empty state that explains why there is nothing to show and what to do. */
 export function emptyState({ title, text, actions }: EmptyState): HTMLElement {
 	return element(
 		'div',

@@ -5,13 +5,13 @@ export interface FrameSource {
 }
 
 /**
- * Animation frames that pause while the page is hidden. VS Code keeps the page of a hidden tab, and the browser still gives
- * it frames; requests made while hidden run when the page is visible again.
+ * Animation frames that pause while the page is hidden. VS Code keeps the page of a hidden tab alive and the browser
+ * continues to send it frames. Requests made while the page is hidden run when it becomes visible again.
  */
 export class Frames {
 	readonly #source: FrameSource;
 	readonly #asked = new Map<number, FrameRequestCallback>();
-	/** The browser's ids of requests that are not paused. */
+	/** Browser ids of the requests that are not paused. */
 	readonly #coming = new Map<number, number>();
 	#last = 0;
 	#shown = true;
@@ -40,7 +40,7 @@ export class Frames {
 		}
 	}
 
-	/** Like `requestAnimationFrame`, but pauses while hidden. */
+	/** Like `requestAnimationFrame`, but pauses while the page is hidden. */
 	request(callback: FrameRequestCallback): number {
 		this.#last += 1;
 		this.#asked.set(this.#last, callback);
@@ -66,12 +66,13 @@ export class Frames {
 	}
 }
 
-/** Frames of this page. */
+/** Animation frames of this page. */
 export const frames = new Frames();
 
 /**
- * Passes changes on at once; while the page is hidden, collects them and passes them on together when it is visible.
- * @param of default: the page's frames
+ * Forwards changes immediately. While the page is hidden, collects them and forwards them together when it becomes
+ * visible.
+ * @param of Default: the frames of the page
  */
 export function whenShown<T>(
 	update: (changes: ReadonlySet<T>) => void,

@@ -1,4 +1,4 @@
-/** Outlines on a 16 x 16 grid, drawn with the current text color. */
+/** Icon outlines on a 16 x 16 grid, drawn in the current text color. */
 const outlines = {
 	play: 'M4 2.5v11l9-5.5z',
 	pause: 'M4 3h3v10H4zM9 3h3v10H9z',
@@ -53,7 +53,7 @@ export type IconName = keyof typeof outlines;
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** A decorative icon; its control has the accessible name. */
+/** Creates a decorative icon; the control that contains it has the accessible name. */
 export function icon(name: IconName): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	svg.setAttribute('viewBox', '0 0 16 16');

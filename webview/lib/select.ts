@@ -3,7 +3,7 @@ import { element, fill } from './dom.ts';
 export interface SelectChoice {
 	readonly value: string;
 	readonly label: string;
-	/** Shown on hover. */
+	/** Tooltip. */
 	readonly title?: string;
 }
 
@@ -12,7 +12,7 @@ export interface Select {
 	set(choices: readonly SelectChoice[], value: string): void;
 }
 
-/** A native select, whose list is never clipped by surrounding elements. */
+/** Creates a native select, whose list is never clipped by surrounding elements. */
 export function select(label: string, onChange: (value: string) => void): Select {
 	const node = element('select', { class: 'select', aria: { label } });
 	let key = '';
@@ -20,7 +20,7 @@ export function select(label: string, onChange: (value: string) => void): Select
 	return {
 		element: node,
 		set: (choices, value) => {
-			// A value that is not among the choices is still shown.
+			// Also shows a value that is not among the choices.
 			const all = choices.some((choice) => choice.value === value) ? choices : [{ value, label: value }, ...choices];
 			const next = JSON.stringify(all);
 			if (next !== key) {

@@ -6,14 +6,14 @@ import { VirtualList } from './virtualList.ts';
 export interface SelectionListOptions {
 	readonly label: string;
 	readonly class: string;
-	/** CSS pixels. */
+	/** Row height in CSS pixels. */
 	readonly rowHeight: number;
-	/** Fills a row; its text, with what is hidden from sight, is its name. */
+	/** Renders a row. Its accessible name is its text, including visually hidden text. */
 	readonly draw: (row: HTMLElement, index: number) => void;
 	readonly onSelect: (index: number) => void;
 }
 
-/** A virtual list box with one selected row: arrows, Home and End select; the focus stays on the list. */
+/** Virtual list box with one selected row. Arrow keys, Home and End change the selection; the list keeps the focus. */
 export class SelectionList implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #list: VirtualList;
@@ -58,19 +58,19 @@ export class SelectionList implements IDisposable {
 		});
 	}
 
-	/** Redraws. `added` rows were inserted on top: keeps the visible rows in place. */
+	/** Redraws the list. If `added` rows were inserted at the top, the visible rows keep their position. */
 	update(count: number, selected: number, added = 0): void {
 		const moved = selected !== this.#selected + added;
 		const { scrollTop } = this.element;
 		this.#count = count;
 		this.#selected = selected;
 		this.#list.setCount(count);
-		// At the top, show the newest rows; further down, keep the position.
+		// Shows the newest rows if scrolled to the top; otherwise keeps the position.
 		if (added > 0 && scrollTop > 0) this.element.scrollTop = scrollTop + added * this.#rowHeight;
 		if (moved && selected >= 0 && selected < count) this.#list.reveal(selected);
 	}
 
-	/** aria-activedescendant can only name a row that is drawn. */
+	/** Updates aria-activedescendant, which can only refer to a rendered row. */
 	#nameActive(): void {
 		const id = `${this.#prefix}-${this.#selected}`;
 		setAria(this.element, 'activedescendant', this.element.querySelector(`#${id}`) ? id : null);

@@ -5,13 +5,13 @@ import { Bridge } from './bridge.ts';
 import { registerControls } from './controls.ts';
 import { reportFaults } from './faultReports.ts';
 
-/** Any command of a page to its panel; each model has the exact union. */
+/** Any command from a page to its panel; each model defines the exact union. */
 interface Command {
 	readonly type: string;
 	readonly [field: string]: unknown;
 }
 
-/** How long "soon" is. */
+/** Delay for saving "soon", in milliseconds. */
 const saveDelayMs = 300;
 
 export interface AppMessages<In, State, Requests extends RequestTable> {
@@ -22,20 +22,25 @@ export interface AppMessages<In, State, Requests extends RequestTable> {
 
 export interface AppParts<In, State, Change> {
 	readonly model: { receive(event: In): void; readonly onChange: Event<Change> };
-	/** The state that survives a reload of the window; null: not known yet, what was saved before stays. */
+	/**
+	 * Returns the state to restore after a window reload; null if it is not known yet, which keeps the previously saved
+	 * state.
+	 */
 	readonly saved: () => State | null;
-	/** When a change is saved; default at once. "soon" joins changes, for states that hold long texts. */
+	/**
+	 * When to save a change. Default: immediately. "soon" combines several changes, for states that contain long texts.
+	 */
 	readonly saves?: (change: Change) => 'now' | 'soon' | 'never';
 }
 
-/** The element that an app draws into. */
+/** Returns the root element of the app. */
 export function appRoot(): HTMLElement {
 	const root = document.getElementById('app');
 	if (!root) throw new Error('The page has no #app element.');
 	return root;
 }
 
-/** Connects a page to its panel and registers the controls; faults in the page's code go to the panel's log. */
+/** Connects a page to its panel and registers the controls. Errors in the page's code are sent to the panel's log. */
 export function connect<In, State, Requests extends RequestTable>({
 	events,
 	requests,
@@ -48,8 +53,8 @@ export function connect<In, State, Requests extends RequestTable>({
 }
 
 /**
- * Starts a webview app: connects it, builds model and view, saves the state as it changes, and asks the panel for the
- * first snapshot.
+ * Starts a webview app: connects it, creates model and view, saves the state when it changes, and requests the first
+ * snapshot from the panel.
  */
 export function startApp<In, State, Requests extends RequestTable, Change>(
 	messages: AppMessages<In, State, Requests>,

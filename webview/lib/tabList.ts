@@ -11,11 +11,11 @@ export interface TabListOptions<Id extends string> {
 	readonly label: string;
 	readonly tabs: readonly Tab<Id>[];
 	readonly onSelect: (id: Id) => void;
-	/** Whether moving the focus selects at once; false where a view takes time to draw. Default true. */
+	/** Whether moving the focus also selects the tab; set to false if views are slow to draw. Default: true. */
 	readonly selectsOnFocus?: boolean;
 }
 
-/** A row of tabs with one tab stop: arrows, Home and End move between tabs, Enter and a click select one. */
+/** Row of tabs with one tab stop. Arrow keys, Home and End move between tabs; Enter or a click selects one. */
 export class TabList<Id extends string> {
 	readonly element: HTMLElement;
 	readonly #nodes: ReadonlyMap<Id, HTMLButtonElement>;
@@ -55,7 +55,7 @@ export class TabList<Id extends string> {
 		});
 	}
 
-	/** Marks a tab as the selected one and shows its panel. */
+	/** Selects a tab and shows its panel. */
 	select(id: Id): void {
 		for (const [other, node] of this.#nodes) setAria(node, 'selected', other === id);
 		this.#setStop(id);
@@ -64,15 +64,15 @@ export class TabList<Id extends string> {
 		if (shown) setAria(shown, 'labelledby', this.#nodes.get(id)?.id);
 	}
 
-	/** Offers a tab or hides it. */
+	/** Shows or hides a tab. */
 	offer(id: Id, offered: boolean): void {
 		const node = this.#nodes.get(id);
 		if (node) node.hidden = !offered;
 	}
 
 	/**
-	 * Makes the panel of a tab, or the one that several tabs share.
-	 * @param properties give it a tab stop where its content may have none
+	 * Creates the panel for one or more tabs that share it.
+	 * @param properties include a tab stop if the content may not have one
 	 */
 	panel(ids: readonly Id[], properties: Properties, content: HTMLElement | null = null): HTMLElement {
 		const panel = element('div', { ...properties, role: 'tabpanel', id: uniqueId('panel') }, content);

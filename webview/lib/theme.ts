@@ -13,13 +13,13 @@ import {
 
 export type ThemeKind = 'dark' | 'light' | 'high-contrast-dark' | 'high-contrast-light';
 
-/** Theme values for canvas drawing; style sheets use CSS variables. */
+/** Theme values for drawing on a canvas; style sheets use CSS variables. */
 export interface Theme {
 	readonly kind: ThemeKind;
 	readonly highContrast: boolean;
 	readonly background: string;
 	readonly foreground: string;
-	/** Axis labels and other secondary text, at least 4.5:1. */
+	/** Color of axis labels and other secondary text, with a contrast of at least 4.5:1. */
 	readonly secondary: string;
 	readonly grid: string;
 	readonly cursor: string;
@@ -27,19 +27,22 @@ export interface Theme {
 	readonly warning: string;
 	readonly selection: string;
 	readonly fontFamily: string;
-	/** CSS pixels. */
+	/** Font size in CSS pixels. */
 	readonly fontSize: number;
-	/** Line colors, each with a contrast of at least 3:1 (4.5:1 in high contrast) against the background. */
+	/** Line colors with a contrast of at least 3:1 against the background (4.5:1 in high contrast). */
 	readonly series: readonly string[];
-	/** The series color, for areas. */
+	/** Returns the translucent series color for filled areas. */
 	fill(index: number, alpha: number): string;
-	/** The series color, for areas that cover what is behind them: of that share, the rest is background. */
+	/**
+	 * Returns the opaque series color for areas that cover what is behind them, mixed with the background; `share` is the
+	 * color's fraction.
+	 */
 	solid(index: number, share: number): string;
-	/** In high contrast, how the lines of one chart are dashed, by their order; otherwise none is. */
+	/** Returns the dash pattern of a line by its index in the chart; empty unless in high contrast. */
 	dash(index: number): readonly number[];
 }
 
-/** Theme colors for series, in order, and what stands in where a theme lacks them (dark, light). */
+/** Theme colors for series in order, and the fallbacks for themes that lack them (dark, light). */
 const seriesSources = [
 	['--vscode-charts-blue', '#4aa5f0', '#1a6fc4'],
 	['--vscode-charts-orange', '#e5944a', '#b8560f'],
@@ -62,10 +65,13 @@ const dashes: readonly (readonly number[])[] = [
 	[6, 2, 2, 2],
 ];
 
-/** Reads variables; tests pass a table instead of a document. */
+/** Reads a CSS variable; tests read from a table instead of a document. */
 export type ReadVariable = (name: string) => string;
 
-/** Distance of two opaque colors in RGB, 0 to 442: what tells two lines apart is checked roughly. */
+/**
+ * Returns the distance between two opaque colors in RGB, from 0 to 442, as a rough measure of whether lines can be
+ * distinguished.
+ */
 function distance(one: Colour, other: Colour): number {
 	return Math.hypot(one.r - other.r, one.g - other.g, one.b - other.b);
 }
@@ -88,9 +94,9 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	const series: Colour[] = [];
 	for (const [name, forDark, forLight] of seriesSources) {
 		const ours = dark ? forDark : forLight;
-		// A theme without an orange of its own hands over the translucent one of found text, which would be drawn as brown.
+		// A theme without its own orange provides the translucent color of search matches, which would be drawn as brown.
 		const theirs = withContrast(withAlpha(colour(name, ours), 1), background, least);
-		// Some themes give two of these names one color.
+		// Some themes use the same color for two of these names.
 		const taken = series.some((other) => distance(other, theirs) < 60);
 		series.push(taken ? withContrast(parseColour(ours) ?? theirs, background, least) : theirs);
 	}
@@ -119,7 +125,9 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	};
 }
 
-/** VS Code marks the body with the kind of its theme; without the mark the background decides. */
+/**
+ * Reads the theme kind from the mark that VS Code sets on the body, or infers it from the background if there is none.
+ */
 export function readThemeKind(body: HTMLElement, read: ReadVariable): ThemeKind {
 	switch (body.dataset.vscodeThemeKind) {
 		case 'vscode-light':
@@ -137,7 +145,7 @@ export function readThemeKind(body: HTMLElement, read: ReadVariable): ThemeKind 
 	}
 }
 
-/** The document's theme, kept up to date. */
+/** Theme of the document, updated when it changes. */
 export class ThemeWatcher implements IDisposable {
 	#theme: Theme;
 	readonly #changed = new Emitter<Theme>();
@@ -149,7 +157,7 @@ export class ThemeWatcher implements IDisposable {
 			this.#theme = ThemeWatcher.#read();
 			this.#changed.fire(this.#theme);
 		});
-		// VS Code changes the variables in html's style attribute and the marks on body.
+		// VS Code changes the variables in the style attribute of html, and the marks on body.
 		observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style', 'class'] });
 		observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
 		this.#stop = toDisposable(() => observer.disconnect());
@@ -173,7 +181,7 @@ export class ThemeWatcher implements IDisposable {
 	}
 }
 
-/** Exported for tests: the contrast of two colors given as text; 0 when one cannot be parsed. */
+/** Returns the contrast of two colors given as text; 0 if either cannot be parsed. Exported for tests. */
 export function contrastOf(one: string, other: string): number {
 	const [a, b] = [parseColour(one), parseColour(other)];
 	return a && b ? contrast(a, b) : 0;

@@ -1,17 +1,19 @@
 import { Disposable, type IDisposable, toDisposable } from '../../src/base/disposable.ts';
 import { append, element, fill, uniqueId } from './dom.ts';
 
-/** Explanation of a number: title, recorded name, paragraphs, and facts. */
+/** Explanation of a number, with title, recorded name, paragraphs, and facts. */
 export interface Explanation {
 	readonly title: string;
-	/** The name under which it is recorded. */
+	/** Recorded name. */
 	readonly name?: string | undefined;
 	readonly paragraphs: readonly string[];
-	/** Short facts: unit, what it was averaged over. */
+	/** Short facts, such as the unit or what the value is averaged over. */
 	readonly facts?: readonly (readonly [label: string, value: string])[];
 }
 
-/** Where a box of this size goes: below its anchor, above if there is no room, inside the window. Pure. */
+/**
+ * Returns the position for a box: below its anchor, or above if there is no room, and always inside the window. Pure.
+ */
 export function placeTooltip(
 	anchor: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number },
 	size: { readonly width: number; readonly height: number },
@@ -25,7 +27,7 @@ export function placeTooltip(
 	return { left, top: above >= 0 ? above : Math.max(0, view.height - size.height - gap) };
 }
 
-/** The tooltip of a page: shown on hover and focus, stays while hovered, hides on Escape. */
+/** Tooltip of a page. Appears on hover and focus, stays open while hovered, and closes on Escape. */
 export class Tooltip extends Disposable {
 	readonly #box = element('div', {
 		id: uniqueId('tooltip'),
@@ -54,7 +56,7 @@ export class Tooltip extends Disposable {
 		this.register(toDisposable(() => this.#box.remove()));
 	}
 
-	/** Explains an element when it is pointed at or focused. */
+	/** Shows an explanation when an element is hovered or focused. */
 	explain(anchor: HTMLElement, explanation: () => Explanation | null): IDisposable {
 		const show = (delay: number) => (): void => {
 			clearTimeout(this.#timer);
@@ -87,7 +89,7 @@ export class Tooltip extends Disposable {
 
 	readonly #onScroll = (): void => {
 		if (this.#box.matches(':hover') || !this.#anchor) return;
-		// A focused anchor may be scrolling into view.
+		// A focused anchor may still be scrolling into view.
 		if (this.#anchor.contains(document.activeElement)) this.#place(this.#anchor);
 		else this.hide();
 	};

@@ -1,6 +1,9 @@
 import { element } from './dom.ts';
 
-/** Whether a completion was truncated, as a badge; nothing for one that ended by itself. null: not recorded. */
+/**
+ * Creates a badge for a truncated completion; null if it finished. A null argument means that truncation was not
+ * recorded.
+ */
 export function truncationBadge(truncated: boolean | null): HTMLElement | null {
 	if (truncated === false) return null;
 	if (truncated === null) {

@@ -1,14 +1,14 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { element, setAria } from './dom.ts';
 
-/** Heights of rows, in CSS pixels: where each row begins and which row lies at an offset. Pure. */
+/** Row heights in CSS pixels, with lookup by index and by offset. Pure. */
 export interface RowHeights {
 	readonly count: number;
-	/** Height of all rows. */
+	/** Total height of all rows. */
 	readonly total: number;
-	/** Where row `index` begins; `offset(count)` is the total. */
+	/** Returns the top of row `index`; `offset(count)` is the total. */
 	offset(index: number): number;
-	/** The row that covers `y`, clamped to the rows there are; -1 when there are none. */
+	/** Returns the row at `y`, clamped to the existing rows; -1 if there are none. */
 	rowAt(y: number): number;
 }
 
@@ -34,7 +34,7 @@ export class FixedHeights implements RowHeights {
 	}
 }
 
-/** Heights that are estimated at first and measured later: a Fenwick tree, so that one change costs O(log n). */
+/** Row heights that are estimated first and measured later, in a Fenwick tree so that each update costs O(log n). */
 export class VariableHeights implements RowHeights {
 	readonly count: number;
 	readonly #heights: Float64Array;
@@ -59,7 +59,7 @@ export class VariableHeights implements RowHeights {
 		return this.#heights[index] ?? 0;
 	}
 
-	/** Returns by how much the row grew. */
+	/** Sets the height of a row; returns the change. */
 	set(index: number, height: number): number {
 		const change = height - this.height(index);
 		if (change === 0 || index < 0 || index >= this.count) return 0;
@@ -90,15 +90,15 @@ export class VariableHeights implements RowHeights {
 }
 
 export interface RowRange {
-	/** First row to draw. */
+	/** First row to render. */
 	readonly first: number;
-	/** One past the last row to draw. */
+	/** Last row to render, exclusive. */
 	readonly end: number;
-	/** Where the first row is drawn. */
+	/** Position of the first row. */
 	readonly top: number;
 }
 
-/** Rows that are in view, and `overscan` rows more on either side. Pure. */
+/** Returns the visible rows, plus `overscan` rows on either side. Pure. */
 export function visibleRows(heights: RowHeights, scrollTop: number, viewHeight: number, overscan = 4): RowRange {
 	if (heights.count === 0) return { first: 0, end: 0, top: 0 };
 	const first = Math.max(0, heights.rowAt(Math.max(0, scrollTop)) - overscan);
@@ -106,7 +106,7 @@ export function visibleRows(heights: RowHeights, scrollTop: number, viewHeight: 
 	return { first, end: Math.min(heights.count, last + 1 + overscan), top: heights.offset(first) };
 }
 
-/** The scroll position that brings a row into view; the present one when it is in view already. Pure. */
+/** Returns the scroll position that makes a row visible; the current one if it already is. Pure. */
 export function scrollToRow(heights: RowHeights, index: number, scrollTop: number, viewHeight: number): number {
 	const top = heights.offset(index);
 	const bottom = heights.offset(index + 1);
@@ -115,30 +115,33 @@ export function scrollToRow(heights: RowHeights, index: number, scrollTop: numbe
 	return scrollTop;
 }
 
-/** Browsers cap the height of an element (Chromium at 2^25 px); longer lists are scrolled in proportion. */
+/** Maximum element height. Browsers limit it (Chromium to 2^25 px), so longer lists are scrolled proportionally. */
 const tallest = 15_000_000;
 
 export interface VirtualListOptions {
 	readonly label: string;
-	/** Roles of the list and its rows; `list` and `listitem` by default. */
+	/** ARIA roles of the list and its rows. Default: `list` and `listitem`. */
 	readonly role?: string;
 	readonly rowRole?: string;
 	readonly class?: string;
-	/** Makes the element of a row. It is called again whenever the row comes into view. */
+	/** Creates the element for a row. Called each time the row becomes visible. */
 	readonly render: (index: number) => HTMLElement;
-	/** Rows of fixed height in CSS pixels; without it they are measured. */
+	/** Fixed row height in CSS pixels; if omitted, rows are measured. */
 	readonly rowHeight?: number;
-	/** For measured rows: the guess before it is measured. */
+	/** Returns the estimated height of a row before it is measured. */
 	readonly estimate?: (index: number) => number;
-	/** Which row each index is, for assistive technology; `aria-rowindex` for tables, `aria-posinset` for lists. */
+	/**
+	 * Attribute that gives assistive technology the position of a row: `aria-rowindex` for tables, `aria-posinset` for
+	 * lists.
+	 */
 	readonly position?: 'rowindex' | 'posinset' | 'none';
-	/** Header rows that precede the first row in `aria-rowindex`. */
+	/** Number of header rows included in `aria-rowindex` before the first row. */
 	readonly positionOffset?: number;
-	/** The rows in view were drawn, as after a scroll or where the list has another height. */
+	/** Called after the visible rows were drawn, for example after scrolling or resizing. */
 	readonly onDrawn?: () => void;
 }
 
-/** Draws only the rows in view. Rows keep their elements while they stay in view. */
+/** List that renders only the visible rows. Rows keep their elements while they are visible. */
 export class VirtualList implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #space = element('div', { class: 'virtual-space', role: 'presentation' });
@@ -175,14 +178,14 @@ export class VirtualList implements IDisposable {
 		this.refresh();
 	}
 
-	/** Redraws the rows in view after their content changed. */
+	/** Redraws the visible rows after their content has changed. */
 	refresh(): void {
 		for (const row of this.#rows.values()) this.#drop(row);
 		this.#rows.clear();
 		this.#draw();
 	}
 
-	/** Brings a row into view and returns its element. */
+	/** Scrolls a row into view and returns its element. */
 	reveal(index: number): HTMLElement | undefined {
 		const to = scrollToRow(this.#heights, index, this.#scrollTop, this.element.clientHeight);
 		this.element.scrollTop = to * this.#ratio;
@@ -201,7 +204,7 @@ export class VirtualList implements IDisposable {
 		this.element.remove();
 	}
 
-	/** Element pixels per layout pixel. */
+	/** Ratio of element height to layout height. */
 	get #ratio(): number {
 		return this.#heights.total > tallest ? tallest / this.#heights.total : 1;
 	}
@@ -228,7 +231,7 @@ export class VirtualList implements IDisposable {
 			this.#drop(row);
 			this.#rows.delete(index);
 		}
-		// In a list that is taller than an element can be, rows are placed around the visible part.
+		// If the list exceeds the maximum element height, positions rows relative to the visible part.
 		const shift = this.element.scrollTop - scrollTop;
 		for (let index = range.first; index < range.end; index++) {
 			let row = this.#rows.get(index);
@@ -253,7 +256,7 @@ export class VirtualList implements IDisposable {
 			setAria(row, 'setsize', this.#heights.count);
 		}
 		if (rowHeight !== undefined) row.style.height = `${rowHeight}px`;
-		// Rows stand in the document in their order, for reading and for tabbing.
+		// Keeps rows in document order, for reading and keyboard navigation.
 		const after = [...this.#rows.entries()].filter(([i]) => i > index).sort(([a], [b]) => a - b)[0]?.[1];
 		this.#space.insertBefore(row, after ?? null);
 		if (rowHeight === undefined) this.#measure.observe(row);
@@ -280,7 +283,7 @@ export class VirtualList implements IDisposable {
 			if (index < first) above += change;
 		}
 		if (!changed) return;
-		// What is in view stays where it is when rows above it turn out higher or lower than guessed.
+		// Keeps the visible rows in place if the measured heights above them differ from the estimates.
 		if (above !== 0) this.element.scrollTop += above;
 		this.#draw();
 	}

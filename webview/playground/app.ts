@@ -12,7 +12,7 @@ import { PolicyBar } from './policyBar.ts';
 import { QuestionForm } from './questionForm.ts';
 import type { SampleActions } from './sampleCard.ts';
 
-/** The playground: policies, question, history, and the current exchange. */
+/** Playground with policies, question, history, and the current exchange. */
 export class App extends Disposable {
 	readonly #model: PlaygroundModel;
 	readonly #live = this.register(new LiveRegion());
@@ -125,7 +125,7 @@ export class App extends Disposable {
 		}
 	}
 
-	/** Announces the outcome of an exchange. */
+	/** Announces the result of an exchange. */
 	#announce(): void {
 		const { shown } = this.#model;
 		const running = shown !== undefined && isRunning(shown);

@@ -10,10 +10,10 @@ import { appendMarked } from '../lib/trace/textBody.ts';
 import type { PlaygroundModel } from './playgroundModel.ts';
 import { type SampleActions, SampleCard } from './sampleCard.ts';
 
-/** Of a text that is shown to say what was asked. */
+/** Maximum number of displayed characters of a prompt. */
 const mostShown = 20_000;
 
-/** One exchange: the prompt, and a column per policy. */
+/** Exchange with the prompt and a column per policy. */
 export class ExchangeView extends Disposable {
 	readonly element = element('section', { class: 'exchange', aria: { label: 'Exchange' } });
 	readonly #model: PlaygroundModel;
@@ -103,7 +103,7 @@ export class ExchangeView extends Disposable {
 		this.#drawSides(exchange, tokens, sameOne);
 	}
 
-	/** Text has come in. */
+	/** Called when new text has arrived. */
 	write(): void {
 		const exchange = this.#model.shown;
 		if (exchange === undefined || this.#drawn?.id !== exchange.id) return;
@@ -191,7 +191,7 @@ export class ExchangeView extends Disposable {
 			.catch((error: unknown) => this.tell(Failure.from(error)));
 	}
 
-	/** Something that was asked for could not be done. */
+	/** Shows why a request failed. */
 	tell(failure: Failure): void {
 		setText(this.#problem, plainLabel(failure.toString(), 1000));
 	}

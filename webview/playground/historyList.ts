@@ -10,7 +10,7 @@ import type { PlaygroundModel } from './playgroundModel.ts';
 
 const deepest = 6;
 
-/** History of questions, with branches indented below their origin. */
+/** List of past questions, with branches indented below their origin. */
 export class HistoryList extends Disposable {
 	readonly element = element('nav', { class: 'history', aria: { label: 'History' } });
 	readonly #model: PlaygroundModel;
@@ -97,7 +97,7 @@ function wordsOf({ question, branch }: Exchange): string {
 	return `token ${branch.token + 1}: “${tokenLabel(branch.to)}” for “${tokenLabel(branch.from)}”`;
 }
 
-/** How it came out, in a sign or two. */
+/** Returns one or two symbols for the result of an exchange. */
 function mark(exchange: Exchange): string {
 	if (isRunning(exchange)) return '…';
 	const signs = exchange.sides.map(({ state, samples }) => {

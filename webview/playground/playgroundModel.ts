@@ -19,7 +19,7 @@ type Requests = typeof playgroundRequests;
 
 export type PlaygroundHost = Panel<PlaygroundCommand, Requests>;
 
-/** What has changed: `written` while text comes in, `view` how it is looked at. */
+/** Type of change: `written` while text arrives, `view` for display settings. */
 export type Change = 'policies' | 'history' | 'exchange' | 'written' | 'form' | 'view';
 export type Field = 'temperature' | 'topP' | 'maxTokens' | 'seed' | 'samples';
 type Form = PlaygroundState['form'];
@@ -40,7 +40,7 @@ const usual: Readonly<Record<Field, string>> = {
 	samples: '1',
 };
 
-/** Bounds of the fields: least, most, whole. */
+/** Minimum, maximum, and whether the value is an integer, by field. */
 const bounds: Readonly<Record<Field, readonly [number, number, boolean]>> = {
 	temperature: [0, 10, false],
 	topP: [0, 1, false],
@@ -49,7 +49,7 @@ const bounds: Readonly<Record<Field, readonly [number, number, boolean]>> = {
 	samples: [1, maxSamples, true],
 };
 
-/** The sampling parameters, or the first invalid field and why. */
+/** Returns the sampling parameters, or the first invalid field and the reason. */
 export function samplingOf(
 	fields: Readonly<Record<string, string>>,
 ): PlaygroundSampling | { readonly field: Field; readonly why: string } {
@@ -66,7 +66,7 @@ export function samplingOf(
 	return values;
 }
 
-/** State of the view. The extension owns the history; this owns the form. */
+/** State of the view. The extension owns the history; the model owns the form. */
 export class PlaygroundModel extends Disposable {
 	readonly host: PlaygroundHost;
 	readonly #changed = this.register(new Emitter<Change>());
@@ -79,7 +79,7 @@ export class PlaygroundModel extends Disposable {
 	undone = 0;
 	/** Whether the panel has sent its state. */
 	ready = false;
-	/** What the fields were last set to for a policy: what nobody has changed follows the next one. */
+	/** Values last suggested for a policy. Fields that the user has not changed follow the next policy. */
 	#proposed = { temperature: usual.temperature, maxTokens: usual.maxTokens };
 
 	constructor(host: PlaygroundHost, state: PlaygroundState | undefined) {
@@ -152,7 +152,7 @@ export class PlaygroundModel extends Disposable {
 		}
 	}
 
-	/** Changes what is typed. */
+	/** Updates the form. */
 	type(change: Partial<Form>): void {
 		this.form = { ...this.form, ...change };
 		this.#changed.fire('form');
@@ -167,7 +167,7 @@ export class PlaygroundModel extends Disposable {
 		this.#changed.fire('view');
 	}
 
-	/** Asks as the form says; or says what it lacks. */
+	/** Sends the question in the form; returns the invalid field if the form is incomplete. */
 	ask(): { readonly field: Field | 'question' | 'template' | 'policy'; readonly why: string } | null {
 		const { question, expected, fields, system } = this.form;
 		if (this.policies[0] === null && this.policies[1] === null)
@@ -183,7 +183,7 @@ export class PlaygroundModel extends Disposable {
 		return null;
 	}
 
-	/** null: it cannot be used. */
+	/** Returns the template; null if it is invalid. */
 	template(): TemplateChoice | null {
 		const { mode, template } = this.form;
 		if (mode !== 'custom') return { mode };

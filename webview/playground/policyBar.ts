@@ -5,7 +5,7 @@ import { icon } from '../lib/icons.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { PlaygroundModel } from './playgroundModel.ts';
 
-/** The selected policy, or two side by side. */
+/** Selector for the policy, or for two policies to compare. */
 export class PolicyBar {
 	readonly element = element('div', { class: 'policies', role: 'group', aria: { label: 'Policies' } });
 	readonly #model: PlaygroundModel;

@@ -12,7 +12,7 @@ const hints: Readonly<Record<Field, string>> = {
 	samples: 'Completions per policy, 1 to 8',
 };
 
-/** The question, expected answer, template and sampling parameters. */
+/** Form with the question, expected answer, template and sampling parameters. */
 export class QuestionForm {
 	readonly element = element('form', { class: 'form', aria: { label: 'Question' } });
 	readonly #model: PlaygroundModel;
@@ -118,7 +118,7 @@ export class QuestionForm {
 		else if (lacks.field !== 'policy') this.#fields.get(lacks.field)?.focus();
 	}
 
-	/** What was typed stays as it is while it is typed: a field is only set to what it does not say. */
+	/** Updates the fields from the model. Sets only fields whose value differs, to avoid interfering with typing. */
 	draw(): void {
 		const { form, policies, running, forbidden } = this.#model;
 		set(this.#question, form.question);

@@ -20,16 +20,16 @@ export interface SampleActions {
 	readonly copy: (place: SamplePlace, as: 'completion' | 'api') => void;
 	readonly save: (place: SamplePlace) => void;
 	readonly branch: (place: SamplePlace, token: number, text: string) => void;
-	/** Whether something is being written: then nothing branches. */
+	/** Returns whether a generation is in progress, which disables branching. */
 	readonly running: () => boolean;
 }
 
 type Body = IDisposable & { readonly element: HTMLElement };
 
-/** A text that is being written is drawn anew after so many times what the last drawing took. */
+/** Redraw interval while text is arriving, as a multiple of the duration of the last redraw. */
 const patience = 8;
 
-/** One completion, as text or token by token, with badges and rewards. */
+/** Card for one completion, shown as text or token by token, with badges and rewards. */
 export class SampleCard implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #place: SamplePlace;
@@ -50,7 +50,7 @@ export class SampleCard implements IDisposable {
 		this.element.remove();
 	}
 
-	/** Draws what has come so far; not each time where that takes long. */
+	/** Draws the text received so far. Skips updates if drawing is slow. */
 	write(side: PlaygroundSide, sample: PlaygroundSample): void {
 		const now = performance.now();
 		if (now < this.#next) return;
@@ -169,7 +169,7 @@ function badges({ sampling, expected }: Exchange, { finish, check, tokens, given
 	return list;
 }
 
-/** What the rewards of the run gave. */
+/** Renders the values of the run's rewards. */
 function rewards({ check }: PlaygroundSample): HTMLElement | null {
 	if (check === null || check.rewards.length === 0) return null;
 	return element(

@@ -13,10 +13,10 @@ import type { Mode } from './savedState.ts';
 import { SqlView } from './sqlView.ts';
 
 const noticeMs = 8000;
-/** Delay before progress is shown. */
+/** Delay in milliseconds before progress is shown. */
 const patienceMs = 300;
 
-/** Composes the query view. */
+/** Query view. */
 export class App extends Disposable {
 	readonly #model: QueryModel;
 	readonly #live = this.register(new LiveRegion());
@@ -165,7 +165,7 @@ export class App extends Disposable {
 	#showRemark(): void {
 		const { runs, chosen, remark, fault, known, answer } = this.#model;
 		const parts = [
-			// Below a result there is no empty state to show it.
+			// With a result on screen, there is no empty state to show the error.
 			fault !== null && answer !== null ? [fault.message, fault.action].filter(Boolean).join(' ') : null,
 			known && runs.length > 0 ? indexRemark(runs, chosen) : null,
 			chosen !== null && chosen.length === 0 ? 'No run is selected.' : null,

@@ -5,7 +5,7 @@ import { faultOf } from './formSql.ts';
 import { type Condition, type FormColumn, type Operator, operatorNames, operatorsOf, valuesOf } from './queryForm.ts';
 import type { QueryModel } from './queryModel.ts';
 
-/** Conditions on rollouts, one per line. */
+/** List of conditions on rollouts, one per line. */
 export class ConditionList {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -45,7 +45,7 @@ export class ConditionList {
 		this.#rows.hidden = conditions.length === 0;
 	}
 
-	/** Default column of the next condition: the most common one not used yet. */
+	/** Returns the default column for the next condition: the most common one that is not in use. */
 	#unused(): FormColumn {
 		const { form, columns } = this.#model;
 		const used = new Set(form.conditions.map(({ column }) => column));

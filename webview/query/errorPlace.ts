@@ -1,15 +1,16 @@
 /** Position of an error in a statement. */
 export interface ErrorPlace {
-	/** 1-based. */
+	/** 1-based line number. */
 	readonly line: number;
-	/** Characters from the start of the statement. */
+	/** Offset in characters from the start of the statement. */
 	readonly start: number;
 	readonly end: number;
 }
 
 /**
- * Finds the place that DuckDB marks in its message: "LINE 2: ...from rollout where", and below a caret. Of long lines it
- * quotes a part. null: the message marks none, or what it quotes is not in the statement.
+ * Finds the position that DuckDB marks in an error message: "LINE 2: ...from rollout where", followed by a caret on the
+ * next line. DuckDB quotes only part of a long line. Returns null if no position is marked or the quoted text is not in
+ * the statement.
  */
 export function errorPlace(message: string, sql: string): ErrorPlace | null {
 	const match = /LINE (\d+): ([^\n]*)\n( *)\^/.exec(message);
@@ -23,7 +24,7 @@ export function errorPlace(message: string, sql: string): ErrorPlace | null {
 	const part = quoted.slice(cut).replace(/\.\.\.$/, '');
 	const at = text.indexOf(part.trimEnd());
 	if (at < 0) return null;
-	// The caret is relative to the whole line, including "LINE 2: ".
+	// The caret position is relative to the whole line, including "LINE 2: ".
 	const column = at + lengthOfWidth(part, spaces.length - `LINE ${number}: `.length - cut);
 	const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
 	const word = /^(?:"[^"]*"|'[^']*'|[\w.]+|\S)/.exec(text.slice(column))?.[0] ?? '';
@@ -33,7 +34,9 @@ export function errorPlace(message: string, sql: string): ErrorPlace | null {
 const wide = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Extended_Pictographic}]/u;
 const unseen = /[\p{Cc}\p{Mn}\p{Cf}]/u;
 
-/** How much of a text comes before a distance on a terminal, by which DuckDB places its caret: tabs have no width there. */
+/**
+ * Returns how many code units fit in a terminal width, which DuckDB uses to position the caret. Tabs have zero width.
+ */
 function lengthOfWidth(text: string, width: number): number {
 	let [length, rest] = [0, width];
 	for (const character of text) {
@@ -45,7 +48,7 @@ function lengthOfWidth(text: string, width: number): number {
 	return length;
 }
 
-/** The message without the lines that mark the place. */
+/** Returns the error message without the lines that mark the position. */
 export function errorWords(message: string): string {
 	return message.replace(/\s*LINE \d+: [^\n]*\n *\^/, '').trim();
 }

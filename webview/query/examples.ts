@@ -3,7 +3,7 @@ export interface Example {
 	readonly sql: string;
 }
 
-/** Example statements; unit tests run each of them. */
+/** Example statements, each of which is run by unit tests. */
 export const examples: readonly Example[] = [
 	{
 		title: 'Groups with the highest reward variance',

@@ -1,7 +1,7 @@
 import type { RolloutFilter } from '../../src/protocol/rolloutIndex.ts';
 import { type Condition, componentOf, type FormColumn, formColumns, type QueryForm, valuesOf } from './queryForm.ts';
 
-/** Quotes an SQL identifier. */
+/** Quotes a SQL identifier. */
 export function quoteName(name: string): string {
 	return `"${name.replaceAll('"', '""')}"`;
 }
@@ -10,13 +10,13 @@ export function quoteText(text: string): string {
 	return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** SQL expression of a form column over the view `rollouts`. */
+/** Returns the SQL expression for a form column in the view `rollouts`. */
 export function columnSql(id: string): string {
 	const component = componentOf(id);
 	return component === null ? quoteName(id) : `rewards[${quoteText(component)}]`;
 }
 
-/** Error message of a condition; null: valid. An incomplete condition does not filter. */
+/** Returns the error in a condition; null if it is valid. Incomplete conditions are valid and do not filter. */
 export function faultOf({ operator, value, to }: Condition, kind: FormColumn['kind']): string | null {
 	if (kind !== 'number' || valuesOf(operator) === 0) return null;
 	const typed = valuesOf(operator) === 2 ? [value, to] : [value];
@@ -24,7 +24,7 @@ export function faultOf({ operator, value, to }: Condition, kind: FormColumn['ki
 	return bad === undefined ? null : `"${bad.trim()}" is not a number.`;
 }
 
-/** Parses a number; accepts a decimal comma and percentages. */
+/** Parses a number; accepts decimal commas and percentages. */
 export function numberOf(text: string): number | null {
 	const match = /^([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[+-]?\d+)?)\s*(%?)$/i.exec(text.trim());
 	if (!match) return null;
@@ -32,7 +32,7 @@ export function numberOf(text: string): number | null {
 	return Number.isFinite(value) ? value : null;
 }
 
-/** null: the condition is incomplete. */
+/** Returns null if the condition is incomplete. */
 function conditionSql({ column, operator, value, to }: Condition, kind: FormColumn['kind']): string | null {
 	const name = columnSql(column);
 	const literal = (text: string): string | null => {
@@ -64,7 +64,7 @@ function conditionSql({ column, operator, value, to }: Condition, kind: FormColu
 	}
 }
 
-/** All conditions as one SQL expression; null: none. */
+/** Combines all conditions in one SQL expression; null if there are none. */
 export function whereOf(form: QueryForm, columns: readonly FormColumn[]): string | null {
 	const parts = form.conditions.flatMap((condition) => {
 		const kind = columns.find(({ id }) => id === condition.column)?.kind ?? fallbackKind(condition.column);
@@ -73,7 +73,7 @@ export function whereOf(form: QueryForm, columns: readonly FormColumn[]): string
 	return parts.length === 0 ? null : parts.join(' AND ');
 }
 
-/** Recognizes reward components, even those the index does not know. */
+/** Returns the type of a column that is not in the index, recognizing reward components. */
 function fallbackKind(id: string): FormColumn['kind'] {
 	return componentOf(id) === null ? 'text' : 'number';
 }
@@ -81,12 +81,12 @@ function fallbackKind(id: string): FormColumn['kind'] {
 const runCondition = (folders: readonly string[]): string =>
 	`run IN (SELECT run FROM runs WHERE folder IN (${folders.map(quoteText).join(', ')}))`;
 
-/** Default columns. */
+/** Columns shown by default. */
 const shown = ['run', 'split', 'step', 'group_id', 'index', 'reward', 'advantage', 'correct', 'truncated', 'tokens'];
 
 /**
- * The statement of a form, formatted for reading and editing.
- * @param folders of the runs; null: all
+ * Returns the SQL statement for a form, formatted for reading and editing.
+ * @param folders run folders to include; null includes all runs
  */
 export function sqlOf(form: QueryForm, folders: readonly string[] | null, columns: readonly FormColumn[]): string {
 	const conditions = [folders === null ? null : runCondition(folders), whereOf(form, columns)].filter(
@@ -109,19 +109,19 @@ function listedSql(form: QueryForm, where: string): string {
 	return `SELECT ${ids.map(selected).join(', ')}\nFROM rollouts${where}${order}`;
 }
 
-/** A column with its name in the result. */
+/** Returns a selected column with its name in the result. */
 function selected(id: string): string {
 	const component = componentOf(id);
 	return component === null ? nameSql(id) : `${columnSql(id)} AS ${quoteName(component)}`;
 }
 
-/** One of our own names, quoted only if SQL reserves it. */
+/** Returns one of our own column names, quoted only if it is reserved in SQL. */
 function nameSql(id: string): string {
 	return /^[a-z_]+$/.test(id) && id !== 'index' ? id : quoteName(id);
 }
 
 function groupedSql(form: QueryForm, where: string): string {
-	// Group ids are unique only within run, split and step; an index makes the row openable.
+	// Group ids are unique only within a run, split and step. The index makes it possible to open the row.
 	const isGroup = form.groupBy.includes('group_id');
 	const ids = [...new Set(isGroup ? ['run', 'split', 'step', 'group_id', ...form.groupBy] : form.groupBy)];
 	const measure = columnSql(form.measure);
@@ -156,14 +156,14 @@ function resultName(id: string): string {
 	return componentOf(id) ?? id;
 }
 
-/** Sort keys of a grouped result: groups, size, and mean of the measure. */
+/** Returns the sort keys for a grouped result: group columns, size, and mean of the measure. */
 export function groupedSorts(form: QueryForm): string[] {
 	return [
 		...new Set([...form.groupBy, 'rollouts', form.measure, 'correct_share', 'truncated_share', 'characters_mean']),
 	];
 }
 
-/** The form as a filter for text search. */
+/** Converts the form into a filter for text search. */
 export function filterOf(
 	form: QueryForm,
 	folders: readonly string[] | null,

@@ -5,10 +5,10 @@ import { ConditionList } from './conditionList.ts';
 import { groupedSorts } from './formSql.ts';
 import type { QueryModel } from './queryModel.ts';
 
-/** Max group-by columns. */
+/** Maximum number of group-by columns. */
 const mostGroups = 3;
 
-/** Form to query rollouts without SQL. */
+/** Form for querying rollouts without SQL. */
 export class FormView {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -108,7 +108,7 @@ export class FormView {
 		const fault = patternFault(form.text, form.regex);
 		setText(this.#textFault, fault ?? '');
 		setAria(this.#text, 'invalid', fault === null ? null : true);
-		// Hits arrive in file order.
+		// Hits are returned in file order.
 		const searching = form.text !== '';
 		this.#tableOnly.hidden = searching;
 		const choices = columns.map(({ id, label, meaning }) => ({ value: id, label, title: meaning }));
@@ -148,7 +148,7 @@ function labelled(label: string, ...controls: readonly HTMLElement[]): HTMLEleme
 	return element('span', { class: 'labelled' }, element('span', { aria: { hidden: true } }, label), ...controls);
 }
 
-/** Error of a regular expression; null: valid. */
+/** Returns the error in a regular expression; null if it is valid. */
 export function patternFault(text: string, regex: boolean): string | null {
 	if (!regex || text === '') return null;
 	try {

@@ -4,7 +4,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { HistogramState } from './queryState.ts';
 import type { Histogram, HistogramBin } from './statements.ts';
 
-/** Histogram of a result column, as bars and as a table. */
+/** Histogram of a result column, shown as bars and as a table. */
 export class HistogramView {
 	readonly element = element('div', { class: 'histogram' });
 
@@ -50,7 +50,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 		...bins.map((bin) => {
 			const bar = element('span', { class: 'bar' });
 			bar.style.height = `${(100 * bin.rows) / highest}%`;
-			// Nonempty bins are always visible.
+			// Ensures that nonempty bins are visible.
 			if (bin.rows > 0) bar.classList.add('some');
 			return element('span', { class: 'bar-room', title: `${label(bin)}: ${count(bin.rows)}` }, bar);
 		}),

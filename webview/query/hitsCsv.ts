@@ -3,7 +3,7 @@ import { toCsv } from '../lib/charts/csv.ts';
 
 const places = ['run', 'split', 'step', 'group', 'index', 'count'] as const;
 
-/** Hits of a text search as CSV: place, number of occurrences, and the text around the first one. */
+/** Formats text search hits as CSV: position, number of occurrences, and the text around the first one. */
 export function hitsCsv(hits: readonly TextHit[]): string {
 	return toCsv(
 		[

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { indexViews } from '../../src/protocol/indexViews.ts';
 import { type Sort, sortSchema } from '../../src/protocol/queryMessages.ts';
 
-/** What the cells of a column are. */
+/** Type of the values in a column. */
 export type ColumnKind = 'number' | 'boolean' | 'text';
 
 const short = v.pipe(v.string(), v.maxLength(1000));
@@ -14,23 +14,23 @@ export const conditionSchema = v.object({
 	column: short,
 	operator: v.picklist(operators),
 	value: short,
-	/** Upper bound of `between`. */
+	/** Upper bound for `between`. */
 	to: short,
 });
-/** One condition on rollouts, as typed. */
+/** Condition on rollouts, as typed by the user. */
 export type Condition = v.InferOutput<typeof conditionSchema>;
 
-/** A query built with the form. */
+/** Query built with the form. */
 export const queryFormSchema = v.object({
 	conditions: v.pipe(v.array(conditionSchema), v.maxLength(40)),
-	/** Empty: any text. */
+	/** Search text; empty matches any text. */
 	text: short,
 	regex: v.boolean(),
 	caseSensitive: v.boolean(),
 	sort: v.nullable(sortSchema),
-	/** Group-by columns; none: one row per rollout. */
+	/** Group-by columns; if empty, the result has one row per rollout. */
 	groupBy: v.pipe(v.array(short), v.maxLength(4)),
-	/** Column that is averaged over each group. */
+	/** Column to average over each group. */
 	measure: short,
 });
 export interface QueryForm extends v.InferOutput<typeof queryFormSchema> {
@@ -47,31 +47,31 @@ export const emptyForm: QueryForm = {
 	measure: 'reward',
 };
 
-/** A column of the form. */
+/** Column available in the form. */
 export interface FormColumn {
-	/** A column of the view `rollouts`, or `rewards.` and the name of a component. */
+	/** Column of the view `rollouts`, or `rewards.` followed by a component name. */
 	readonly id: string;
 	readonly label: string;
 	readonly kind: ColumnKind;
 	readonly meaning: string;
 }
 
-/** Columns that locate texts; not useful in filters. */
+/** Columns that locate texts in files and are not useful in filters. */
 const plumbing = ['file', 'byte_offset', 'byte_length', 'item', 'rewards', 'has_tokens'];
 
 const numeric = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|FLOAT|DOUBLE|DECIMAL)/;
 
-/** Kind of values of a column, by its SQL type. */
+/** Returns the value type of a column, based on its SQL type. */
 export function kindOfType(type: string): FormColumn['kind'] {
 	const isList = type.endsWith(']');
 	if (!isList && numeric.test(type)) return 'number';
 	return type === 'BOOLEAN' ? 'boolean' : 'text';
 }
 
-/** Prefix of the ids of reward components. */
+/** Prefix of reward component ids. */
 const rewardPrefix = 'rewards.';
 
-/** @param components names of reward components in the index */
+/** @param components names of the reward components in the index */
 export function formColumns(components: readonly string[]): FormColumn[] {
 	const view = indexViews.find(({ name }) => name === 'rollouts');
 	return (view?.columns ?? []).flatMap(({ name, type, meaning }): FormColumn[] => {
@@ -96,7 +96,7 @@ function componentColumn(name: string): FormColumn {
 	};
 }
 
-/** The reward component of a column id; null: a column of the view. */
+/** Returns the reward component for a column id; null if it is a column of the view. */
 export function componentOf(id: string): string | null {
 	return id.startsWith(rewardPrefix) ? id.slice(rewardPrefix.length) : null;
 }
@@ -119,7 +119,7 @@ export const operatorNames: Readonly<Record<Operator, string>> = {
 	set: 'recorded',
 };
 
-/** Number of operands. */
+/** Returns the number of operands. */
 export function valuesOf(operator: Operator): 0 | 1 | 2 {
 	if (operator === 'between') return 2;
 	return operator === '>=' || operator === '<=' || operator === '=' || operator === '!=' ? 1 : 0;

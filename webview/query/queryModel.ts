@@ -19,13 +19,13 @@ import type { Busy, Fault, HistogramState, Notice, QueryChange, QueryPort } from
 import { firstState, type Mode, type SavedState } from './savedState.ts';
 import { histogramOf, histogramSql, sortedSql } from './statements.ts';
 
-/** State of the query view: the query, available runs and columns, and the result. */
+/** State of the query view: query, available runs and columns, and result. */
 export class QueryModel extends Disposable {
 	readonly #port: QueryPort;
 	readonly #changed = this.register(new Emitter<QueryChange>());
 	readonly onChange = this.#changed.event;
 	#state: SavedState;
-	/** Request numbers; random start, as requests of a page before a reload may still be pending. */
+	/** Last request id. Starts at a random number, because requests made before a page reload may still be pending. */
 	#lastId = Math.floor(Math.random() * 2 ** 40);
 	#known = false;
 	#runs: readonly QueryRun[] = [];
@@ -55,7 +55,7 @@ export class QueryModel extends Disposable {
 		return this.#runs;
 	}
 
-	/** Columns offered by the form. */
+	/** Columns available in the form. */
 	get columns(): readonly FormColumn[] {
 		return this.#columns;
 	}
@@ -84,7 +84,7 @@ export class QueryModel extends Disposable {
 		return this.#state.sql;
 	}
 
-	/** Folders; null: all runs. */
+	/** Selected run folders; null selects all runs. */
 	get chosen(): readonly string[] | null {
 		return this.#state.runs;
 	}
@@ -109,12 +109,12 @@ export class QueryModel extends Disposable {
 		return this.#state;
 	}
 
-	/** The SQL statement of the form. */
+	/** SQL statement for the form. */
 	get formStatement(): string {
 		return sqlOf(this.form, this.chosen, this.#columns);
 	}
 
-	/** The statement of the result; null: a text search, or no result. */
+	/** Statement that produced the result; null for a text search or without a result. */
 	get statement(): string | null {
 		const question = this.#answer?.question;
 		return question?.kind === 'sql' ? sortedSql(question.sql, question.sort) : null;
@@ -168,7 +168,7 @@ export class QueryModel extends Disposable {
 		}
 	}
 
-	/** Runs the query of the form or the editor. */
+	/** Runs the query in the form or the editor. */
 	ask(): void {
 		const { mode, form } = this;
 		if (mode === 'form' && form.text !== '') {
@@ -181,7 +181,7 @@ export class QueryModel extends Disposable {
 		if (sql.trim() !== '') void this.#run({ kind: 'sql', sql, sort: null });
 	}
 
-	/** Cycles the sort of a result column: descending, ascending, none. */
+	/** Cycles the sort order of a result column: descending, ascending, none. */
 	sortBy(column: string): void {
 		const question = this.#answer?.question;
 		if (question?.kind !== 'sql') return;
@@ -195,7 +195,7 @@ export class QueryModel extends Disposable {
 		if (this.#busy) this.#port.post({ type: 'cancel', id: this.#busy.id });
 	}
 
-	/** @param column of the result; null: hides the histogram */
+	/** @param column result column; null hides the histogram */
 	showHistogram(column: string | null): void {
 		this.#set({ histogram: column });
 		void this.#countHistogram();
@@ -260,7 +260,7 @@ export class QueryModel extends Disposable {
 		} catch (error) {
 			if (!this.#end(busy)) return;
 			const failure = Failure.from(error);
-			// Canceled: keep the previous result.
+			// The request was canceled, so keeps the previous result.
 			if (failure.reason === 'cancelled') return;
 			this.#answer = { kind: 'failure', question, failure: failure.toJSON() };
 		}
@@ -319,7 +319,7 @@ export class QueryModel extends Disposable {
 		this.#changed.fire('histogram');
 	}
 
-	/** After a reload of the window, runs the statement again; a text search waits for the user. */
+	/** Reruns the statement after a window reload. A text search is not rerun automatically. */
 	#resume(): void {
 		const { question } = this.#state;
 		if (this.#answer !== null) void this.#countHistogram();
@@ -341,7 +341,7 @@ export class QueryModel extends Disposable {
 			this.#components = components;
 			this.#columns = formColumns(components);
 		}
-		// Runs that no longer exist cannot be selected.
+		// Deselects runs that no longer exist.
 		const folders = new Set(runs.map(({ folder }) => folder));
 		if (this.chosen?.some((folder) => !folders.has(folder)) && runs.length > 0) {
 			this.#set({ runs: this.chosen.filter((folder) => folders.has(folder)) });
@@ -367,7 +367,7 @@ export class QueryModel extends Disposable {
 		return busy;
 	}
 
-	/** @returns whether the request was still current */
+	/** @returns whether the request was still the current one */
 	#end(busy: Busy): boolean {
 		if (this.#busy?.id !== busy.id) return false;
 		this.#busy = null;

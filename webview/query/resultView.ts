@@ -15,7 +15,7 @@ import type { QueryModel } from './queryModel.ts';
 import { faultLine } from './sqlView.ts';
 import { columnsOfHits, columnsOfTable, type TableColumn } from './tableOfAnswer.ts';
 
-/** The result of a query: summary, rows, histogram, and exports. */
+/** Query result with summary, rows, histogram, and export buttons. */
 export class ResultView {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -27,7 +27,7 @@ export class ResultView {
 	readonly #body = element('div', { class: 'result-body' });
 	readonly #histogram = new HistogramView();
 	#table: DataTable | null = null;
-	/** The result that the table was made for. */
+	/** Result that the current table was built for. */
 	#tableOf: unknown = null;
 
 	constructor(model: QueryModel) {
@@ -57,7 +57,7 @@ export class ResultView {
 		);
 	}
 
-	/** Shows the model's result. */
+	/** Renders the result in the model. */
 	update(): void {
 		const { answer } = this.#model;
 		this.#showBar();
@@ -235,7 +235,7 @@ function refOf({ run, split, step, group, index }: RolloutRef): RolloutRef {
 	return { run, split, step, group, index };
 }
 
-/** One-line summary of a result. */
+/** Returns a one-line summary of a result. */
 export function summaryOf(answer: Answer, busy: boolean): string {
 	if (answer.kind === 'failure') return '';
 	if (answer.kind === 'table') {

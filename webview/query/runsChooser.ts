@@ -5,7 +5,7 @@ import { element, fill, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { QueryModel } from './queryModel.ts';
 
-/** Selection of runs, with the progress of their index. */
+/** Run selection, with the indexing progress of each run. */
 export class RunsChooser {
 	readonly element: HTMLDetailsElement;
 	readonly #model: QueryModel;
@@ -46,7 +46,7 @@ export class RunsChooser {
 		const key = JSON.stringify([runs, chosen]);
 		if (key === this.#key) return;
 		this.#key = key;
-		// A focused checkbox keeps its focus during progress updates.
+		// Preserves the focus on a checkbox during progress updates.
 		const focused = (document.activeElement as HTMLElement | null)?.dataset.run;
 		fill(this.#list, ...runs.map((run) => this.#run(run)));
 		if (focused !== undefined) {
@@ -74,7 +74,7 @@ export class RunsChooser {
 	}
 }
 
-/** Index progress of a run as text. */
+/** Describes the indexing progress of a run. */
 export function stateOf({ progress }: QueryRun): string {
 	if (progress === null) return 'not indexed yet';
 	const { state, done, total, rollouts, skipped, message } = progress;
@@ -93,7 +93,7 @@ export function stateOf({ progress }: QueryRun): string {
 	}
 }
 
-/** Below 100% until the index is ready. */
+/** Indexing percentage, which stays below 100% until the index is ready. */
 const indexedPercent = (done: number, total: number) =>
 	`${total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0}%`;
 
@@ -109,7 +109,7 @@ function summaryOf(runs: readonly QueryRun[], chosen: readonly string[] | null):
 	return `${names}, ${formatCounted(rollouts, 'rollout')}`;
 }
 
-/** What the index is missing; null: nothing. */
+/** Describes what is missing from the index; null if it is complete. */
 export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[] | null): string | null {
 	const of = chosen === null ? runs : runs.filter(({ folder }) => chosen.includes(folder));
 	const failed = of.filter(({ progress }) => progress?.state === 'failed').length;

@@ -5,17 +5,17 @@ import { emptyForm, queryFormSchema } from './queryForm.ts';
 export const modes = ['form', 'sql'] as const;
 export type Mode = (typeof modes)[number];
 
-/** State that survives a reload of the window: query and settings, never data. */
+/** State restored after a window reload: query and settings, but no data. */
 export const savedStateSchema = v.object({
 	view: v.literal('query'),
 	mode: v.picklist(modes),
 	form: queryFormSchema,
 	sql: v.pipe(v.string(), v.maxLength(longestStatement)),
-	/** Folders; null: all runs. */
+	/** Selected run folders; null selects all runs. */
 	runs: v.nullable(v.array(v.string())),
-	/** The query of the result. */
+	/** Query that produced the result. */
 	question: v.nullable(questionSchema),
-	/** Column of the histogram. */
+	/** Column shown in the histogram. */
 	histogram: v.nullable(v.string()),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

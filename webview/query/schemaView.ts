@@ -1,10 +1,10 @@
 import { indexViews } from '../../src/protocol/indexViews.ts';
 import { element } from '../lib/dom.ts';
 
-/** Names reserved in SQL. */
+/** Column names that are reserved in SQL. */
 const reserved = new Set(['index', 'values', 'value']);
 
-/** Views and columns; a click inserts the name. */
+/** List of views and columns; clicking a name inserts it in the editor. */
 export class SchemaView {
 	readonly element: HTMLElement;
 
@@ -15,7 +15,7 @@ export class SchemaView {
 				{ class: 'schema-name', title, attributes: { type: 'button' }, aria: { label: `Insert ${text}` } },
 				text,
 			);
-			// The editor keeps its selection, which the name replaces.
+			// Keeps the selection in the editor, which is replaced by the name.
 			node.addEventListener('mousedown', (event) => event.preventDefault());
 			node.addEventListener('click', () => insert(reserved.has(text) ? `"${text}"` : text));
 			return node;
@@ -43,7 +43,7 @@ export class SchemaView {
 						),
 					),
 				);
-				// The most queried view.
+				// Expands the view that is queried most often.
 				details.open = i === 1;
 				return details;
 			}),

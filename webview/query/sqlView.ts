@@ -6,7 +6,7 @@ import { examples } from './examples.ts';
 import type { QueryModel } from './queryModel.ts';
 import { SchemaView } from './schemaView.ts';
 
-/** SQL editor with the schema beside it. */
+/** SQL editor with the schema next to it. */
 export class SqlView {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
@@ -69,7 +69,7 @@ export class SqlView {
 		this.#editor.focus();
 	}
 
-	/** Selects the error of a failed statement in the editor. */
+	/** Selects the position of the error in a failed statement. */
 	mark(message: string): void {
 		const place = errorPlace(message, this.#editor.value);
 		if (place === null) return;
@@ -86,7 +86,7 @@ export class SqlView {
 		this.#unmark();
 		this.#editor.focus();
 		this.#editor.select();
-		// Inserted as if typed, so that undo works.
+		// Inserts the text as if it were typed, so that it can be undone.
 		if (!document.execCommand('insertText', false, sql)) this.#editor.value = sql;
 		this.#model.setSql(this.#editor.value);
 	}
@@ -101,7 +101,7 @@ export class SqlView {
 	}
 }
 
-/** The statement line with the error marked. */
+/** Returns the line of the statement that contains the error, with the error marked. */
 export function faultLine(message: string, sql: string): HTMLElement | null {
 	const place = errorPlace(message, sql);
 	if (place === null) return null;

@@ -1,11 +1,11 @@
 import type { Sort } from '../../src/protocol/queryMessages.ts';
 import { quoteName } from './formSql.ts';
 
-/** String literals, identifiers and comments, in which a semicolon does not end a statement. */
+/** Matches string literals, identifiers and comments, in which a semicolon does not end the statement. */
 const passages =
 	/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)?\$.*?\$\1\$|--[^\n]*|\/\*.*?\*\/|;|[^'"$;\-/]+|[\s\S]/gs;
 
-/** A statement without trailing semicolons and comments. */
+/** Removes trailing semicolons and comments from a statement. */
 export function withoutEnd(sql: string): string {
 	let end = sql.length;
 	for (const [passage, offset] of [...sql.matchAll(passages)].map((match) => [match[0], match.index] as const)) {
@@ -15,13 +15,13 @@ export function withoutEnd(sql: string): string {
 	return sql.slice(0, end).trim();
 }
 
-/** A statement as a subquery. */
+/** Returns a statement as a subquery. */
 function nested(sql: string): string {
-	// A trailing comment must not hide the bracket.
+	// The line breaks keep a trailing comment from hiding the parenthesis.
 	return `(\n${withoutEnd(sql)}\n)`;
 }
 
-/** A statement sorted by a column. */
+/** Returns a statement with its result sorted by a column. */
 export function sortedSql(sql: string, sort: Sort | null): string {
 	if (sort === null) return sql;
 	const direction = sort.descending ? 'DESC' : 'ASC';
@@ -31,8 +31,9 @@ export function sortedSql(sql: string, sort: Sort | null): string {
 export const bins = 40;
 
 /**
- * Histogram query of a column over all rows of a statement: rows (bin, low, high, rows); bin null counts rows without a
- * finite value. A few distinct integers get a bin each.
+ * Returns a statement that computes the histogram of a column over all rows of a statement. The result has the columns
+ * (bin, low, high, rows); the row with bin null counts rows without a finite value. If there are only a few distinct
+ * integers, each one gets its own bin.
  */
 export function histogramSql(sql: string, column: string): string {
 	const finite = `isfinite(CAST(${quoteName(column)} AS DOUBLE))`;
@@ -70,9 +71,9 @@ export interface HistogramBin {
 
 export interface Histogram {
 	readonly bins: readonly HistogramBin[];
-	/** Rows without a finite value. */
+	/** Number of rows without a finite value. */
 	readonly without: number;
-	/** The bins are whole numbers. */
+	/** Whether the bins are integers. */
 	readonly whole: boolean;
 }
 
@@ -91,7 +92,7 @@ export function histogramOf(rows: readonly (readonly unknown[])[]): Histogram {
 		counts.set(number(bin), number(n));
 	}
 	if (counts.size === 0) return { bins: [], without, whole: false };
-	// One value alone: one bin.
+	// With a single distinct value, there is only one bin.
 	if (low === high) return { bins: [{ low, high, rows: counts.get(0) ?? 0 }], without, whole: false };
 	const width = (high - low) / count;
 	const made = Array.from({ length: count }, (_, i) => ({

@@ -9,15 +9,15 @@ export interface TableColumn extends DataColumn {
 	readonly cell: (row: number) => DataCell;
 }
 
-/** Characters of a cell, and of its tooltip. */
+/** Maximum number of characters shown in a cell and in its tooltip. */
 const cellLength = 400;
 const titleLength = 2000;
-/** Approximate width of a character, and cell padding. */
+/** Approximate character width and cell padding, in CSS pixels. */
 const characterWidth = 7.2;
 const cellPadding = 22;
 const sampled = 60;
 
-/** Cell text: one line, invisible characters written out. */
+/** Formats a value as cell text in one line, with invisible characters written out. */
 export function cellText(value: Cell | undefined, kind: ColumnKind): string {
 	if (value === null || value === undefined) return '';
 	if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value, 6);
@@ -25,10 +25,10 @@ export function cellText(value: Cell | undefined, kind: ColumnKind): string {
 	return kind === 'number' ? value : plainLabel(value, cellLength);
 }
 
-/** Max characters before a hit, to keep the hit in view. */
+/** Maximum number of characters before a hit, so that the hit remains visible. */
 const shownBefore = 48;
 
-/** A label that keeps leading and trailing spaces. */
+/** Formats a label, preserving leading and trailing spaces. */
 function part(text: string): string {
 	return plainLabel(`.${text.slice(0, cellLength)}.`, cellLength + 2).slice(1, -1);
 }

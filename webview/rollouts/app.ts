@@ -38,7 +38,7 @@ import { tokenViewNames } from './tokenScale.ts';
 import { Toolbar } from './toolbar.ts';
 import { TrainingView } from './trainingView.ts';
 
-/** The rollouts panel: composes the views, passes changes to them, and turns key presses into commands. */
+/** Rollouts panel: creates the views, forwards changes to them, and converts key presses to commands. */
 export class App extends Disposable {
 	readonly #root: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -158,7 +158,7 @@ export class App extends Disposable {
 		return this.#continuations;
 	}
 
-	/** Passes a message of the extension to the part it is for. */
+	/** Forwards a message from the extension to the view that handles it. */
 	receive(event: PanelEvent): void {
 		if (event.type === 'promptScan' || event.type === 'behaviourScan' || event.type === 'continuation') {
 			this.#prompts.receive(event);
@@ -170,7 +170,7 @@ export class App extends Disposable {
 		if (event.type === 'snapshot') this.#forget();
 	}
 
-	/** Drops what was computed for the run before a new snapshot: its files may have changed. */
+	/** Discards cached data about the run before a new snapshot, because its files may have changed. */
 	#forget(): void {
 		this.#prompts.clear();
 		this.#reasoning.clear();
@@ -191,7 +191,7 @@ export class App extends Disposable {
 			label: this.#label,
 			continue: this.#continue,
 		} as const;
-		// A scan runs only while its view is shown.
+		// Scans run only while their view is visible.
 		if (mode !== 'training') this.#prompts.stop();
 		if (mode !== 'behaviours') this.#reasoning.stop();
 		this.#filters.element.hidden = mode !== 'group';
@@ -224,7 +224,7 @@ export class App extends Disposable {
 		}
 	}
 
-	/** Marks are always in the texts; CSS decides which of them are visible. */
+	/** Shows or hides marks. They are always present in the texts; CSS controls their visibility. */
 	#applyMarks(): void {
 		this.#view.dataset.marks = [...this.#model.marks].join(' ');
 	}

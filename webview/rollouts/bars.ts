@@ -2,7 +2,7 @@ import type { GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** Range of rewards in a step, extended to include 0, so that bars of all groups share a scale. */
+/** Range of rewards in a step, extended to include 0, so that all groups use the same scale. */
 export interface RewardRange {
 	readonly low: number;
 	readonly high: number;
@@ -21,7 +21,7 @@ export function rewardRange(groups: readonly GroupSummary[]): RewardRange {
 	return low === high ? { low: 0, high: 1 } : { low, high };
 }
 
-/** Max bars in a row of the list. */
+/** Maximum number of bars in a list row. */
 const shown = 32;
 const barWidth = 5;
 const barHeight = 16;
@@ -32,7 +32,10 @@ export interface Bar {
 	readonly height: number;
 }
 
-/** Position of each bar: up or down from zero, at least one pixel high. null: no reward. */
+/**
+ * Returns the position of each bar, which extends up or down from zero and is at least one pixel high; null without a
+ * reward.
+ */
 export function layoutBars(values: readonly (number | null)[], range: RewardRange, height: number): (Bar | null)[] {
 	const scale = height / (range.high - range.low);
 	const zero = range.high * scale;
@@ -44,7 +47,10 @@ export function layoutBars(values: readonly (number | null)[], range: RewardRang
 	});
 }
 
-/** The group's rewards as small bars. Hidden from screen readers: the row's label has the numbers. */
+/**
+ * Renders a group's rewards as small bars. They are hidden from screen readers, because the row label contains the
+ * numbers.
+ */
 export function rewardBars(group: GroupSummary, rows: ReadonlySet<number> | null, range: RewardRange): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	const values = group.reward.slice(0, shown);

@@ -4,10 +4,10 @@ import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
 
 export type BehaviourExample = BehaviourRow['examples'][number] & { readonly step: number };
 export const behaviourMeasures = ['share', 'count'] as const;
-/** Share of rollouts with a behavior, or mean occurrences per rollout. */
+/** Fraction of rollouts with a behavior, or mean number of occurrences per rollout. */
 export type BehaviourMeasure = (typeof behaviourMeasures)[number];
 
-/** Counts of each behavior over the steps read so far; the data of the chart. */
+/** Behavior counts over the steps read so far, used as chart data. */
 export class BehaviourHistory implements ColumnSource {
 	readonly rows: readonly BehaviourRow[];
 	readonly steps: Float64Array;
@@ -46,14 +46,16 @@ export class BehaviourHistory implements ColumnSource {
 		return 'bridged';
 	}
 
-	/** Examples of a behavior, one per step, in step order; the first is where it first appeared. */
+	/** Returns examples of a behavior in step order, at most one per step; the first is its first occurrence. */
 	examples(behaviour: number): BehaviourExample[] {
 		return this.rows.flatMap((row) =>
 			row.examples.filter((one) => one.behaviour === behaviour).map((one) => ({ ...one, step: row.step })),
 		);
 	}
 
-	/** Share of rollouts in the first and the last tenth of the steps read; null: no steps were read. */
+	/**
+	 * Returns the fraction of rollouts in the first and last tenth of the steps read; null if no steps have been read.
+	 */
 	change(behaviour: number): { readonly first: number; readonly last: number } | null {
 		const values = this.column(`share.${behaviours[behaviour]}`);
 		if (!values || values.length === 0) return null;
@@ -63,7 +65,7 @@ export class BehaviourHistory implements ColumnSource {
 	}
 }
 
-/** Picks `count` items of a list, evenly spaced, including the first and the last. */
+/** Picks evenly spaced items from a list, including the first and the last. */
 export function spread<T>(items: readonly T[], most: number): T[] {
 	if (items.length <= most) return [...items];
 	return Array.from({ length: most }, (_, i) => items[Math.round((i * (items.length - 1)) / (most - 1))] as T);

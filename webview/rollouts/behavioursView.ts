@@ -36,7 +36,7 @@ function specOf(measure: BehaviourMeasure): ChartSpec {
 	};
 }
 
-/** Reasoning behaviors over training: a curve of each, its first occurrence, and examples. */
+/** Reasoning behaviors over training, with a curve, the first occurrence, and examples for each. */
 export class BehavioursView extends Disposable {
 	readonly element = element('section', { class: 'behaviours-view', aria: { label: 'Behaviors over training' } });
 	readonly #model: RolloutsModel;
@@ -139,7 +139,7 @@ export class BehavioursView extends Disposable {
 			),
 		);
 		fill(this.element, this.#bar.element, this.#body, this.#empty);
-		// A scan sends many rows per second; the chart is redrawn a few times per second.
+		// Limits redraws to a few per second, because a scan sends many rows per second.
 		this.register(
 			scan.onChange(() => {
 				this.#bar.update();
@@ -151,13 +151,13 @@ export class BehavioursView extends Disposable {
 	#drawSoon(): void {
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
-			// A click needs its target to exist from press to release.
+			// A click only works if its target is not replaced between press and release.
 			if (this.#timeline.matches(':active')) this.#drawSoon();
 			else this.#draw();
 		}, 150);
 	}
 
-	/** Scans the run unless this split was scanned before. */
+	/** Scans the run unless this split has already been scanned. */
 	update(): void {
 		if (this.#scan.progress === null || this.#scan.key !== this.#model.split) this.#start(false);
 		else this.#draw();
@@ -194,7 +194,7 @@ export class BehavioursView extends Disposable {
 		this.#plot.update();
 		this.#drawLegend();
 		this.#fillTable();
-		// Entries under the pointer or focus stay in place during a scan.
+		// Keeps entries that are hovered or focused in place during a scan.
 		if (!(running && this.#timeline.matches(':focus-within, :hover'))) this.#drawTimeline();
 	}
 

@@ -14,7 +14,7 @@ import type { StepRow } from './stepTable.ts';
 const stepHeight = 26;
 const groupHeight = 56;
 
-/** Two lists: steps with rollouts, and the groups of the open step. */
+/** Two lists: steps with rollouts, and groups in the open step. */
 export class Browser extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -27,7 +27,7 @@ export class Browser extends Disposable {
 	readonly #order;
 	#stepTotal = 0;
 	#range: RewardRange = { low: 0, high: 1 };
-	/** Length of the prefix that all prompts of the step share. */
+	/** Length of the common prefix of all prompts in the step. */
 	#common = 0;
 
 	constructor(model: RolloutsModel) {

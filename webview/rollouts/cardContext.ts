@@ -10,11 +10,11 @@ import type { MarkKind, TextFindings } from './textMarks.ts';
 
 export type CopiedPart = 'completion' | 'prompt' | 'json';
 
-/** What a card needs from the panel; places are within its own group. */
+/** Interface that a card uses to access the panel; places are within the card's group. */
 export interface CardContext {
 	readonly tags: CompletionTags;
 	readonly weights: ReadonlyMap<string, number>;
-	/** Whether rewards are weighted sums of their components; with other trainers they may not be. */
+	/** Whether rewards are weighted sums of their components, which may not be the case for other trainers. */
 	readonly sums: boolean;
 	/** Max absolute advantage in the group. */
 	readonly largestAdvantage: number;
@@ -29,42 +29,42 @@ export interface CardContext {
 	select(index: number): void;
 	isChosen(index: number): boolean;
 	toggleChosen(index: number): void;
-	/** The fold of identical completions; null: none are identical, or this view does not fold. */
+	/** Returns the fold of identical completions; null if there are none or the view does not support folding. */
 	fold(index: number): FoldMark | null;
 	toggleFold(index: number): void;
-	/** Human ratings; null: not in this view. */
+	/** Human ratings; null if the view does not support them. */
 	readonly ratings: RatingContext | null;
 	label(index: number): void;
 	continueFrom(index: number): void;
-	/** Shows highlights of one kind. */
+	/** Shows highlights of the given kind. */
 	showMarks(kind: MarkKind): void;
-	/** Called when a completion was parsed and when it was analyzed, for the legend. */
+	/** Called after a completion was parsed and again after it was analyzed, to update the legend. */
 	traced(index: number, trace: CompletionTrace): void;
 	found(index: number, findings: TextFindings): void;
 }
 
-/** What all cards share: the run's tags and weights, and the actions of buttons. */
+/** Context shared by all cards in a group: tags and weights of the run, and button actions. */
 export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	readonly largestAdvantage: number;
 	readonly search: string;
 	readonly tokenView: TokenView;
-	/** Of the open group alone. */
+	/** Human ratings, only for the open group. */
 	readonly ratings?: RatingContext;
-	/** Of the open group alone. */
+	/** Returns the fold of a completion, only for the open group. */
 	fold?(index: number): FoldMark | null;
 	toggleFold?(index: number): void;
-	/** Called when a completion of the group gets the pointer or the focus. */
+	/** Called when a completion in the group is hovered or focused. */
 	select(index: number): void;
 	traced?(index: number, trace: CompletionTrace): void;
 	found?(index: number, findings: TextFindings): void;
 }
 
 export function tagsOf({ run }: RolloutsModel): CompletionTags {
-	// Some trainers record special tokens with the text; our own runs record the text that was scored.
+	// Some trainers record special tokens in the text, whereas our engines record the text as scored.
 	return { think: run?.think ?? null, answer: run?.answer ?? null, special: Boolean(run?.trainer) };
 }
 
-/** Copies a part of a rollout to the clipboard and announces it. */
+/** Copies part of a rollout to the clipboard and announces it. */
 export function copyPart(model: RolloutsModel, place: Place, part: CopiedPart, say: (text: string) => void): void {
 	const { index } = place;
 	const named = { completion: `Completion ${index}`, prompt: 'Prompt', json: `Completion ${index} as JSON` }[part];

@@ -4,7 +4,7 @@ import { type Child, element, fill } from '../lib/dom.ts';
 import type { CardContext } from './cardContext.ts';
 import { CompletionCard } from './completionCard.ts';
 
-/** Completions side by side or stacked. Cards are built when they come near the viewport. */
+/** Completions side by side or stacked. Cards are built when they approach the viewport. */
 export class CardStrip extends Disposable {
 	readonly element = element('div', { class: 'cards' });
 	readonly #near = new IntersectionObserver((entries) => this.#buildNear(entries), { scrollMargin: '600px' });
@@ -15,7 +15,7 @@ export class CardStrip extends Disposable {
 		this.register({ dispose: () => this.clear() });
 	}
 
-	/** Replaces the completions and what follows them. */
+	/** Replaces the completions and the elements after them. */
 	show(rollouts: readonly RolloutDetail[], context: CardContext, ...after: readonly Child[]): void {
 		this.clear();
 		this.#cards = rollouts.map((rollout) => new CompletionCard(rollout, context));
@@ -24,7 +24,7 @@ export class CardStrip extends Disposable {
 		for (const card of this.#cards) this.#near.observe(card.element);
 	}
 
-	/** Marks the current completion; `focus` scrolls to it and focuses it. */
+	/** Marks the current completion; with `focus`, also scrolls to it and focuses it. */
 	select(index: number | null, focus: boolean): void {
 		for (const card of this.#cards) {
 			const selected = card.rollout.index === index;
@@ -36,12 +36,12 @@ export class CardStrip extends Disposable {
 		}
 	}
 
-	/** Called when the selection has changed. */
+	/** Updates the cards after the selection has changed. */
 	updateChosen(): void {
 		for (const card of this.#cards) card.updateChosen();
 	}
 
-	/** Called when human ratings have changed. */
+	/** Updates the cards after human ratings have changed. */
 	updateRatings(): void {
 		for (const card of this.#cards) card.updateRating();
 	}

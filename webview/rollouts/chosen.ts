@@ -5,10 +5,10 @@ export const placeKey = ({ split, step, group, index }: Place): string => `${spl
 export const samePlace = (a: Place | null, b: Place | null): boolean =>
 	a !== null && b !== null && placeKey(a) === placeKey(b);
 
-/** Max completions in a selection. */
+/** Maximum number of selected completions. */
 export const mostChosen = 10_000;
 
-/** Selected completions of any step, in the order of selection. Immutable. */
+/** Completions selected in any step, in selection order. Immutable. */
 export class Chosen {
 	readonly #places: ReadonlyMap<string, Place>;
 
@@ -30,7 +30,7 @@ export class Chosen {
 		return this.#places.has(placeKey(place));
 	}
 
-	/** Adds a place that is not selected, removes one that is. */
+	/** Returns the selection with a place added or, if it is already selected, removed. */
 	toggled(place: Place): Chosen {
 		const places = new Map(this.#places);
 		const key = placeKey(place);
@@ -45,8 +45,8 @@ interface Rated {
 }
 
 /**
- * The two completions that "compare" opens: the last two selected; else the selected or current one, and the completion
- * of its group whose reward differs most from it.
+ * Returns the two completions to open for comparison: the last two selected. If fewer are selected, returns the
+ * selected or current completion and the one in its group whose reward differs most.
  */
 export function pairToCompare(
 	chosen: readonly Place[],

@@ -1,7 +1,9 @@
-/** Min length of a prefix worth hiding. */
+/** Minimum length of a common prefix to hide. */
 const longBeginning = 24;
 
-/** Length of the prefix that all texts share, up to its last white space; 0 if it is shorter than the min. */
+/**
+ * Returns the length of the common prefix of all texts, up to its last whitespace; 0 if it is shorter than the minimum.
+ */
 export function commonBeginning(texts: readonly string[]): number {
 	const [first, ...others] = texts;
 	if (first === undefined || others.length === 0) return 0;
@@ -12,7 +14,7 @@ export function commonBeginning(texts: readonly string[]): number {
 		common = same;
 		if (common < longBeginning) return 0;
 	}
-	// All groups have the same prompt: keep it.
+	// If all groups have the same prompt, it is not hidden.
 	if (texts.every((text) => text.length === common)) return 0;
 	const cut = first.slice(0, common).search(/\s\S*$/) + 1;
 	return cut < longBeginning ? 0 : cut;

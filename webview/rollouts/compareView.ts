@@ -25,10 +25,10 @@ import { PreferenceBar } from './preferenceBar.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 const letters = ['A', 'B'] as const;
-/** Max completions in the dropdowns; others are selected in their group. */
+/** Maximum number of completions in the dropdowns; others can be selected in their group. */
 const mostOffered = 250;
 
-/** Two completions side by side: common prefix, first difference, and rewards. */
+/** Two completions side by side, with their common prefix, first difference, and rewards. */
 export class CompareView extends Disposable {
 	readonly element = element('section', { class: 'compare-view', aria: { label: 'Compare two completions' } });
 	readonly #model: RolloutsModel;
@@ -44,7 +44,7 @@ export class CompareView extends Disposable {
 		this.register({ dispose: () => this.#clear() });
 	}
 
-	/** Draws the pair of the model unless it is shown already. */
+	/** Shows the pair in the model unless it is already shown. */
 	update(): void {
 		const [left, right] = this.#model.pair;
 		const key = `${left === null ? '' : placeKey(left)} ${right === null ? '' : placeKey(right)} ${this.#options().map(placeKey).join()}`;
@@ -53,7 +53,7 @@ export class CompareView extends Disposable {
 		void this.#load(left, right);
 	}
 
-	/** Candidates: completions of the open group, selected completions, and the current pair. */
+	/** Returns the completions to choose from: those in the open group, the selected ones, and the current pair. */
 	#options(): Place[] {
 		const model = this.#model;
 		const group = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
@@ -200,7 +200,7 @@ export class CompareView extends Disposable {
 			: undefined;
 	}
 
-	/** The verdict as a sentence. */
+	/** Describes the difference in one sentence. */
 	#statement(left: Side, right: Side, parting: Parting | null): HTMLElement {
 		const warning =
 			left.content.prompt === right.content.prompt

@@ -4,7 +4,7 @@ import type { RolloutContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 
-/** One side of a completion diff. */
+/** One side of the comparison. */
 export interface Side {
 	readonly place: Place;
 	readonly content: RolloutContent;
@@ -12,12 +12,14 @@ export interface Side {
 	readonly tokens: TokenColumns | null;
 }
 
-/** First difference of two completions: by token if both have tokens, else by character. */
+/** First difference between two completions: by token if both have tokens, otherwise by character. */
 export interface Parting extends Divergence {
 	readonly unit: 'token' | 'character';
 }
 
-/** Token offsets in the text; unusable if the tokens include specials that the text lacks. */
+/**
+ * Returns whether the tokens form the text. If not (for example, with special tokens), their offsets cannot be used.
+ */
 function spells(side: Side, characters: number): boolean {
 	if (side.tokens === null) return false;
 	let at = 0;
@@ -29,7 +31,7 @@ function spells(side: Side, characters: number): boolean {
 	return true;
 }
 
-/** null: they are identical. */
+/** Returns null if the completions are identical. */
 export function partingOf(left: Side, right: Side): Parting | null {
 	const byText = textDivergence(left.text, right.text);
 	if (left.tokens !== null && right.tokens !== null) {
@@ -42,7 +44,7 @@ export function partingOf(left: Side, right: Side): Parting | null {
 	return byText === null ? null : { ...byText, unit: 'character' };
 }
 
-/** The token or character with which a side continues after the common prefix; null: it ends there. */
+/** Returns the token or character with which a side continues after the common prefix; null if it ends there. */
 export function partingWord(
 	side: Side,
 	parting: Parting,
@@ -56,7 +58,7 @@ export function partingWord(
 	return code === undefined ? null : { text: String.fromCodePoint(code), logprob: null };
 }
 
-/** Marks for the common prefix, the differing token, and the rest. */
+/** Returns marks for the common prefix, the first different token, and the remainder. */
 export function comparisonMarks(side: Side, parting: Parting | null, start: number): Mark[] {
 	const { length } = side.text;
 	if (parting === null) return length > 0 ? [{ start: 0, end: length, kind: 'common', title: 'Common prefix' }] : [];
@@ -69,7 +71,7 @@ export function comparisonMarks(side: Side, parting: Parting | null, start: numb
 	return marks;
 }
 
-/** A row of the numbers table: both values and the difference. */
+/** Row in the table of numbers: both values and their difference. */
 export interface ComparedNumber {
 	readonly name: string;
 	readonly left: number | null;

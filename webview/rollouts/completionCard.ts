@@ -23,7 +23,7 @@ import { TurnsBody } from './turnsBody.ts';
 
 const faultsShown = 4;
 
-/** One completion: rewards and text. Built when it comes near the viewport. */
+/** Card for one completion, with rewards and text. Its content is built when it approaches the viewport. */
 export class CompletionCard implements IDisposable {
 	readonly element: HTMLElement;
 	readonly rollout: RolloutDetail;
@@ -34,7 +34,7 @@ export class CompletionCard implements IDisposable {
 	readonly #choose: ButtonControl;
 	readonly #rating: RatingControl | null;
 	#body: (IDisposable & { readonly element: HTMLElement }) | null = null;
-	/** For each kind, the occurrence shown last. */
+	/** Last occurrence shown for each kind of mark. */
 	readonly #shownPlace = new Map<MarkKind, number>();
 	#idle = 0;
 	#text: string | null;
@@ -70,7 +70,7 @@ export class CompletionCard implements IDisposable {
 		return this.#built;
 	}
 
-	/** Draws the card; a second call does nothing. */
+	/** Builds the content of the card; later calls have no effect. */
 	build(): void {
 		if (this.#built || this.#disposed) return;
 		this.#built = true;
@@ -121,7 +121,7 @@ export class CompletionCard implements IDisposable {
 		);
 	}
 
-	/** "×3 identical", a toggle; other members of an expanded fold name the completion they repeat. */
+	/** Creates the "×3 identical" toggle. Other completions in an expanded fold show which one they are identical to. */
 	#fold(): HTMLElement | null {
 		const { index } = this.rollout;
 		const fold = this.#context.fold(index);
@@ -154,7 +154,7 @@ export class CompletionCard implements IDisposable {
 			action(`Copy completion ${index}`, 'Copy', 'copy', () => context.copy(index, 'completion')),
 			action(`Copy completion ${index} as JSON`, 'Copy as JSON', 'braces', () => context.copy(index, 'json')),
 			action(`Open completion ${index} as text`, 'Open as text', 'open', () => context.openText(index)),
-			// The transcript view adds nothing to a single message.
+			// The transcript view is not useful for a single message.
 			(this.rollout.turns ?? null) !== null &&
 				action(`Inspect the messages of completion ${index}`, 'Open as transcript', 'log', () =>
 					context.openTranscript(index),
@@ -162,11 +162,11 @@ export class CompletionCard implements IDisposable {
 		);
 	}
 
-	/** "Reward 1.2 = accuracy 1 × 1 + format 1 × 0.2", and the advantage below it. */
+	/** Renders "Reward 1.2 = accuracy 1 × 1 + format 1 × 0.2", with the advantage below it. */
 	#rewards(): HTMLElement {
 		const { rollout } = this;
 		const { weights, sums, largestAdvantage } = this.#context;
-		// Components that another trainer records need not sum to the reward.
+		// Components recorded by other trainers do not necessarily add up to the reward.
 		const [first, next] = sums && addsUp(rollout, weights) ? ['= ', '+ '] : ['with ', '· '];
 		const parts = rollout.rewards.map(([name, value], i) => {
 			const weight = weights.get(name);
@@ -214,7 +214,7 @@ export class CompletionCard implements IDisposable {
 			this.#trace = traceCompletion(this.#text, this.#context.tags);
 			this.#context.traced(index, this.#trace);
 			const several = (this.rollout.turns ?? null) !== null;
-			// Template tags apply to a single text; in a conversation each message has its own.
+			// Template tags apply to a single text; in a conversation, each message has its own tags.
 			if (!several && this.rollout.textRecorded !== false) this.#drawFaults(this.#trace);
 			if (tokenView !== 'off' && this.#has(tokenView)) await this.#drawTokens(tokenView);
 			else if (several) await this.#drawTurns();
@@ -249,7 +249,7 @@ export class CompletionCard implements IDisposable {
 		if (first) requestAnimationFrame(() => body.reveal(first.start));
 	}
 
-	/** Whether a token value was recorded; older extensions report only that tokens were. */
+	/** Returns whether a token value was recorded. Older extension versions only report whether tokens were. */
 	#has(view: TokenValue): boolean {
 		return this.rollout.tokenValues?.includes(view) ?? (this.rollout.hasTokens && view === 'logprob');
 	}
@@ -264,7 +264,7 @@ export class CompletionCard implements IDisposable {
 		fill(this.#holder, body.element);
 	}
 
-	/** Analyzes the text after it is drawn. */
+	/** Analyzes the text after it has been rendered. */
 	#look(): void {
 		if (this.#disposed || this.#trace === null) return;
 		const findings = findInText(this.#trace, this.#context.tags);
@@ -278,7 +278,7 @@ export class CompletionCard implements IDisposable {
 		this.#context.found(this.rollout.index, findings);
 	}
 
-	/** Counts of behaviors and other findings; a click steps through the occurrences. */
+	/** Renders the counts of behaviors and other findings. Clicking a count steps through the occurrences. */
 	#drawMarks(trace: CompletionTrace, { faithfulness, repetition, mix, marks }: TextFindings): void {
 		const chips: HTMLElement[] = [];
 		const all = [...trace.marks, ...marks];
@@ -340,7 +340,7 @@ export class CompletionCard implements IDisposable {
 	}
 }
 
-/** Why a card shows text in token view. */
+/** Explains why a card shows plain text in token view. */
 function missingWords(rollout: RolloutDetail, view: TokenValue): string {
 	return rollout.hasTokens
 		? `${tokenViewNames[view]} was not recorded for this completion.`
@@ -354,7 +354,7 @@ export function verdict(rollout: RolloutDetail): HTMLElement | null {
 		: element('span', { class: 'badge wrong' }, '✗ Incorrect');
 }
 
-/** The card in one sentence, for screen readers. */
+/** Describes the card in one sentence for screen readers. */
 export function cardLabel(rollout: RolloutDetail, fold: FoldMark | null = null): string {
 	const parts = [`Completion ${rollout.index}`];
 	if (rollout.correct !== null) parts.push(rollout.correct ? 'correct' : 'wrong');

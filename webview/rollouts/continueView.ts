@@ -14,7 +14,10 @@ import type { ContinuationModel, Continued } from './continuationModel.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import { TokenBody } from './tokenBody.ts';
 
-/** End of the default prefix: before thinking is closed, else before the answer, else the whole text. */
+/**
+ * Returns the end of the default prefix: before the closing think tag, or else before the answer, or else the end of
+ * the text.
+ */
 export function firstCut(text: string, tags: TraceTags): number {
 	const { trace } = traceCompletion(text, tags);
 	if (trace.thinkSpan && trace.thinkSpan.end > trace.thinkSpan.start) return trace.thinkSpan.end;
@@ -35,7 +38,7 @@ function stateWords({ state, ended, failure, temperature }: Continued): string {
 	}
 }
 
-/** *Continue from Here*: cut a completion, edit the prefix, and let the policy continue it. */
+/** *Continue from Here* view: cut a completion, edit the prefix, and let the policy continue it. */
 export class ContinueView extends Disposable {
 	readonly element = element('section', { class: 'continue-view', aria: { label: 'Continue from here' } });
 	readonly #model: RolloutsModel;
@@ -85,7 +88,7 @@ export class ContinueView extends Disposable {
 		this.register({ dispose: () => this.#clear() });
 	}
 
-	/** Shows the model's completion. */
+	/** Shows the completion in the model. */
 	update(): void {
 		const place = this.#model.one;
 		if (place === null || placeKey(place) === this.#place) return;

@@ -11,12 +11,12 @@ type Group = Omit<Place, 'index'>;
 
 const sameGroup = (a: Group, b: Group) => a.split === b.split && a.step === b.step && a.group === b.group;
 
-/** The rating from which the first press of + or - counts. */
+/** Initial rating before + or - is first applied. */
 const middle: CompletionRating = 3;
 
 /**
- * Human ratings of the completions of the open group. A rating is shown and saved at once; one that cannot be saved is
- * undone and reported.
+ * Human ratings of the completions in the open group. A rating is shown and saved immediately; if saving fails, it is
+ * reverted and the error is reported.
  */
 export class FeedbackModel extends Disposable {
 	readonly #ask: Ask;
@@ -26,7 +26,7 @@ export class FeedbackModel extends Disposable {
 	#judged = new Map<number, Judged>();
 	#abort: AbortController | null = null;
 	#saving: Promise<void> = Promise.resolve();
-	/** Why the last rating was not saved, or why ratings cannot be loaded. */
+	/** Why the last rating was not saved, or why the ratings could not be loaded. */
 	failure: Failure | null = null;
 
 	constructor(ask: Ask) {
@@ -34,7 +34,7 @@ export class FeedbackModel extends Disposable {
 		this.#ask = ask;
 	}
 
-	/** Loads the ratings of a group unless it is open already. */
+	/** Loads the ratings of a group unless it is already open. */
 	async open(group: Group): Promise<void> {
 		if (this.#group !== null && sameGroup(this.#group, group)) return;
 		this.#abort?.abort();
@@ -46,7 +46,7 @@ export class FeedbackModel extends Disposable {
 		try {
 			const { completions } = await this.#ask('loadFeedback', this.#group, abort.signal);
 			if (abort.signal.aborted) return;
-			// Ratings made while this request was pending are newer.
+			// Keeps ratings made while the request was pending, because they are newer.
 			for (const one of completions) if (!this.#judged.has(one.index)) this.#judged.set(one.index, one);
 		} catch (error) {
 			if (abort.signal.aborted) return;
@@ -55,7 +55,7 @@ export class FeedbackModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Makes the next opening load again: another window may have rated. */
+	/** Forces a reload the next time a group is opened, because ratings may have changed in another window. */
 	forget(): void {
 		this.#abort?.abort();
 		this.#group = null;
@@ -69,12 +69,12 @@ export class FeedbackModel extends Disposable {
 		return this.#judged.get(index)?.others ?? [];
 	}
 
-	/** How many completions the user has rated. */
+	/** Number of completions that the user has rated. */
 	get rated(): number {
 		return [...this.#judged.values()].filter(({ mine }) => mine !== null).length;
 	}
 
-	/** Rates a completion of the open group; null clears the rating. */
+	/** Rates a completion in the open group; null clears the rating. */
 	rate(index: number, rating: CompletionRating | null): void {
 		const group = this.#group;
 		const before = this.mine(index);
@@ -97,13 +97,13 @@ export class FeedbackModel extends Disposable {
 			});
 	}
 
-	/** Raises or lowers the rating by one, from the middle if there is none. */
+	/** Raises or lowers the rating by one, starting at the middle if there is no rating. */
 	raise(index: number, by: 1 | -1): void {
 		const next = (this.mine(index) ?? middle) + by;
 		this.rate(index, Math.max(1, Math.min(5, next)) as CompletionRating);
 	}
 
-	/** Settles when all ratings are saved or reported as unsaved. */
+	/** Resolves when all ratings have been saved or reported as failed. */
 	saved(): Promise<void> {
 		return this.#saving;
 	}

@@ -5,10 +5,10 @@ import { element, setText } from '../lib/dom.ts';
 import { activeFilters, type Filters, parseBound } from './filters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
-/** Delay between typing and searching. */
+/** Delay after typing before the search starts. */
 const typingMs = 200;
 
-/** Search and filters of the open step, with the number of matches. */
+/** Search and filters for the open step, with the number of matches. */
 export class FilterBar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;

@@ -6,13 +6,15 @@ export const correctnesses = ['any', 'correct', 'wrong', 'unknown'] as const;
 export const truncations = ['any', 'truncated', 'complete', 'unknown'] as const;
 
 export const filtersSchema = v.object({
-	/** Inclusive bounds of the total reward; null: no bound. A rollout without a reward fails any bound. */
+	/**
+	 * Inclusive bounds on the total reward; null for no bound. Rollouts without a reward do not match if a bound is set.
+	 */
 	rewardLow: v.nullable(v.number()),
 	rewardHigh: v.nullable(v.number()),
 	advantage: v.picklist(advantageSigns),
 	correctness: v.picklist(correctnesses),
 	truncation: v.picklist(truncations),
-	/** Hides groups whose rewards are all equal. */
+	/** Hides groups in which all rewards are equal. */
 	hideDead: v.boolean(),
 	text: v.string(),
 });
@@ -28,7 +30,7 @@ export const noFilters: Filters = {
 	text: '',
 };
 
-/** Parses a bound; empty: no bound, null: not a number. */
+/** Parses a bound; returns 'none' for empty text and null if it is not a number. */
 export function parseBound(text: string): number | 'none' | null {
 	const trimmed = text.trim().replace('\u2212', '-').replace(',', '.');
 	if (trimmed === '') return 'none';
@@ -36,7 +38,7 @@ export function parseBound(text: string): number | 'none' | null {
 	return Number.isFinite(value) ? value : null;
 }
 
-/** Number of active conditions; the text counts as one. */
+/** Returns the number of active conditions; the search text counts as one. */
 export function activeFilters(filters: Filters): number {
 	let active = 0;
 	if (filters.rewardLow !== null || filters.rewardHigh !== null) active++;
@@ -48,7 +50,7 @@ export function activeFilters(filters: Filters): number {
 	return active;
 }
 
-/** Occurrences of the search text: group -> rollout index -> count. */
+/** Number of occurrences of the search text: group -> rollout index -> count. */
 export type Found = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
 export function foundFromColumns(columns: {
@@ -66,7 +68,7 @@ export function foundFromColumns(columns: {
 	return found;
 }
 
-/** Advantages are floating-point sums; anything below this counts as zero. */
+/** Threshold below which an advantage is considered zero, because advantages are floating-point sums. */
 const zeroAdvantage = 1e-9;
 
 function signMatches(advantage: number | null, wanted: Filters['advantage']): boolean {
@@ -77,8 +79,8 @@ function signMatches(advantage: number | null, wanted: Filters['advantage']): bo
 }
 
 /**
- * Whether row `i` of a group matches. `found` is null while the text search is pending: the text condition then matches
- * everything, so that rows do not flicker.
+ * Returns whether row `i` in a group matches. While the text search is pending, `found` is null and the text condition
+ * matches everything to avoid flicker.
  */
 export function rowPasses(group: GroupSummary, i: number, filters: Filters, found: Found | null): boolean {
 	if (filters.hideDead && group.dead) return false;
@@ -101,13 +103,13 @@ export function rowPasses(group: GroupSummary, i: number, filters: Filters, foun
 
 export interface FilteredGroup {
 	readonly summary: GroupSummary;
-	/** Matching rows (positions in the summary's columns), in file order. */
+	/** Matching rows (positions in the summary columns), in file order. */
 	readonly rows: readonly number[];
-	/** Occurrences of the search text in the matching rows. */
+	/** Number of occurrences of the search text in the matching rows. */
 	readonly occurrences: number;
 }
 
-/** Groups with at least one matching row, in file order. */
+/** Returns the groups with at least one matching row, in file order. */
 export function filterGroups(groups: readonly GroupSummary[], filters: Filters, found: Found | null): FilteredGroup[] {
 	const passing: FilteredGroup[] = [];
 	for (const summary of groups) {

@@ -1,6 +1,6 @@
 import type { KeyPress } from './keys.ts';
 
-/** What kind of control a key press would go to. */
+/** Returns the kind of control that would receive a key press. */
 export function focusKind(target: EventTarget | undefined): KeyPress['focus'] {
 	if (!(target instanceof Element)) return 'other';
 	if (target.matches('textarea, [contenteditable], input:not([type=range], [type=checkbox])')) return 'text';

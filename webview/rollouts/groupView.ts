@@ -20,19 +20,19 @@ import { tokenLegend } from './tokenLegend.ts';
 import { tokenViewNames } from './tokenScale.ts';
 import { TurnsBody } from './turnsBody.ts';
 
-/** Groups whose completions are all shorter than this are shown as a grid. */
+/** Length limit in characters; groups with only shorter completions are shown as a grid. */
 const shortCompletion = 900;
 /** Min width of the pane for columns, in pixels. */
 const narrowPane = 560;
 
-/** Resolves the layout `auto`. */
+/** Resolves the layout `auto` to a specific layout. */
 export function resolveLayout(layout: Layout, longest: number, width: number): Exclude<Layout, 'auto'> {
 	if (layout !== 'auto') return layout;
 	if (width < narrowPane) return 'stacked';
 	return longest <= shortCompletion ? 'grid' : 'columns';
 }
 
-/** The open group: prompt and expected answer, then its completions side by side. */
+/** The open group, with prompt, expected answer, and completions. */
 export class GroupView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -40,7 +40,7 @@ export class GroupView extends Disposable {
 	readonly #say: (text: string) => void;
 	readonly #title = element('h2', { class: 'group-title' });
 	readonly #numbers = element('p', { class: 'group-numbers' });
-	/** How many completions are rated, or why a rating was not saved. */
+	/** Number of rated completions, or why a rating was not saved. */
 	readonly #rated = element('p', { class: 'group-rated quiet', role: 'status' });
 	readonly #prompt = element('div', { class: 'prompt' });
 	readonly #scale = element('div', { class: 'legend', aria: { label: 'Token color scale' }, role: 'group' });
@@ -54,7 +54,7 @@ export class GroupView extends Disposable {
 	#promptBody: TextBody | TurnsBody | null = null;
 	#shown = '';
 	#promptShown = '';
-	/** By completion, the number of highlights of each kind. */
+	/** Number of highlights of each kind, by completion. */
 	#counts = new Map<number, ReadonlyMap<MarkKind, number>>();
 	#width = 1000;
 	#largestAdvantage = 0;
@@ -123,7 +123,7 @@ export class GroupView extends Disposable {
 		this.register({ dispose: () => resize.disconnect() });
 	}
 
-	/** Draws the model's group unless it is shown with the same settings already. */
+	/** Renders the group in the model unless it is already shown with the same settings. */
 	update(): void {
 		const { stepContent, groupContent } = this.#model;
 		const loading = stepContent.state === 'loading' || groupContent.state === 'loading';
@@ -175,7 +175,7 @@ export class GroupView extends Disposable {
 		this.#drawCards();
 	}
 
-	/** Marks the current completion; `focus` scrolls to it and focuses it. */
+	/** Marks the current completion; with `focus`, also scrolls to it and focuses it. */
 	select(focus: boolean): void {
 		this.#strip.select(this.#model.index, focus);
 	}
@@ -184,7 +184,7 @@ export class GroupView extends Disposable {
 		this.#strip.updateChosen();
 	}
 
-	/** Updates the controls after a key changed a setting. */
+	/** Updates the controls after a setting was changed with the keyboard. */
 	syncChoices(): void {
 		this.#order.setValue(this.#model.rowOrder);
 		this.#layoutChoice.setValue(this.#model.layout);
@@ -332,7 +332,7 @@ export class GroupView extends Disposable {
 		this.#strip.updateRatings();
 	}
 
-	/** Offers only the token values that were recorded. */
+	/** Shows only the token values that were recorded. */
 	#offerTokens(): void {
 		const { groupContent, tokenView } = this.#model;
 		const rollouts = groupContent.state === 'ready' ? groupContent.value.rollouts : [];

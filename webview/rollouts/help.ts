@@ -3,7 +3,7 @@ import { showDialog } from '../lib/dialog.ts';
 import { element } from '../lib/dom.ts';
 import { bindings } from './keys.ts';
 
-/** Modal dialog with the keyboard shortcuts. */
+/** Modal dialog that lists keyboard shortcuts. */
 export class Help {
 	readonly element: HTMLDialogElement;
 

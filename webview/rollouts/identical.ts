@@ -1,15 +1,15 @@
 import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 
-/** Completions of a group with the same text, rewards and facts. */
+/** Completions in a group with identical text, rewards and other facts. */
 export interface Fold {
-	/** The first of them, which represents all. */
+	/** First completion, which represents the fold. */
 	readonly rollout: RolloutDetail;
 	readonly others: readonly RolloutDetail[];
 }
 
 /**
- * Folds completions that look the same into the first of them, in the given order. Completions that cannot be compared
- * are not folded: unloaded or unrecorded texts, and conversations.
+ * Folds completions with identical content into the first one, preserving order. Completions that cannot be compared
+ * are not folded: those with unloaded or unrecorded texts, and conversations.
  */
 export function foldIdentical(rollouts: readonly RolloutDetail[]): Fold[] {
 	const folds = new Map<string, { rollout: RolloutDetail; others: RolloutDetail[] }>();
@@ -26,21 +26,21 @@ export function foldIdentical(rollouts: readonly RolloutDetail[]): Fold[] {
 	return [...folds.values()];
 }
 
-/** How a card shows its fold. */
+/** Fold state displayed on a card. */
 export interface FoldMark {
-	/** Size of the fold, including this completion. */
+	/** Number of completions in the fold, including this one. */
 	readonly count: number;
-	/** Index of the representative. */
+	/** Index of the first completion in the fold. */
 	readonly first: number;
 	readonly expanded: boolean;
 }
 
-/** Visible completions: the first of each fold, or all of an expanded one. */
+/** Returns the visible completions: the first one in each fold, or all of them if it is expanded. */
 export function shownOfFolds(folds: readonly Fold[], expanded: ReadonlySet<number>): RolloutDetail[] {
 	return folds.flatMap(({ rollout, others }) => (expanded.has(rollout.index) ? [rollout, ...others] : [rollout]));
 }
 
-/** The fold of a completion; null: it is unique. */
+/** Returns the fold that contains a completion; null if the completion is unique. */
 export function foldOf(folds: readonly Fold[], index: number | null): Fold | null {
 	return (
 		folds.find(
@@ -52,7 +52,7 @@ export function foldOf(folds: readonly Fold[], index: number | null): Fold | nul
 
 const maxNamed = 8;
 
-/** "#2, #4 and #7"; of many, the first few and the number of others. */
+/** Formats names as "#2, #4 and #7"; a long list is shortened to the first few names and the number of others. */
 export function namesOf(rollouts: readonly RolloutDetail[]): string {
 	const names = rollouts.slice(0, maxNamed).map(({ index }) => `#${index}`);
 	const more = rollouts.length - names.length;

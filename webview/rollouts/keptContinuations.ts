@@ -3,14 +3,14 @@ import { placeSchema } from '../../src/protocol/rolloutsMessages.ts';
 
 const text = (max: number) => v.pipe(v.string(), v.maxLength(max));
 
-/** Max characters of all saved texts together, as each save copies them. */
+/** Maximum total number of characters in saved texts, because every save copies them. */
 export const maxKeptCharacters = 400_000;
 
-/** The unsent prefix of a completion. */
+/** Unsent prefix of a completion. */
 export const draftSchema = v.object({
 	place: placeSchema,
 	prefix: text(maxKeptCharacters),
-	/** The settings as typed. */
+	/** Settings as typed by the user. */
 	temperature: text(100),
 	tokens: text(100),
 });

@@ -33,14 +33,14 @@ export type Command = (typeof commands)[number];
 
 interface Binding {
 	readonly command: Command;
-	/** Values of `KeyboardEvent.key`. */
+	/** Values of `KeyboardEvent.key` that trigger the command. */
 	readonly keys: readonly string[];
-	/** Labels in the help dialog. */
+	/** Key labels shown in the help dialog. */
 	readonly shown: readonly string[];
 	readonly does: string;
 }
 
-/** All keyboard shortcuts of the panel; the help dialog lists them. */
+/** All keyboard shortcuts in the panel, which are listed in the help dialog. */
 export const bindings: readonly Binding[] = [
 	{ command: 'next-group', keys: ['j'], shown: ['j'], does: 'Next group' },
 	{ command: 'previous-group', keys: ['k'], shown: ['k'], does: 'Previous group' },
@@ -78,13 +78,13 @@ export interface KeyPress {
 	readonly ctrlKey: boolean;
 	readonly altKey: boolean;
 	readonly metaKey: boolean;
-	/** Role or tag of the focused element. */
+	/** Type of the focused element. */
 	readonly focus: 'text' | 'choice' | 'other';
 }
 
 /**
- * The command of a key press; null: the key is for the browser, the focused control, or VS Code. Text fields take every
- * key; selects, sliders and radio buttons keep arrows and letters.
+ * Returns the command for a key press; null if the key is handled by the browser, the focused control, or VS Code. Text
+ * fields receive all keys; selects, sliders and radio buttons receive arrow keys and letters.
  */
 export function commandOf(press: KeyPress): Command | null {
 	if (press.ctrlKey || press.altKey || press.metaKey) return null;

@@ -1,6 +1,6 @@
 import type { StepRating } from '../../src/protocol/stepLabel.ts';
 
-/** Step ratings of PRM800K and their keys. */
+/** PRM800K step ratings and their keys. */
 export const ratings: readonly {
 	readonly rating: StepRating;
 	readonly name: string;
@@ -13,7 +13,7 @@ export const ratings: readonly {
 	{ rating: 1, name: 'Correct', sign: '✓', keys: ['+', '=', 'd'], shown: '+' },
 ];
 
-/** The action of a key; null: none. */
+/** Returns the action for a key; null if there is none. */
 export function labelAction(
 	key: string,
 ):

@@ -6,7 +6,7 @@ import type { Place } from '../../src/protocol/rolloutsMessages.ts';
 import type { StepRating } from '../../src/protocol/stepLabel.ts';
 import type { Ask } from './rolloutsState.ts';
 
-/** Max ratings that can be undone. */
+/** Maximum number of ratings that can be undone. */
 const mostUndo = 1000;
 
 export interface LabeledText extends LabelsContent {
@@ -16,8 +16,8 @@ export interface LabeledText extends LabelsContent {
 }
 
 /**
- * The steps of one completion and their human ratings. Each rating is saved at once; one that cannot be saved is undone
- * and reported.
+ * Steps of a completion and their human ratings. Each rating is saved immediately; if saving fails, it is reverted and
+ * the error is reported.
  */
 export class LabelModel extends Disposable {
 	readonly #ask: Ask;
@@ -45,7 +45,7 @@ export class LabelModel extends Disposable {
 		return this.content?.ratings.filter((rating) => rating !== null).length ?? 0;
 	}
 
-	/** @param rule how steps are split; null: as labeled before, or detected from the text */
+	/** @param rule rule for splitting steps; null uses the rule from existing labels, or detects it from the text */
 	async open(place: Place, rule: string | null = null): Promise<void> {
 		this.#abort?.abort();
 		const abort = new AbortController();
@@ -79,7 +79,7 @@ export class LabelModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Rates the current step and moves to the next; null clears the rating and stays. */
+	/** Rates the current step and moves to the next one; null clears the rating without moving. */
 	rate(rating: StepRating | null): void {
 		const { content, current } = this;
 		if (!content || content.steps.length === 0) return;
@@ -101,7 +101,7 @@ export class LabelModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Settles when all ratings are saved or reported as unsaved. */
+	/** Resolves when all ratings have been saved or reported as failed. */
 	saved(): Promise<void> {
 		return this.#saving;
 	}
@@ -112,7 +112,7 @@ export class LabelModel extends Disposable {
 		const ratings = content.ratings.map((old, i) => (i === step ? rating : old));
 		this.content = { ...content, ratings };
 		const { place, rule } = content;
-		// Sequential, so that the last rating wins.
+		// Saves sequentially, so that the last rating wins.
 		this.#saving = this.#saving
 			.then(() => this.#ask('saveLabels', { ...place, rule, ratings }))
 			.then(

@@ -12,11 +12,14 @@ import { labelAction, ratings } from './labelKeys.ts';
 import { LabelModel } from './labelModel.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
-/** Max characters drawn of a step. */
+/** Maximum number of characters to render per step. */
 const drawn = 6000;
 const drawnPrompt = 1200;
 
-/** *Label Steps*: rates each step of a completion as incorrect, neutral or correct; saved at once. */
+/**
+ * *Label Steps* view: rates each step in a completion as incorrect, neutral or correct, and saves each rating
+ * immediately.
+ */
 export class LabelView extends Disposable {
 	readonly element = element('section', { class: 'label-view', aria: { label: 'Label steps' } });
 	readonly #model: RolloutsModel;
@@ -84,7 +87,7 @@ export class LabelView extends Disposable {
 		this.register(this.#labels.onChange(() => this.#draw()));
 	}
 
-	/** Shows the model's completion. */
+	/** Shows the completion in the model. */
 	update(): void {
 		const place = this.#model.one;
 		if (place === null) return;
@@ -95,7 +98,7 @@ export class LabelView extends Disposable {
 		void this.#labels.open(place).then(() => this.#list.element.focus());
 	}
 
-	/** Makes the next update load again: the files may have changed. */
+	/** Forces a reload at the next update, because the files may have changed. */
 	forget(): void {
 		this.#place = '';
 	}
@@ -172,7 +175,7 @@ export class LabelView extends Disposable {
 		this.#list.reveal(this.#labels.current);
 	}
 
-	/** aria-activedescendant can only name a row that is drawn. */
+	/** Updates aria-activedescendant, which can only refer to a rendered row. */
 	#activate(): void {
 		const id = `${this.#prefix}-${this.#labels.current}`;
 		const surface = this.#list.element;

@@ -3,7 +3,7 @@ import { element, fill, setAria } from '../lib/dom.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import { type MarkKind, markKinds, markNames } from './textMarks.ts';
 
-/** Toggles of highlights, each with its number of occurrences in the parsed completions. */
+/** Highlight toggles, each labeled with its number of occurrences in the parsed completions. */
 export class MarkLegend implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -22,7 +22,7 @@ export class MarkLegend implements IDisposable {
 	}
 
 	/**
-	 * Offers the kinds that occur and those that are on.
+	 * Shows a toggle for each kind that occurs or is turned on.
 	 * @param counts occurrences, one entry per completion
 	 */
 	update(counts: Iterable<ReadonlyMap<MarkKind, number>>): void {

@@ -6,7 +6,7 @@ import { type Tab, TabList } from '../lib/tabList.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Mode } from './savedState.ts';
 
-/** Rollouts to export: those that are selected, or all that are shown. */
+/** Rollouts to export: the selected ones, or all visible ones. */
 export type ExportScope = 'chosen' | 'shown';
 
 const tabs: readonly Tab<Mode>[] = [
@@ -16,7 +16,7 @@ const tabs: readonly Tab<Mode>[] = [
 	{ id: 'behaviours', label: 'Behaviors', title: 'Reasoning behaviors over training (4)' },
 ];
 
-/** The tabs of the panel, and the selection with its actions. */
+/** View tabs, plus the current selection and its actions. */
 export class ModeBar implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;

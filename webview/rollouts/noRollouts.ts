@@ -3,7 +3,7 @@ import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Empty state of a run without rollouts: why there are none (yet). */
+/** Empty state for a run without rollouts, with the reason. */
 export function noRollouts(run: RunHeader): HTMLElement {
 	return emptyState({ title: 'No rollouts yet', text: reason(run), actions: [] });
 }

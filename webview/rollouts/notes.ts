@@ -4,7 +4,7 @@ import { showDialog } from '../lib/dialog.ts';
 import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Dialog: what another trainer's files do not record, and what was inferred instead. */
+/** Dialog that explains what another trainer's files do not record and what was inferred instead. */
 export class Notes {
 	readonly element: HTMLDialogElement = element('dialog', { class: 'notes', aria: { label: 'About this format' } });
 

@@ -6,7 +6,7 @@ export type RowOrder = (typeof rowOrders)[number];
 export const groupOrders = ['file', 'reward-high', 'reward-low', 'spread', 'correct'] as const;
 export type GroupOrder = (typeof groupOrders)[number];
 
-/** Compares numbers; null sorts last in either direction. */
+/** Compares numbers. null sorts last in both directions. */
 function compare(a: number | null | undefined, b: number | null | undefined, descending: boolean): number {
 	const x = a ?? null;
 	const y = b ?? null;
@@ -14,7 +14,10 @@ function compare(a: number | null | undefined, b: number | null | undefined, des
 	return descending ? y - x : x - y;
 }
 
-/** Sorts rows of a group: reward, advantage and length from high to low, index from low to high; ties by index. */
+/**
+ * Sorts the rows in a group: reward, advantage and length in descending order, index in ascending order. Ties are
+ * broken by index.
+ */
 export function sortRows(summary: GroupSummary, rows: readonly number[], order: RowOrder): number[] {
 	const column = order === 'index' ? summary.index : summary[order];
 	return [...rows].sort(
@@ -23,7 +26,7 @@ export function sortRows(summary: GroupSummary, rows: readonly number[], order: 
 	);
 }
 
-/** Sorts groups; ties keep the file's order. `spread` puts the largest standard deviation first. */
+/** Sorts groups. Ties keep file order. `spread` sorts by descending reward standard deviation. */
 export function sortGroups(groups: readonly FilteredGroup[], order: GroupOrder): FilteredGroup[] {
 	if (order === 'file') return [...groups];
 	const share = (g: GroupSummary) => {
@@ -42,7 +45,10 @@ export function sortGroups(groups: readonly FilteredGroup[], order: GroupOrder):
 		.map((entry) => entry.group);
 }
 
-/** The group with the largest reward SD, which has the strongest signal; the first of equals. null: no groups. */
+/**
+ * Returns the group with the largest reward SD, which carries the strongest signal, or null if there are no groups.
+ * Ties go to the first.
+ */
 export function widestGroup(groups: readonly FilteredGroup[]): number | null {
 	return sortGroups(groups, 'spread')[0]?.summary.group ?? null;
 }

@@ -16,7 +16,7 @@ const said: Readonly<Record<PreferenceChoice, string>> = {
 	b: 'You prefer B.',
 };
 
-/** Human preference between two completions; a second press clears it. */
+/** Human preference between two completions. Pressing the same button again clears the preference. */
 export class PreferenceBar {
 	readonly element: HTMLElement;
 	readonly #ask: Ask;
@@ -44,7 +44,7 @@ export class PreferenceBar {
 		void this.#load();
 	}
 
-	/** Saves a preference, or clears the current one. */
+	/** Saves a preference, or clears it if it is the current one. */
 	async choose(choice: PreferenceChoice): Promise<void> {
 		if (!this.#possible) return;
 		const before = this.#choice;

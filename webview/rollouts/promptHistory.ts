@@ -1,11 +1,11 @@
 import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
 
-/** Answers to one prompt at one step, most frequent first. */
+/** Answer counts for one prompt at one step, most frequent first. */
 export interface AnswerCount {
-	/** null: no answer could be extracted. */
+	/** null if no answer could be extracted. */
 	readonly answer: string | null;
 	readonly count: number;
-	/** Whether the answer was scored as correct; null: not scored. */
+	/** Whether the answer was scored as correct, or null if it was not scored. */
 	readonly correct: boolean | null;
 }
 
@@ -28,7 +28,7 @@ export function meanOf(values: readonly (number | null)[]): number | null {
 	return numbers.length === 0 ? null : numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 }
 
-/** Rows whose most frequent answer differs from the row before. */
+/** Returns the rows whose most frequent answer differs from the previous row's. */
 export function changedAnswers(rows: readonly PromptRow[]): Set<number> {
 	const changed = new Set<number>();
 	let last: string | null | undefined;

@@ -8,7 +8,7 @@ export interface RatingContext {
 	rate(index: number, rating: CompletionRating | null): void;
 }
 
-/** A rating from 1 to 5 as radio buttons; a second press clears it. */
+/** Rating from 1 to 5 as radio buttons. Selecting the current rating again clears it. */
 export class RatingControl {
 	readonly element: HTMLElement;
 	readonly #index: number;
@@ -55,7 +55,7 @@ export class RatingControl {
 			const rating = completionRatings[i] as CompletionRating;
 			one.setAttribute('aria-checked', String(rating === mine));
 			one.classList.toggle('given', rating === mine);
-			// One tab stop: arrows move within.
+			// A single tab stop. Arrow keys move between the buttons.
 			one.tabIndex = rating === (mine ?? 1) ? 0 : -1;
 		}
 		const others = this.#context.others(this.#index);

@@ -1,6 +1,6 @@
 import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 
-/** Whether the weighted components sum to the reward, within float32 precision. */
+/** Returns whether the weighted components sum to the reward, within float32 precision. */
 export function addsUp(
 	{ reward, rewards }: Pick<RolloutDetail, 'reward' | 'rewards'>,
 	weights: ReadonlyMap<string, number>,

@@ -10,7 +10,10 @@ import { type Ask, idle, loading, type Requests, RolloutsState } from './rollout
 import type { KeptView, Mode } from './savedState.ts';
 import { StepTable } from './stepTable.ts';
 
-/** Loads steps, groups and searches, and navigates. Selecting a group or completion stops following, so that the view stays. */
+/**
+ * Loads steps, groups and searches, and handles navigation. Selecting a group or completion stops following new steps,
+ * so the view does not jump.
+ */
 export class RolloutsModel extends RolloutsState {
 	readonly #ask: Ask;
 	readonly #needSnapshot: () => void;
@@ -18,7 +21,7 @@ export class RolloutsModel extends RolloutsState {
 	#stepAbort: AbortController | null = null;
 	#groupAbort: AbortController | null = null;
 	#searchAbort: AbortController | null = null;
-	/** Completion to select once its group is loaded. */
+	/** Completion to select after its group has loaded. */
 	#wanted: number | null = null;
 
 	constructor(ask: Ask, needSnapshot: () => void, saved?: KeptView) {
@@ -28,7 +31,7 @@ export class RolloutsModel extends RolloutsState {
 		if (saved) this.restore(saved);
 	}
 
-	/** Applies an event of the panel. */
+	/** Handles an event from the panel. */
 	receive(event: RolloutsEvent): void {
 		if (event.type === 'reveal') {
 			this.show({ split: event.split ?? 'train', step: event.step, group: event.group, index: event.index ?? null });
@@ -40,7 +43,7 @@ export class RolloutsModel extends RolloutsState {
 			this.training = StepTable.of(event.steps);
 			this.validation = StepTable.without(event.run.validation ?? []);
 			this.unseen = 0;
-			// A resume may have replaced files: discard everything loaded before.
+			// A resumed run may have replaced files, so discard everything loaded so far.
 			this.stepContent = idle;
 			this.fire('run', 'steps');
 			this.#settle();
@@ -61,7 +64,10 @@ export class RolloutsModel extends RolloutsState {
 		if (added > 0) this.#settle();
 	}
 
-	/** After the list of steps changed: follow, keep the step, or open the nearest one. */
+	/**
+	 * Updates the selection after the step list has changed: follows the newest step, keeps the current one, or opens the
+	 * nearest one.
+	 */
 	#settle(): void {
 		const { splits } = this;
 		if (splits[0] !== undefined && !splits.includes(this.split)) this.split = splits[0];
@@ -89,7 +95,7 @@ export class RolloutsModel extends RolloutsState {
 		this.#settle();
 	}
 
-	/** Opens a group of any step, and optionally a completion of it. */
+	/** Opens a group at any step, and optionally one of its completions. */
 	show(place: { split: RolloutSplit; step: number; group: number | null; index: number | null }): void {
 		this.#wanted = place.index;
 		if (place.split !== this.split) {
@@ -112,7 +118,7 @@ export class RolloutsModel extends RolloutsState {
 		this.fire('mode');
 	}
 
-	/** Moves by a number of steps; positive is newer. */
+	/** Moves by a number of steps. Positive moves toward newer steps. */
 	moveStep(by: number): void {
 		if (this.step === null) return;
 		const at = this.steps.nearest(this.step);
@@ -133,7 +139,7 @@ export class RolloutsModel extends RolloutsState {
 		if (group !== undefined && group !== this.group) this.selectGroup(group);
 	}
 
-	/** Sorts groups by reward spread and opens the first. */
+	/** Sorts groups by reward spread and opens the first one. */
 	showWidestSpread(): void {
 		this.setGroupOrder('spread');
 		const first = this.groups[0]?.summary.group;
@@ -181,12 +187,12 @@ export class RolloutsModel extends RolloutsState {
 		this.fire('groups');
 	}
 
-	/** Reloads the step after a failure. */
+	/** Reloads the step after an error. */
 	retry(): void {
 		if (this.step !== null) this.#open(this.step, this.group);
 	}
 
-	/** Toggles the fold of a completion and returns it; null if the completion is unique. */
+	/** Expands or collapses a completion's fold. Returns the fold, or null if the completion is unique. */
 	toggleFold(index: number | null = this.index): Fold | null {
 		const fold = foldOf(this.folds(), index);
 		if (fold === null) return null;
@@ -277,7 +283,7 @@ export class RolloutsModel extends RolloutsState {
 		}
 		this.index = this.#wanted ?? this.index;
 		this.#wanted = null;
-		// A completion that a link or the saved state names is shown even if it is folded.
+		// Show a completion named by a link or the saved state even if it is folded.
 		const fold = foldOf(this.folds(), this.index);
 		if (fold && fold.rollout.index !== this.index) this.expanded = new Set([...this.expanded, fold.rollout.index]);
 		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
@@ -309,7 +315,7 @@ export class RolloutsModel extends RolloutsState {
 		this.#leaveHidden();
 	}
 
-	/** Opens the first matching group if the filters hide the open one. */
+	/** Opens the first matching group if the filters hide the current one. */
 	#leaveHidden(): void {
 		const first = this.groups[0];
 		if (first && this.groupPosition === -1) this.#openGroup(first.summary.group);

@@ -21,7 +21,7 @@ import { StepTable } from './stepTable.ts';
 import type { MarkKind } from './textMarks.ts';
 
 export type Requests = typeof panelRequests;
-/** Sends a request to the panel, as `Bridge.request` does. */
+/** Sends a request to the panel, like `Bridge.request`. */
 export type Ask = <M extends keyof Requests>(
 	method: M,
 	params: RequestParams<Requests, M>,
@@ -33,7 +33,7 @@ export type Load<T> =
 	| { readonly state: 'ready'; readonly value: T }
 	| { readonly state: 'failed'; readonly failure: Failure };
 
-/** What changed; views redraw only their part. */
+/** Describes what changed, so each view redraws only its part. */
 export type Change =
 	| 'run'
 	| 'steps'
@@ -50,22 +50,22 @@ export type Change =
 export const idle = { state: 'idle' } as const;
 export const loading = { state: 'loading' } as const;
 
-/** State of the rollouts panel and what follows from it: settings, the open step and group, the selection. No requests. */
+/** Rollouts panel state and values derived from it: settings, open step and group, selection. Sends no requests. */
 export class RolloutsState extends Disposable {
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
 	readonly onChange = this.#changed.event;
-	/** Expanded folds of the open group, by representative. */
+	/** Representatives of the expanded folds in the open group. */
 	protected expanded: ReadonlySet<number> = new Set();
 
 	run: RunHeader | null = null;
 	protected training = StepTable.empty;
 	protected validation = StepTable.empty;
 	follow = true;
-	/** New steps since following stopped. */
+	/** Number of new steps since following was turned off. */
 	unseen = 0;
 	step: number | null = null;
 	group: number | null = null;
-	/** Index of the current completion, the target of key presses. */
+	/** Index of the current completion, which keyboard shortcuts apply to. */
 	index: number | null = null;
 	stepContent: Load<StepContent> = idle;
 	groupContent: Load<GroupContent> = idle;
@@ -80,11 +80,11 @@ export class RolloutsState extends Disposable {
 	mode: Mode = 'group';
 	split: RolloutSplit = 'train';
 	chosen = Chosen.none;
-	/** The compared pair. */
+	/** Completions being compared. */
 	pair: readonly [Place | null, Place | null] = [null, null];
-	/** The completion that is labeled or continued. */
+	/** Completion being labeled or continued. */
 	one: Place | null = null;
-	/** Kinds of highlights that are on. */
+	/** Enabled highlights. */
 	marks: ReadonlySet<MarkKind> = new Set();
 	/** Groups that match the filters, sorted. */
 	groups: readonly FilteredGroup[] = [];
@@ -95,7 +95,7 @@ export class RolloutsState extends Disposable {
 		if (this.one === null && (this.mode === 'label' || this.mode === 'continue')) this.mode = 'group';
 	}
 
-	/** The saved state of the view, without the texts of *Continue from Here*. */
+	/** Saved view state, without the text from *Continue from Here*. */
 	saved(): KeptView | null {
 		if (!this.run) return null;
 		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split } = this;
@@ -108,22 +108,22 @@ export class RolloutsState extends Disposable {
 		};
 	}
 
-	/** Name of a group: "step 3, group 1"; without the step if the trainer records none. */
+	/** Returns a group label such as "step 3, group 1", without the step if the trainer does not record steps. */
 	placeText({ step, group }: Pick<Place, 'step' | 'group'>): string {
 		return `${this.stepText(step, ', ')}group ${group}`;
 	}
 
-	/** "step 3" and a separator; empty if the trainer records no steps. */
+	/** Returns "step 3" plus a separator, or an empty string if the trainer does not record steps. */
 	stepText(step: number, then = ''): string {
 		return this.run?.stepless === true ? '' : `step ${step}${then}`;
 	}
 
-	/** The steps of the chosen split. */
+	/** Steps in the selected split. */
 	get steps(): StepTable {
 		return this.split === 'train' ? this.training : this.validation;
 	}
 
-	/** Splits that have rollouts. */
+	/** Splits with rollouts. */
 	get splits(): RolloutSplit[] {
 		const splits: RolloutSplit[] = [];
 		if (this.training.rows.length > 0) splits.push('train');
@@ -136,7 +136,7 @@ export class RolloutsState extends Disposable {
 		return status === 'running' || status === 'starting' || status === 'paused';
 	}
 
-	/** Place of the current completion. */
+	/** Returns the place of a completion, by default the current one. */
 	place(index: number | null = this.index): Place | null {
 		const { split, step, group } = this;
 		return step === null || group === null || index === null ? null : { split, step, group, index };
@@ -157,7 +157,7 @@ export class RolloutsState extends Disposable {
 		this.fire('marks');
 	}
 
-	/** Opens one completion to label its steps or continue from it. */
+	/** Opens a completion to label its steps or to continue from it. */
 	openOne(mode: 'label' | 'continue', place: Place): void {
 		this.one = place;
 		this.mode = mode;
@@ -184,23 +184,23 @@ export class RolloutsState extends Disposable {
 		this.fire('view');
 	}
 
-	/** Position of the open group among the matching ones; -1: hidden by the filters. */
+	/** Index of the open group among the matching groups, or -1 if the filters hide it. */
 	get groupPosition(): number {
 		return this.groups.findIndex(({ summary }) => summary.group === this.group);
 	}
 
-	/** Summary of the open group, whether it matches the filters or not. */
+	/** Summary of the open group, even if it does not match the filters. */
 	get summary(): GroupSummary | null {
 		if (this.stepContent.state !== 'ready') return null;
 		return this.stepContent.value.groups.find(({ group }) => group === this.group) ?? null;
 	}
 
-	/** Visible completions: those that match the filters, only the first of identical ones. */
+	/** Returns the visible completions: those that match the filters, with only the first of identical ones. */
 	rows(): RolloutDetail[] {
 		return shownOfFolds(this.folds(), this.expanded);
 	}
 
-	/** Matching completions, sorted, grouped by fold. */
+	/** Returns the matching completions, sorted and grouped by fold. */
 	folds(): Fold[] {
 		return foldIdentical(this.#passing());
 	}
@@ -209,7 +209,7 @@ export class RolloutsState extends Disposable {
 		return this.expanded.has(rollout.index);
 	}
 
-	/** Matching rollouts of the open group, sorted. */
+	/** Returns the matching rollouts in the open group, sorted. */
 	#passing(): RolloutDetail[] {
 		const summary = this.summary;
 		if (!summary || this.groupContent.state !== 'ready') return [];

@@ -12,13 +12,13 @@ export const tokenViews = ['off', ...tokenValues] as const;
 export type TokenView = (typeof tokenViews)[number];
 
 /**
- * Views of a run: a group, two completions, one prompt over training, behaviors over training; one completion to label
- * or to continue.
+ * View modes: one group, two completions, one prompt over training, behaviors over training, or one completion to label
+ * or continue.
  */
 export const modes = ['group', 'compare', 'training', 'behaviours', 'label', 'continue'] as const;
 export type Mode = (typeof modes)[number];
 
-/** State that survives a reload of the window: place, settings, and unsent or generated texts. */
+/** State preserved when the window reloads: place, settings, and unsent or generated text. */
 export const savedStateSchema = v.object({
 	runFolder: v.pipe(v.string(), v.minLength(1)),
 	step: v.nullable(v.number()),
@@ -32,13 +32,13 @@ export const savedStateSchema = v.object({
 	tokenView: v.picklist(tokenViews),
 	mode: v.optional(v.picklist(modes), 'group'),
 	split: v.optional(v.picklist(rolloutSplits), 'train'),
-	/** Kinds of highlights that are on. */
+	/** Enabled highlights. */
 	marks: v.optional(v.pipe(v.array(v.picklist(markKinds)), v.maxLength(100)), []),
-	/** The compared pair. */
+	/** Completions being compared. */
 	pair: v.optional(v.pipe(v.array(placeSchema), v.maxLength(2)), []),
-	/** The completion that is labeled or continued. */
+	/** Completion being labeled or continued. */
 	one: v.optional(v.nullable(placeSchema), null),
-	/** State of *Continue from Here*; an invalid one is dropped without the rest. */
+	/** State of *Continue from Here*. If invalid, only this part is discarded. */
 	continued: v.fallback(keptContinuationsSchema, { drafts: [], made: [] }),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

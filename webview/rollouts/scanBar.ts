@@ -2,7 +2,7 @@ import { button } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
 import { type ScanModel, scanWords } from './scanModel.ts';
 
-/** Progress of a scan of the run, with buttons to stop it or to read everything. */
+/** Scan progress, with buttons to stop the scan or read the whole run. */
 export class ScanBar {
 	readonly element: HTMLElement;
 	readonly #model: ScanModel<{ readonly step: number }>;
@@ -36,7 +36,7 @@ export class ScanBar {
 		this.#stop.setHidden(!running);
 		this.#all.setHidden(running || (progress.state !== 'bounded' && progress.state !== 'stopped'));
 		const words = scanWords(progress);
-		// The numbers change many times per second: only the end is announced.
+		// The numbers change many times per second, so announce only the final state.
 		this.#words.setAttribute('aria-live', running ? 'off' : 'polite');
 		if (words !== this.#said) setText(this.#words, words);
 		this.#said = words;

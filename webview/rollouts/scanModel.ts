@@ -12,8 +12,8 @@ export type ScanProgress = Pick<ScanEvent, 'state' | 'done' | 'total' | 'rollout
 let lastScan = 0;
 
 /**
- * A scan through the steps of the run: results so far and progress. A new scan replaces the last; late messages of the
- * last are ignored.
+ * Scan over the steps of a run, with results so far and progress. Starting a new scan replaces the previous one, whose
+ * late messages are ignored.
  */
 export class ScanModel<Row extends { readonly step: number }> extends Disposable {
 	readonly #post: (command: MicroscopeCommand) => void;
@@ -22,9 +22,9 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 	readonly onChange = this.#changed.event;
 	#scan = 0;
 	#key = '';
-	/** By step. */
+	/** Rows ordered by step. */
 	rows: readonly Row[] = [];
-	/** null: no scan was started. */
+	/** null if no scan has been started. */
 	progress: ScanProgress | null = null;
 
 	constructor(type: ScanEvent['type'], post: (command: MicroscopeCommand) => void) {
@@ -37,12 +37,12 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 		return this.progress?.state === 'running';
 	}
 
-	/** Subject of the scan; another key needs another scan. */
+	/** Identifies what is scanned. A different key requires a new scan. */
 	get key(): string {
 		return this.#key;
 	}
 
-	/** @param command makes the start command of a scan with the given number */
+	/** @param command creates the start command for a scan with the given ID */
 	start(key: string, command: (scan: number) => MicroscopeCommand): void {
 		this.stop();
 		lastScan++;
@@ -58,7 +58,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 		if (this.running) this.#post({ type: 'stopScan', scan: this.#scan });
 	}
 
-	/** Discards the results, as the run was reloaded. */
+	/** Discards the results when the run is reloaded. */
 	clear(): void {
 		this.stop();
 		this.#scan = 0;
@@ -80,7 +80,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 	}
 }
 
-/** "Read 120 of 400 steps, 3,840 rollouts" and why it ended there. */
+/** Returns a summary such as "Read 120 of 400 steps, 3,840 rollouts", plus why the scan ended. */
 export function scanWords(progress: ScanProgress): string {
 	const { state, done, total, rollouts, skipped, indexed, failure } = progress;
 	if (failure) return failure.toString();

@@ -31,7 +31,7 @@ export class StepTable {
 		return new StepTable(rowsOf(columns).reverse());
 	}
 
-	/** Makes a table of steps, ascending, of which only the numbers are known. */
+	/** Creates a table from ascending step numbers, with no other data. */
 	static without(steps: readonly number[]): StepTable {
 		return new StepTable(steps.map((step) => ({ step, stage: null, reward: null, dead: null })).reverse());
 	}
@@ -40,7 +40,7 @@ export class StepTable {
 		return this.rows[0]?.step ?? null;
 	}
 
-	/** A table with changed rows replaced and new ones inserted. */
+	/** Returns a table with changed rows replaced and new rows inserted. */
 	with(columns: StepColumns): StepTable {
 		const changed = new Map(rowsOf(columns).map((row) => [row.step, row]));
 		const rows = this.rows.map((row) => {
@@ -53,7 +53,7 @@ export class StepTable {
 		return new StepTable(rows.sort((a, b) => b.step - a.step));
 	}
 
-	/** Position of a step in `rows`, or of the nearest older one; -1: no steps. */
+	/** Returns the index in `rows` of a step or the nearest older one, or -1 if there are no steps. */
 	nearest(step: number): number {
 		if (this.rows.length === 0) return -1;
 		let low = 0;
@@ -66,7 +66,7 @@ export class StepTable {
 		return Math.min(low, this.rows.length - 1);
 	}
 
-	/** Position of exactly this step; -1: it has no rollouts. */
+	/** Returns the index of exactly this step, or -1 if it has no rollouts. */
 	indexOf(step: number): number {
 		const at = this.nearest(step);
 		return this.rows[at]?.step === step ? at : -1;

@@ -8,7 +8,7 @@ import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 
-/** Kinds of highlights: behaviors, repetition, other language, conclusion. */
+/** Highlight kinds: behaviors, repetition, other languages, conclusions. */
 export const markKinds = [
 	...behaviours.map((behaviour) => `behaviour-${behaviour}` as const),
 	'repeated',
@@ -32,18 +32,20 @@ export const markNames: Readonly<Record<MarkKind, { readonly name: string; reado
 	concluded: { name: 'Conclusion', title: 'Conclusion: the result of the thinking, and the answer' },
 };
 
-/** Share of repeated 4-grams from which a text counts as repetitive; short formulas repeat anyway. */
+/**
+ * Minimum fraction of repeated 4-grams for a text to count as repetitive. Short formulas always repeat to some degree.
+ */
 const repeats = 0.2;
-/** Share of foreign letters from which a text counts as mixed. */
+/** Minimum fraction of foreign letters for a text to count as mixed-language. */
 const mixed = 0.02;
 
 /** Findings in a completion. */
 export interface TextFindings {
-	/** null: unknown. */
+	/** null if unknown. */
 	readonly faithfulness: Faithfulness | null;
-	/** null: no unusual repetition. */
+	/** null if there is no unusual repetition. */
 	readonly repetition: Repetition | null;
-	/** null: one language. */
+	/** null if the text is in one language. */
 	readonly mix: LanguageMix | null;
 	/** Sorted by start. */
 	readonly marks: readonly Mark[];
@@ -75,19 +77,19 @@ export function findInText({ text, trace }: CompletionTrace, tags: TraceTags): T
 
 const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'code' });
 
-/** "French" of "fr"; scripts have their own names. */
+/** Returns a language name, such as "French" for "fr". Scripts have their own names. */
 export function languageName(of: string): string {
 	return /^[a-z]{2}$/.test(of) ? (names.of(of) ?? of) : of;
 }
 
-/** "Han, French (8% of the letters)" */
+/** Returns a summary such as "Han, French (8% of letters)". */
 export function mixWords(mix: LanguageMix): string {
 	const of = [...new Set(mix.stretches.slice(0, 100).map((stretch) => languageName(stretch.of)))];
 	const more = of.length > 3 ? ', …' : '';
 	return `${of.slice(0, 3).join(', ')}${more} (${formatPercent(mix.foreign, 0)} of the letters)`;
 }
 
-/** Number of occurrences of each kind. */
+/** Returns the number of occurrences of each kind. */
 export function findingCounts({ faithfulness, repetition, mix }: TextFindings): [MarkKind, number][] {
 	const counts: [MarkKind, number][] = [];
 	if (repetition) counts.push(['repeated', repetition.places.length]);

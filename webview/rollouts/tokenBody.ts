@@ -5,12 +5,12 @@ import { TokenText } from '../lib/tokens/tokenText.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { levelClass, tokenFacts, tokenLevel, tokenTable, valuesOf } from './tokenScale.ts';
 
-/** Tokens of a completion, colored by a value; the strip below shows the values of the hovered or focused token. */
+/** Completion tokens colored by a value. A strip below shows the values for the hovered or focused token. */
 export class TokenBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #text: TokenText;
 
-	/** @param onPick a token was clicked, or Enter was pressed on it */
+	/** @param onPick called when a token is clicked or Enter is pressed on it */
 	constructor(
 		label: string,
 		tokens: TokenColumns,

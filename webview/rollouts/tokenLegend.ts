@@ -10,7 +10,7 @@ const explanations: Readonly<Record<TokenValue, string>> = {
 	advantage: 'Advantage of the token',
 };
 
-/** Color scale of the tokens. */
+/** Builds the color legend for the tokens. */
 export function tokenLegend(view: TokenValue, largestAdvantage: number): HTMLElement {
 	const { levels, low, middle, high } = tokenScale(view, largestAdvantage);
 	const swatch = (level: number) =>

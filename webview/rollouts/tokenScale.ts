@@ -3,7 +3,7 @@ import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import type { TokenView } from './savedState.ts';
 
-/** Max color level; levels start at 0, or at minus this for values around a center. */
+/** Maximum color level. Scales start at 0, or at the negative of this for values with a center. */
 export const highestLevel = 6;
 
 export const tokenViewNames: Readonly<Record<TokenView, string>> = {
@@ -16,12 +16,12 @@ export const tokenViewNames: Readonly<Record<TokenView, string>> = {
 };
 
 /**
- * From one level to the next: nats of surprise (-log p), of entropy, of the logarithm of the ratio, of k3. Level 4 of the
- * ratio is about where clipping at 0.2 begins. Advantages are measured against the largest of the group.
+ * Difference between adjacent levels, in nats of surprisal (-log p), entropy, log ratio, and k3. Level 4 of the ratio
+ * is about where clipping at 0.2 begins. Advantages are scaled by the largest one in the group.
  */
 const levelSize = { logprob: 0.75, entropy: 0.4, ratio: 0.05, kl: 0.05 } as const;
 
-/** Values that a view colors by, one per token; null: not recorded. */
+/** Returns the values that determine token colors in a view, one per token, or null if they were not recorded. */
 export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (number | null)[] | null {
 	switch (view) {
 		case 'logprob':
@@ -37,7 +37,7 @@ export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (numb
 	}
 }
 
-/** Recorded and derived columns of tokens. */
+/** Recorded and derived token columns. */
 export interface TokenTable {
 	readonly tokens: TokenColumns;
 	readonly ratio: readonly (number | null)[] | null;
@@ -48,7 +48,7 @@ export function tokenTable(tokens: TokenColumns): TokenTable {
 	return { tokens, ratio: tokenRatios(tokens), kl: tokenKl(tokens) };
 }
 
-/** Color level of a token, negative for values below the center; null: not recorded. */
+/** Returns a token's color level, negative below the center, or null if it was not recorded. */
 export function tokenLevel(view: TokenValue, value: number | null | undefined, largestAdvantage = 1): number | null {
 	if (value === null || value === undefined || Number.isNaN(value)) return null;
 	const clamp = (level: number) => Math.max(-highestLevel, Math.min(highestLevel, Math.trunc(level))) + 0;
@@ -63,13 +63,13 @@ export function tokenLevel(view: TokenValue, value: number | null | undefined, l
 		case 'advantage': {
 			const largest = largestAdvantage > 0 ? largestAdvantage : 1;
 			if (value === 0) return 0;
-			// Any nonzero value gets at least the first level.
+			// Nonzero values get at least level 1.
 			return Math.sign(value) * Math.max(1, Math.abs(clamp((value / largest) * highestLevel)));
 		}
 	}
 }
 
-/** CSS class of a level: orange for unusual values and below the center, blue above it. */
+/** Returns the CSS class for a level: orange for unusual values and those below the center, blue for those above it. */
 export function levelClass(view: TokenValue, level: number | null): string {
 	if (level === null) return 'level-none';
 	const around = view === 'ratio' || view === 'advantage';
@@ -78,14 +78,14 @@ export function levelClass(view: TokenValue, level: number | null): string {
 }
 
 export interface TokenScale {
-	/** All levels, lowest first. */
+	/** All levels, in ascending order. */
 	readonly levels: readonly number[];
 	readonly low: string;
 	readonly middle: string | null;
 	readonly high: string;
 }
 
-/** Legend of the colors. */
+/** Returns the color legend for a view. */
 export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 	const up = Array.from({ length: highestLevel + 1 }, (_, i) => i);
 	const both = [
@@ -123,7 +123,7 @@ export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 	}
 }
 
-/** Recorded values of one token as text. */
+/** Formats the recorded values of one token. */
 export function tokenFacts({ tokens, ...derived }: TokenTable, i: number): string {
 	const parts: string[] = [];
 	const logprob = tokens.logprob[i] ?? null;

@@ -6,7 +6,7 @@ import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
-/** Step navigation and the Follow toggle. */
+/** Toolbar with step navigation and the Follow toggle. */
 export class Toolbar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -133,7 +133,7 @@ export class Toolbar extends Disposable {
 		fill(this.#faults, badge);
 	}
 
-	/** The slider counts steps from the oldest; its text is the step number. */
+	/** Returns the step number for a slider position, counted from the oldest step. */
 	#stepAt(position: number): string {
 		const { rows } = this.#model?.steps ?? { rows: [] };
 		const row = rows[rows.length - 1 - position];

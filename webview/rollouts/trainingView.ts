@@ -20,7 +20,7 @@ import type { ScanModel } from './scanModel.ts';
 const rowHeight = 52;
 const answersShown = 4;
 
-/** One prompt over training: answers and rewards at each step, and the completions of the selected step. */
+/** One prompt over training: answers and rewards per step, plus the completions at the selected step. */
 export class TrainingView extends Disposable {
 	readonly element = element('section', { class: 'training-view', aria: { label: 'The same prompt over training' } });
 	readonly #model: RolloutsModel;
@@ -78,12 +78,12 @@ export class TrainingView extends Disposable {
 		this.register(scan.onChange(() => this.#draw()));
 	}
 
-	/** Scans for the prompt of the open group unless that was done before. */
+	/** Starts a scan for the open group's prompt, unless it has already been scanned. */
 	update(): void {
 		const { split, step, group, summary } = this.#model;
 		if (step === null || group === null) return;
 		const known = this.#place !== null && this.#scan.progress !== null;
-		// Moving to another step of the prompt and back needs no new scan.
+		// Moving between steps with the same prompt does not require a new scan.
 		const same =
 			known &&
 			(this.#scan.rows.some((row) => row.step === step && row.group === group) ||

@@ -9,14 +9,14 @@ import { textBlocks } from '../lib/trace/textBlocks.ts';
 export type TurnContent = TurnsContent['turns'][number];
 export type CallContent = TurnContent['calls'][number];
 
-/** Rows of a conversation. */
+/** A row in a conversation. */
 export type TurnRow =
 	| { readonly kind: 'head'; readonly message: number; readonly turn: TurnContent; readonly answers: CallPlace | null }
 	| {
 			readonly kind: 'block';
 			readonly message: number;
 			readonly region: string;
-			/** Role label on the first block of a message. */
+			/** Role label, shown on the first block of a message. */
 			readonly name: string | null;
 			readonly trace: Pick<CompletionTrace, 'text' | 'marks'>;
 			readonly block: RegionBlock;
@@ -30,17 +30,17 @@ export type TurnRow =
 			readonly chosen: number;
 	  };
 
-/** A call of an earlier message. */
+/** Location of a call in an earlier message. */
 export interface CallPlace {
 	readonly message: number;
 	readonly call: CallContent;
 }
 
-/** A conversation as a tree; without branches it has one leaf. */
+/** A conversation as a tree. Without branches, it has a single leaf. */
 export class TurnTree {
 	readonly turns: readonly TurnContent[];
 	readonly parents: readonly (number | null)[];
-	/** Messages without successors. */
+	/** Messages that nothing follows. */
 	readonly leaves: readonly number[];
 	readonly #children: ReadonlyMap<number | null, readonly number[]>;
 
@@ -51,17 +51,17 @@ export class TurnTree {
 		this.#children = childrenOf(this.parents);
 	}
 
-	/** Messages from the root to a leaf. */
+	/** Returns the messages from the root to a leaf. */
 	path(leaf: number): number[] {
 		return leaf >= 0 && leaf < this.turns.length ? pathTo(leaf, this.parents) : [];
 	}
 
-	/** Successors of a message; null: of the prompt. */
+	/** Returns the messages that follow a message, or the prompt if `message` is null. */
 	next(message: number | null): readonly number[] {
 		return this.#children.get(message) ?? [];
 	}
 
-	/** The first leaf below a message. */
+	/** Returns the first leaf below a message. */
 	leafBelow(message: number): number {
 		let at = message;
 		for (let next = this.next(at)[0]; next !== undefined; next = this.next(at)[0]) at = next;
@@ -69,7 +69,7 @@ export class TurnTree {
 	}
 }
 
-/** Indents JSON; other text stays as it is. */
+/** Indents JSON. Leaves other text unchanged. */
 export function readableArguments(text: string): string {
 	if (text.length > 200_000) return text;
 	try {
@@ -107,7 +107,7 @@ const sectionNames: Readonly<Record<string, string>> = {
 	outside: 'Outside tags',
 };
 
-/** Rows of one path through the tree. Tags are parsed in assistant messages only. */
+/** Returns the rows for one path through the tree. Parses tags in assistant messages only. */
 export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: string): TurnRow[] {
 	const path = tree.path(leaf);
 	const calls = new Map<string, CallPlace>();
@@ -135,7 +135,7 @@ export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: 
 		if (turn.content !== '') {
 			const spoken = turn.role === 'assistant';
 			const trace = traceCompletion(turn.content, spoken ? tags : noTags);
-			// A message without tags is no format error: intermediate messages have none.
+			// Intermediate messages have no tags, so missing tags are not a format error.
 			const tagged = trace.trace.tags.length > 0;
 			const own = tagged ? trace.marks : trace.marks.filter(({ kind }) => spoken && kind.startsWith('behaviour-'));
 			const marks = [...own, ...found(turn.content, search)].sort((a, b) => a.start - b.start);

@@ -10,7 +10,7 @@ import { drawBlock } from '../lib/trace/textBody.ts';
 import { VirtualList } from '../lib/virtualList.ts';
 import { type TurnRow, TurnTree, turnRows } from './turnRows.ts';
 
-/** Above this number of rows, only those in view are drawn. */
+/** Maximum number of rows rendered without virtualization. */
 const drawnWhole = 40;
 
 export interface TurnsBodyOptions {
@@ -21,8 +21,8 @@ export interface TurnsBodyOptions {
 }
 
 /**
- * A conversation turn by turn: role, thinking, tool calls with results. Where it branches, the shown branch can be
- * switched.
+ * A conversation turn by turn: role, thinking, and tool calls with results. If it branches, the user can switch
+ * branches.
  */
 export class TurnsBody implements IDisposable {
 	readonly element = element('div', { class: 'turns' });
@@ -37,7 +37,7 @@ export class TurnsBody implements IDisposable {
 	constructor(options: TurnsBodyOptions) {
 		this.#options = options;
 		this.#tree = new TurnTree(options.content);
-		// The run continued with the last branch.
+		// Default to the last branch, which is the one the run continued with.
 		this.#leaf = this.#tree.leaves.at(-1) ?? -1;
 		this.#draw();
 	}
@@ -77,7 +77,7 @@ export class TurnsBody implements IDisposable {
 		fill(this.element, this.#tree.leaves.length > 1 && this.#branches, this.#surface);
 	}
 
-	/** Position among the branches, with previous and next buttons. */
+	/** Draws the position among the branches, with previous and next buttons. */
 	#drawBranches(): void {
 		const { leaves } = this.#tree;
 		const at = leaves.indexOf(this.#leaf);

@@ -19,11 +19,11 @@ const states: Readonly<Record<ComparisonSummary['state'], string>> = {
 	stopped: 'Stopped',
 	failed: 'Failed',
 };
-/** A comparison that is done, and of which searches failed. */
+/** State of a comparison that is done but has failed searches. */
 const partial = 'Incomplete';
 const share = (value: number) => formatPercent(value);
 
-/** The strategy comparison: progress, plot, table, and searches of the selected point. */
+/** Strategy comparison view: progress, plot, table, and searches for the selected point. */
 export class App extends Disposable {
 	readonly #root: HTMLElement;
 	readonly #model: StrategiesModel;
@@ -66,7 +66,7 @@ export class App extends Disposable {
 		this.register(this.#themes.onChange(() => this.#draw()));
 	}
 
-	/** A point of the plot: of a curve there is nothing behind it but the samples. */
+	/** Selects a point in the plot. Points on curves have no searches behind them, only samples. */
 	#choose(id: string): void {
 		const point = this.#model.points.find((one) => one.id === id);
 		this.#model.select(point === undefined ? 'samples' : this.#model.selected === id ? null : id);
@@ -100,7 +100,7 @@ export class App extends Disposable {
 		this.#drawNotes();
 	}
 
-	/** Why there is no plot. */
+	/** Returns why there is no plot. */
 	#absence({ state, points }: ComparisonSummary): string {
 		if (state === 'running' || (state === 'stopped' && this.#model.failed === 0)) return 'No results yet.';
 		if (points.some(({ unjudged }) => unjudged > 0)) return 'No accuracy, as the problems have no gold answers.';

@@ -9,15 +9,15 @@ export interface PlotPoint {
 	readonly id: string;
 	readonly x: number;
 	readonly y: Interval;
-	/** All about it, in words. */
+	/** Full description of the point. */
 	readonly words: string;
 }
 
 export interface PlotLine {
 	readonly name: string;
-	/** Its color and shape. */
+	/** Color and shape index. */
 	readonly style: number;
-	/** Dashed, with hollow marks: an upper bound. */
+	/** Whether the line is an upper bound, drawn dashed with hollow marks. */
 	readonly bound: boolean;
 	readonly points: readonly PlotPoint[];
 }
@@ -33,8 +33,8 @@ const margin = { left: 48, right: 16, top: 12, bottom: 38 } as const;
 const height = 320;
 
 /**
- * Means with their intervals over a logarithmic axis, one line a strategy. Points are walked with the arrow keys: left and
- * right along a line, up and down from line to line.
+ * Plots means with confidence intervals on a logarithmic axis, one line per strategy. Left and Right arrow keys move
+ * along a line; Up and Down move between lines.
  */
 export class IntervalPlot {
 	readonly element = element('div', { class: 'interval-plot' });
@@ -172,10 +172,10 @@ export class IntervalPlot {
 	}
 }
 
-/** Where each point lies, in pixels. */
+/** Point positions, in pixels. */
 type Places = ReadonlyMap<string, number>;
 
-/** Points at the same place of the axis lie side by side, so that none hides another's interval. */
+/** Spreads out points with the same position on the axis, so their intervals do not overlap. */
 function apart(points: readonly PlotPoint[], x: Scale): Places {
 	const columns = new Map<number, string[]>();
 	for (const { id, x: value } of points) {

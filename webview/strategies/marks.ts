@@ -2,7 +2,7 @@ import type { Theme } from '../lib/theme.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** An element of a drawing. */
+/** Creates an SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
 	tag: K,
 	attributes: Readonly<Record<string, string | number>>,
@@ -14,7 +14,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 	return node;
 }
 
-/** Shapes, so that lines are told apart without colors. */
+/** Mark shapes, so lines can be distinguished without color. */
 const shapes = [
 	'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z',
 	'M-4 -4H4V4H-4Z',
@@ -30,7 +30,7 @@ export function colourOf(theme: Theme, line: number): string {
 	return theme.series[line % theme.series.length] ?? theme.foreground;
 }
 
-/** The mark of a line's points; hollow: it is an upper bound. */
+/** Returns the mark for a line's points. Upper bounds are hollow. */
 export function mark(theme: Theme, line: number, hollow: boolean): SVGPathElement {
 	return svg('path', {
 		d: shapes[line % shapes.length] as string,
@@ -40,7 +40,7 @@ export function mark(theme: Theme, line: number, hollow: boolean): SVGPathElemen
 	});
 }
 
-/** A line's mark by itself, for legends and tables. */
+/** Returns a standalone line mark, for legends and tables. */
 export function markSample(theme: Theme, line: number, hollow: boolean): SVGSVGElement {
 	return svg(
 		'svg',

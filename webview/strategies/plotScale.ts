@@ -1,12 +1,12 @@
 import { formatPercent } from '../../src/base/format.ts';
 
-/** Where a value lies on an axis, in pixels, and where its labels are. */
+/** Maps axis values to pixels and provides tick labels. */
 export interface Scale {
 	at(value: number): number;
 	readonly ticks: readonly { readonly value: number; readonly label: string }[];
 }
 
-/** A number as short as it is exact: 1500 is "1.5k". */
+/** Formats a number to three significant digits: 1500 becomes "1.5k". */
 export function shortNumber(value: number): string {
 	const units: readonly (readonly [number, string])[] = [
 		[1e9, 'G'],
@@ -17,7 +17,7 @@ export function shortNumber(value: number): string {
 	return String(Number(value.toPrecision(3)));
 }
 
-/** A logarithmic axis: 1, 2, 5 of each decade where there is room, else powers of ten. */
+/** Logarithmic axis with ticks at 1, 2 and 5 per decade if they fit, otherwise at powers of ten. */
 export function logScale(low: number, high: number, from: number, to: number): Scale {
 	const least = Math.max(low, 1e-9);
 	const [a, b] =
@@ -39,7 +39,7 @@ export function logScale(low: number, high: number, from: number, to: number): S
 	return { at, ticks: shown.map((value) => ({ value, label: shortNumber(value) })) };
 }
 
-/** A linear axis of shares, with a little room at both ends. */
+/** Linear axis for fractions, with some padding at both ends. */
 export function shareScale(values: readonly number[], from: number, to: number): Scale {
 	const low = Math.min(1, ...values);
 	const high = Math.max(0, ...values);

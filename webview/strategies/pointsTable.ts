@@ -15,7 +15,7 @@ interface Column {
 	readonly label: string;
 	readonly title: string;
 	readonly text: (point: PointSummary, model: StrategiesModel) => string;
-	/** Sort key; null sorts last. */
+	/** Returns the sort key. null sorts last. */
 	readonly value: (point: PointSummary, model: StrategiesModel) => number | string | null;
 }
 
@@ -75,7 +75,7 @@ const columns: readonly Column[] = [
 	},
 ];
 
-/** All points as a sortable table; a row's button lists its searches. */
+/** Sortable table of all points. Each row has a button that lists its searches. */
 export class PointsTable {
 	readonly element = element('div', {
 		class: 'table-scroll',
@@ -137,7 +137,7 @@ export class PointsTable {
 		);
 	}
 
-	/** Cycles ascending, descending, none. */
+	/** Cycles through ascending, descending and unsorted. */
 	#sort(key: string): void {
 		const { by, down } = this.#model.state.sort;
 		const first = key !== 'name';

@@ -9,12 +9,12 @@ import type { StrategiesModel } from './strategiesModel.ts';
 type Which = 'all' | 'right' | 'wrong';
 const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Correct', wrong: 'Incorrect' };
 
-/** Searches of a point, each with a link to its tree. */
+/** Searches for a point, each with a link to its tree. */
 export class SearchList {
 	readonly element = element('section', { class: 'searches', aria: { label: 'Searches of the point' } });
 	readonly #model: StrategiesModel;
 	readonly #title = element('h2');
-	/** Its element stays while answers come in: it may be open, and have the focus. */
+	/** Kept while results arrive, because it may be open or focused. */
 	readonly #choice: DropdownControl;
 	readonly #place = element('span', { class: 'place' });
 	readonly #body = element('div');
@@ -49,7 +49,7 @@ export class SearchList {
 		);
 	}
 
-	/** Shows the searches of a point; null: nothing. */
+	/** Shows the searches for a point, or nothing if it is null. */
 	show(point: PointSummary | null): void {
 		if (point?.id === this.#point?.id) {
 			this.#point = point;
@@ -116,7 +116,7 @@ export class SearchList {
 			more('Next searches', 'next', from + maxSearchRows, told !== null && from + told.rows.length < total),
 		);
 		if (this.#head.parentElement !== this.element) fill(this.element, this.#head, this.#body);
-		// The page would jump twice for rows that are replaced.
+		// Keep the height while rows are replaced, so the page does not jump twice.
 		this.#body.style.minHeight = told === null && this.#failure === null ? `${this.#body.offsetHeight}px` : '';
 		fill(
 			this.#body,

@@ -13,7 +13,7 @@ export type StrategiesHost = Panel<StrategiesCommand, typeof strategiesRequests>
 type Told = Extract<StrategiesEvent, { type: 'summary' }>;
 type Kept = { -readonly [K in keyof StrategiesState]: StrategiesState[K] };
 
-/** What the view shows: the last summary, and what a person chose to see of it. */
+/** View state: the latest summary and the user's display choices. */
 export class StrategiesModel {
 	readonly host: StrategiesHost;
 	readonly #changed = new Emitter<void>();
@@ -31,7 +31,7 @@ export class StrategiesModel {
 		return this.#kept;
 	}
 
-	/** The point whose searches are listed. */
+	/** Point whose searches are listed. */
 	get selected(): string | null {
 		return this.#kept.selected;
 	}
@@ -40,14 +40,14 @@ export class StrategiesModel {
 		return this.told?.summary.points ?? [];
 	}
 
-	/** Searches without a result; summaries of older versions have them by point alone. */
+	/** Number of searches without a result. Summaries from older versions only record it per point. */
 	get failed(): number {
 		const told = this.told?.summary;
 		if (told === undefined) return 0;
 		return told.failed || this.points.reduce((sum, { shared, failed }) => sum + (shared ? 0 : failed), 0);
 	}
 
-	/** What is shown of a point: of all problems, or of the band that was chosen. */
+	/** Returns a point's values over all problems, or over the selected band. */
 	shown(point: PointSummary): Pick<PointSummary, 'accuracy' | 'gain' | 'problems'> {
 		const { band } = this.#kept;
 		return band === null ? point : (point.bands[band] ?? { accuracy: null, gain: null, problems: 0 });
@@ -66,7 +66,7 @@ export class StrategiesModel {
 		this.#changed.fire();
 	}
 
-	/** Changes what is seen. */
+	/** Updates the display settings. */
 	look(change: Partial<Omit<Kept, 'folder'>>): void {
 		Object.assign(this.#kept, change);
 		this.#changed.fire();
@@ -78,7 +78,7 @@ export class StrategiesModel {
 	}
 }
 
-/** Which color and shape a point's line has: the single sample's is the last. */
+/** Returns the color and shape index for a point's line. The single sample always comes last. */
 export function styleOf(points: readonly PointSummary[], point: PointSummary): number {
 	const most = Math.max(-1, ...points.map(({ strategy }) => strategy ?? -1));
 	return point.strategy ?? most + 1;

@@ -12,7 +12,7 @@ import { ReferencesView } from './referencesView.ts';
 import { Timeline } from './timeline.ts';
 import type { Change, TranscriptModel } from './transcriptModel.ts';
 
-/** The transcript panel: header, findings, and messages. */
+/** Transcript panel: header, findings and messages. */
 export class App extends Disposable {
 	readonly #model: TranscriptModel;
 	readonly #live = this.register(new LiveRegion());
@@ -68,7 +68,7 @@ export class App extends Disposable {
 			else if (phase === 'loading') fill(this.#body, element('p', { class: 'quiet loading' }, 'Loading transcript…'));
 			return;
 		}
-		// What was there stays while the file cannot be read.
+		// Keep showing the previous content while the file cannot be read.
 		if (changes.has('source')) {
 			fill(
 				this.#notice,
@@ -109,7 +109,7 @@ export class App extends Disposable {
 		});
 	}
 
-	/** `n` and `p` go through the findings; `o` opens or closes the selected message. */
+	/** `n` and `p` move between findings. `o` expands or collapses the selected message. */
 	#onKey(event: KeyboardEvent): void {
 		if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
 		const target = event.composedPath()[0];

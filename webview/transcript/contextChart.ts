@@ -5,7 +5,7 @@ import type { TranscriptModel } from './transcriptModel.ts';
 
 const shown = 400;
 
-/** Tokens of each model call (carried over, new, completion) and their totals. */
+/** Token counts per model call (carried over, new, completion), with totals. */
 export class ContextChart {
 	readonly element = element('section', { class: 'context', aria: { label: 'Tokens' } });
 	readonly #model: TranscriptModel;

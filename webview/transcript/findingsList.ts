@@ -7,7 +7,7 @@ import type { TranscriptModel } from './transcriptModel.ts';
 const severityNames: Readonly<Record<Severity, string>> = { error: 'Error', warning: 'Warning', info: 'Note' };
 const shown = 500;
 
-/** Findings of the checks, with links to their messages. */
+/** List of findings with links to their messages. */
 export class FindingsList {
 	readonly element = element('section', { class: 'findings', aria: { label: 'Findings' } });
 	readonly #model: TranscriptModel;
@@ -32,7 +32,7 @@ export class FindingsList {
 		);
 	}
 
-	/** Marks the finding that was jumped to. */
+	/** Highlights the finding that was navigated to. */
 	mark(index: number): void {
 		this.element.querySelectorAll('.finding').forEach((item, i) => {
 			item.classList.toggle('current', i === index);

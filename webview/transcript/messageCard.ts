@@ -13,10 +13,10 @@ import { TextBody } from '../lib/trace/textBody.ts';
 import { linkKey, type TranscriptModel } from './transcriptModel.ts';
 import { roleNames, speakerOf, summaryOf } from './words.ts';
 
-/** JSON of this length is set out in lines; longer ones are shown as they are. */
+/** Maximum length of JSON that is pretty-printed. Longer JSON is shown as is. */
 const formattedLimit = 500_000;
 
-/** One message of the timeline: a summary line, and the content if expanded. */
+/** One message in the timeline: a summary line, plus the content if expanded. */
 export class MessageCard implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #message: TranscriptMessage;
@@ -54,7 +54,7 @@ export class MessageCard implements IDisposable {
 		this.update();
 	}
 
-	/** Opens or closes, marks the selection. */
+	/** Updates the expanded and selected state. */
 	update(): void {
 		const open = this.#model.open.has(this.#message.index);
 		this.element.classList.toggle('selected', this.#model.selected === this.#message.index);
@@ -129,7 +129,7 @@ export class MessageCard implements IDisposable {
 		}
 	}
 
-	/** What was found here, in short; the list tells all of it. */
+	/** Short form of the findings in this message. The findings list has the full text. */
 	#findings(): HTMLElement | null {
 		const findings = this.#model.inspection?.findingsAt.get(this.#message.index) ?? [];
 		if (findings.length === 0) return null;
@@ -263,7 +263,7 @@ export class MessageCard implements IDisposable {
 	}
 }
 
-/** Results that are JSON, in lines. */
+/** Pretty-prints results that are JSON. */
 function formatted(text: string): string {
 	if (text.length > formattedLimit || !/^\s*[[{]/.test(text)) return text;
 	try {

@@ -13,7 +13,7 @@ const formatNames: Readonly<Record<TranscriptFormat, string>> = {
 	rollout: 'rollout',
 };
 
-/** Title, size and parse errors of the transcript. */
+/** Transcript header: title, size and parse errors. */
 export class PageHeader {
 	readonly element: HTMLElement;
 	readonly #model: TranscriptModel;

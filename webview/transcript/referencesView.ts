@@ -26,7 +26,7 @@ const verdictClass: Readonly<Record<Verdict, string>> = {
 };
 const evidenceShown = 4000;
 
-/** Claims of an answer with their citations, and the sources with their retrieved text. */
+/** Claims in an answer with their citations, plus the sources with their retrieved text. */
 export class ReferencesView {
 	readonly element = element('section', { class: 'references', aria: { label: 'References' } });
 	readonly #model: TranscriptModel;
@@ -36,7 +36,7 @@ export class ReferencesView {
 		this.#model = model;
 	}
 
-	/** The newest answer first. */
+	/** Selects the newest answer. */
 	reset(): void {
 		this.#answer = -1;
 		this.draw();
@@ -166,7 +166,7 @@ export class ReferencesView {
 	}
 }
 
-/** Words of a text that are terms of a claim. */
+/** Returns the words in a text that match terms in a claim. */
 function termMarks(text: string, terms: ReadonlySet<string>): Mark[] {
 	const marks: Mark[] = [];
 	for (const match of text.matchAll(/[\p{L}\p{N}]+/gu)) {

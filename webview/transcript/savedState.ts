@@ -3,12 +3,12 @@ import { transcriptPlaceSchema } from '../../src/protocol/transcriptMessages.ts'
 
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** State that survives a reload of the window: selection and expanded messages, never text. */
+/** State preserved when the window reloads: selection and expanded messages, but no text. */
 export const savedStateSchema = v.object({
 	place: transcriptPlaceSchema,
-	/** Which conversation of the file. */
+	/** Index of the selected conversation in the file. */
 	conversation: index,
-	/** Messages that are open; at most a few hundred are kept. */
+	/** Expanded messages. Only a few hundred are saved. */
 	open: v.pipe(v.array(index), v.maxLength(500)),
 	selected: v.nullable(index),
 });

@@ -5,13 +5,13 @@ import { VirtualList } from '../lib/virtualList.ts';
 import { MessageCard } from './messageCard.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
-/** All messages; only those in view are drawn. */
+/** Virtualized list of all messages. */
 export class Timeline extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TranscriptModel;
 	readonly #list: VirtualList;
 	readonly #cards = new Map<number, MessageCard>();
-	/** Counts what was brought into view, so that only the last is. */
+	/** Number of reveal requests, so only the latest takes effect. */
 	#shown = 0;
 
 	constructor(model: TranscriptModel) {
@@ -42,7 +42,7 @@ export class Timeline extends Disposable {
 		this.register(toDisposable(() => this.#drop()));
 	}
 
-	/** Other messages than before. */
+	/** Draws a new list of messages. */
 	draw(): void {
 		const { scrollTop } = this.#list.element;
 		this.#drop();
@@ -50,7 +50,7 @@ export class Timeline extends Disposable {
 		this.#list.element.scrollTop = scrollTop;
 	}
 
-	/** What is open or selected has changed. */
+	/** Updates the list after messages were expanded, collapsed or selected. */
 	update(reveal: boolean): void {
 		for (const [index, card] of this.#cards) {
 			if (card.element.isConnected) card.update();
@@ -62,11 +62,11 @@ export class Timeline extends Disposable {
 		if (reveal) this.show(this.#model.selected);
 	}
 
-	/** Brings a message into view, and the focus to it. */
+	/** Scrolls a message into view and focuses it. */
 	show(index: number): void {
 		this.#list.reveal(index);
 		this.#cards.get(index)?.focus();
-		// An opened card gets its height at the end of the next frame.
+		// An expanded card has its final height only at the end of the next frame.
 		this.#shown++;
 		const shown = this.#shown;
 		requestAnimationFrame(() =>
@@ -96,7 +96,7 @@ export class Timeline extends Disposable {
 		this.#cards.clear();
 	}
 
-	/** On the header of a message, Up and Down move, Right expands and Left collapses. */
+	/** With the focus on a message header, Up and Down move, Right expands, and Left collapses. */
 	#onKey(event: KeyboardEvent): void {
 		const target = event.target as HTMLElement;
 		if (event.ctrlKey || event.altKey || event.metaKey) return;

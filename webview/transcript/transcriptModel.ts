@@ -15,33 +15,33 @@ import type { CallLink, Transcript, TranscriptFile, TranscriptMessage } from '..
 import type { TranscriptCommand, TranscriptEvent, TranscriptPlace } from '../../src/protocol/transcriptMessages.ts';
 import type { SavedState } from './savedState.ts';
 
-/** The panel, as seen by the model. */
+/** The panel as seen by the model. */
 export interface TranscriptHost {
 	post(command: TranscriptCommand): void;
 	loadText(version: number, from: number): Promise<{ text: string; next: number | null }>;
 }
 
-/** Parsed conversation with findings and links. */
+/** Parsed conversation, with findings and links. */
 export interface Inspection {
 	readonly transcript: Transcript;
 	readonly findings: readonly Finding[];
 	readonly references: readonly AnswerReferences[];
 	readonly totals: TokenTotals;
 	readonly points: readonly ContextPoint[];
-	/** By message: findings that name it first. */
+	/** Findings by the message they name first. */
 	readonly findingsAt: ReadonlyMap<number, readonly Finding[]>;
-	/** By message and call. */
+	/** Call links by message and call. */
 	readonly links: ReadonlyMap<string, CallLink>;
-	/** By message with a result: the message and the call that it answers. */
+	/** For each message with a result: the message and call that it answers. */
 	readonly answered: ReadonlyMap<number, CallLink>;
 }
 
 export type Change = 'source' | 'content' | 'open' | 'selected';
 
-/** `loading`: text is on its way or being read; `failed`: `failure` says why there is nothing. */
+/** `loading`: the text is being received or parsed; `failed`: see `failure` for the reason. */
 export type Phase = 'loading' | 'ready' | 'failed';
 
-/** State of the panel: the file that is shown, what is in it, what is open. */
+/** Panel state: the open file, its content, and the expanded messages. */
 export class TranscriptModel extends Disposable {
 	readonly #host: TranscriptHost;
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
@@ -51,7 +51,7 @@ export class TranscriptModel extends Disposable {
 	place: TranscriptPlace | null = null;
 	label = '';
 	phase: Phase = 'loading';
-	/** Share of the text that is here, 0 to 1. */
+	/** Fraction of the text received, from 0 to 1. */
 	progress = 0;
 	failure: { readonly message: string; readonly action: string | null } | null = null;
 	file: TranscriptFile | null = null;
@@ -59,7 +59,7 @@ export class TranscriptModel extends Disposable {
 	inspection: Inspection | null = null;
 	readonly open = new Set<number>();
 	selected = 0;
-	/** Which finding was jumped to last. */
+	/** Index of the most recently visited finding. */
 	finding = -1;
 
 	constructor(host: TranscriptHost, saved: SavedState | undefined) {
@@ -124,7 +124,7 @@ export class TranscriptModel extends Disposable {
 		this.#tell('selected');
 	}
 
-	/** Shows a message: open, selected, in view. */
+	/** Expands and selects a message, and scrolls it into view. */
 	jump(index: number): void {
 		if (this.messages[index] === undefined) return;
 		this.selected = index;
@@ -132,7 +132,7 @@ export class TranscriptModel extends Disposable {
 		this.#tell('selected', 'open');
 	}
 
-	/** Goes to the next finding, or the one before; around at the ends. */
+	/** Moves to the next or previous finding, wrapping around at the ends. */
 	moveFinding(by: 1 | -1): Finding | null {
 		const findings = this.inspection?.findings ?? [];
 		if (findings.length === 0) return null;
@@ -170,7 +170,7 @@ export class TranscriptModel extends Disposable {
 		} catch (error) {
 			if (version !== this.#version || this.disposed) return;
 			const failure = Failure.from(error);
-			// The text changed while it was read: its panel tells the new one.
+			// The text changed during the read. Ask the panel for the new one.
 			if (failure.reason === 'mismatch') this.post({ type: 'ready' });
 			else this.#fail(failure.message, failure.action ?? null);
 			return;
@@ -182,7 +182,7 @@ export class TranscriptModel extends Disposable {
 		this.#tell('source', 'content');
 	}
 
-	/** What was open before a reload, or before the file grew. */
+	/** Restores the expanded messages after a reload, or after the file has grown. */
 	#restore(): void {
 		const saved = this.#saved;
 		this.#saved = undefined;

@@ -9,7 +9,7 @@ export const roleNames: Readonly<Record<TranscriptRole, string>> = {
 	other: 'Other',
 };
 
-/** One-line summary of a message. */
+/** Returns a one-line summary of a message. */
 export function summaryOf(message: TranscriptMessage, longest = 240): string {
 	const { text, thinking, calls, attachments } = message;
 	const parts: string[] = [];
@@ -30,7 +30,9 @@ export function summaryOf(message: TranscriptMessage, longest = 240): string {
 	return parts.length === 0 ? 'Empty' : parts.join(' · ');
 }
 
-/** "Assistant (AIMessage)": the format's own word only where it says something else. */
+/**
+ * Returns a speaker name such as "Assistant (AIMessage)". The original label is only added if it differs from the role.
+ */
 export function speakerOf({ role, label, name }: TranscriptMessage): string {
 	const plain = label.toLowerCase().replace(/message(?:chunk)?$/, '');
 	const own = plain === roleNames[role].toLowerCase() || plain === '' ? '' : ` (${plainLabel(label, 40)})`;

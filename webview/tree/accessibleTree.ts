@@ -2,12 +2,12 @@ import { element, fill, setAria, uniqueId } from '../lib/dom.ts';
 import type { Scene } from './draw/scene.ts';
 import { describeNode } from './nodeWords.ts';
 
-/** Max siblings and children exposed on either side of the relevant one. */
+/** Maximum number of siblings and children exposed on each side of the current one. */
 const around = 12;
 
 /**
- * ARIA tree of the drawing: the selected node, its ancestors, siblings and children.
- * It covers the canvas and receives pointer and keys.
+ * ARIA tree for the drawing: the selected node with its ancestors, siblings and children. Overlays the canvas and
+ * receives pointer and keyboard input.
  */
 export class AccessibleTree {
 	readonly element: HTMLElement;
@@ -26,7 +26,7 @@ export class AccessibleTree {
 		setAria(this.element, 'label', label);
 	}
 
-	/** `place`: of the selected node; -1: none. */
+	/** @param place place of the selected node, or -1 if there is none */
 	update(scene: Scene, place: number): void {
 		const { ids, parent, depth, count, hidden } = scene.layout.tree;
 		const { nodes } = scene.tree;
@@ -56,7 +56,7 @@ export class AccessibleTree {
 			for (const child of childrenOf(at).slice(0, around)) wanted.add(child);
 		}
 		const best = new Set(scene.tree.outcome?.best ?? []);
-		// Of thousands of ancestors, only the nearest are exposed.
+		// With thousands of ancestors, expose only the nearest ones.
 		const named = [...wanted].sort((a, b) => a - b).slice(-100);
 		fill(
 			this.#items,

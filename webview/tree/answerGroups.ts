@@ -1,7 +1,7 @@
 import { normalizeAnswer } from '../../src/core/dataset/answer.ts';
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
-/** Cache of normalized answers, as they are needed again at every event. */
+/** Cache of normalized answers, which are needed again for every event. */
 const forms = new Map<string, string>();
 const mostForms = 50_000;
 
@@ -15,7 +15,7 @@ function formOf(answer: string): string {
 	return form;
 }
 
-/** Whether two answers are equal after normalization. */
+/** Returns whether two answers are equal after normalization. */
 export function sameAnswer(one: string, other: string): boolean {
 	return formOf(one) === formOf(other);
 }
@@ -23,19 +23,19 @@ export function sameAnswer(one: string, other: string): boolean {
 /** Nodes with the same answer. */
 export interface AnswerGroup {
 	readonly answer: string;
-	/** In creation order. */
+	/** Nodes in creation order. */
 	readonly nodes: readonly number[];
-	/** Max value (or score) of its nodes; null: none has one. */
+	/** Maximum node value (or score) in the group, or null if no node has one. */
 	readonly best: number | null;
-	/** The node with it. */
+	/** Node with the maximum value. */
 	readonly bestNode: number;
-	/** Whether it is the gold answer; null: unknown. */
+	/** Whether this is the gold answer, or null if unknown. */
 	readonly correct: boolean | null;
 }
 
 /**
- * Answers of a tree, most frequent first. Answers are grouped if they are equal after normalization or merged by the
- * search (`merge`).
+ * Groups the answers in a tree, most frequent first. Answers share a group if they are equal after normalization or the
+ * search merged them (`merge`).
  */
 export function answerGroups(tree: SearchTree): AnswerGroup[] {
 	const keys = new Map<string, string>();

@@ -24,7 +24,7 @@ import type { Change, TreeModel } from './treeModel.ts';
 import { TreePane } from './treePane.ts';
 import type { SideName } from './treeSide.ts';
 
-/** The tree page: header, one or two trees, details beside, replay below. */
+/** Search tree page: header, one or two trees, a details sidebar, and the replay bar at the bottom. */
 export class App extends Disposable {
 	readonly #model: TreeModel;
 	readonly #live = this.register(new LiveRegion());
@@ -124,7 +124,7 @@ export class App extends Disposable {
 			);
 		}
 		if (changes.has('events') || changes.has('sides') || changes.has('source')) this.#say();
-		// Redraw once per frame for all changes until then.
+		// Coalesce all changes into one redraw per frame.
 		if (this.#frame === 0) {
 			this.#frame = frames.request(() => {
 				this.#frame = 0;
@@ -153,7 +153,7 @@ export class App extends Disposable {
 		}
 	}
 
-	/** One tree, or two side by side. */
+	/** Lays out one tree, or two side by side. */
 	#arrange(): void {
 		for (const side of ['main', 'other'] as const) {
 			const exists = this.#model.side(side) !== null;
@@ -175,7 +175,7 @@ export class App extends Disposable {
 		this.#stages.classList.toggle('two', elements.length > 1);
 	}
 
-	/** Announces start and end of the search, not its growth. */
+	/** Announces when the search starts and ends, but not every new node. */
 	#say(): void {
 		const { main } = this.#model;
 		if (main === null || !main.complete) return;

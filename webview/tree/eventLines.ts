@@ -4,8 +4,8 @@ import type { TreeEvent, TreeEventOf } from '../../src/protocol/treeLog.ts';
 const selectionHead = '{"t":"select",';
 
 /**
- * Events of lines, as `readTreeEventLines` reads them, with selections decoded lazily: they are half of a large log, and
- * the tree does not depend on them.
+ * Parses event lines as read by `readTreeEventLines`. Selections are decoded lazily, because they make up half of a
+ * large log and the tree does not depend on them.
  */
 export function eventsOfLines(lines: string): TreeEvent[] {
 	if (lines === '') return [];
@@ -19,7 +19,7 @@ export function eventsOfLines(lines: string): TreeEvent[] {
 
 type Selection = Pick<TreeEventOf<'select'>, 'at' | 'path' | 'candidates'>;
 
-/** A lazily decoded selection; an invalid line is an empty selection. */
+/** A lazily decoded selection. An invalid line yields an empty one. */
 class LazySelection implements Selection {
 	readonly t = 'select';
 	#line: string;

@@ -29,7 +29,7 @@ const resumeWords = {
 	force: 'Token forced by user, search continued',
 } as const;
 
-/** Short description of an event, without its label. */
+/** Returns a short description of an event, without its label. */
 export function describeEvent(event: TreeEvent): string {
 	switch (event.t) {
 		case 'start':

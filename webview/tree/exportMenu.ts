@@ -6,7 +6,7 @@ import { menuButton } from './menuButton.ts';
 import type { TreeModel } from './treeModel.ts';
 import type { TreePane } from './treePane.ts';
 
-/** Export menu: pictures, data and text. */
+/** Export menu for images, data and text. */
 export class ExportMenu {
 	readonly element: HTMLElement;
 
@@ -58,7 +58,7 @@ export class ExportMenu {
 	}
 }
 
-/** Base64 of a PNG with the theme's background: the canvas itself is transparent. */
+/** Encodes the canvas as a base64 PNG with the theme's background, because the canvas itself is transparent. */
 function pngOf(canvas: HTMLCanvasElement, background: string): string {
 	const copy = document.createElement('canvas');
 	[copy.width, copy.height] = [canvas.width, canvas.height];

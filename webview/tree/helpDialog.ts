@@ -18,7 +18,7 @@ const keys: readonly (readonly [keys: string, what: string])[] = [
 	['?', 'Keyboard shortcuts'],
 ];
 
-/** Dialog with the keyboard shortcuts of the page. */
+/** Keyboard shortcuts dialog. */
 export class HelpDialog {
 	readonly element: HTMLDialogElement;
 

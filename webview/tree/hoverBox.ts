@@ -3,7 +3,7 @@ import type { Size } from './draw/camera.ts';
 import { nodeAt, type Scene } from './draw/scene.ts';
 import { describeNode } from './nodeWords.ts';
 
-/** Details of the hovered node, beside the pointer. */
+/** Hover box with details for a node, next to the pointer. */
 export class HoverBox {
 	readonly element = element('div', { class: 'hover-box', hidden: true, aria: { hidden: true } });
 

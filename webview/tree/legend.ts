@@ -28,7 +28,7 @@ function symbol(
 	return svg;
 }
 
-/** Legend of the colors, shapes and marks that occur in the tree. */
+/** Legend for the colors, shapes and marks that occur in the tree. */
 export class Legend {
 	readonly element = element('div', { class: 'legend', role: 'group', aria: { label: 'Legend' } });
 	#key = '';
@@ -99,7 +99,7 @@ export class Legend {
 		fill(this.element, ...items);
 	}
 
-	/** The scale of colors, as a picture that is drawn on a canvas: its colors are the theme's. */
+	/** Draws the color scale as a canvas image, because its colors come from the theme. */
 	#scale({ colouring, range }: Scene, palette: Palette): HTMLElement {
 		if (colouring === 'role') return element('span');
 		const name = colouringNames[colouring];

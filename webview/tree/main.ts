@@ -11,7 +11,7 @@ startApp({ events: treeViewEventSchema, requests: {}, state: savedStateSchema },
 	return {
 		model,
 		saved: () => model.saved(),
-		// Events arrive in bursts and change nothing that is saved.
+		// Events arrive in bursts and do not change saved state.
 		saves: (changes: ReadonlySet<Change>) =>
 			changes.size === 1 && (changes.has('events') || changes.has('moment')) ? 'never' : 'now',
 	};

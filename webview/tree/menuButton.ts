@@ -8,7 +8,7 @@ export interface MenuItem {
 	readonly run: () => void;
 }
 
-/** A button with a menu below it: arrows move, Escape and a click elsewhere close. */
+/** Button with a drop-down menu. Arrow keys move; Escape or a click elsewhere closes it. */
 export function menuButton(label: string, icon: IconName, items: readonly MenuItem[]): HTMLElement {
 	const id = uniqueId('menu');
 	const menu = element('div', { class: 'menu', id, role: 'menu', aria: { label }, attributes: { popover: 'auto' } });

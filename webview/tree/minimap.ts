@@ -7,7 +7,7 @@ import type { Scene } from './draw/scene.ts';
 const size: Size = { width: 168, height: 112 };
 const margin = { left: 8, top: 8, right: 8, bottom: 8 };
 
-/** All of the tree in a corner, with the part that is in view; a click or a drag goes there. */
+/** Minimap of the whole tree that shows the visible part. Click or drag to navigate. */
 export class Minimap {
 	readonly element: HTMLElement;
 	readonly #canvas = element('canvas', { class: 'minimap-canvas', aria: { hidden: true } });
@@ -16,7 +16,7 @@ export class Minimap {
 	#camera: Camera = cameraAt(1, 0, 0, null, 1);
 	#painted: Scene | null = null;
 
-	/** `goTo` is told the point of the layout that is to come into the middle. */
+	/** @param goTo called with the layout point to center */
 	constructor(goTo: (x: number, y: number) => void) {
 		this.element = element('div', { class: 'minimap', aria: { hidden: true } }, this.#canvas);
 		const go = (event: PointerEvent): void => {

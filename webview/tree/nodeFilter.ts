@@ -1,7 +1,7 @@
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
 export const nodeFilters = ['all', 'open', 'answers', 'visited', 'best', 'person'] as const;
-/** Filters of nodes; ancestors of matching nodes are always shown. */
+/** Node filters. Ancestors of matching nodes are always visible. */
 export type NodeFilter = (typeof nodeFilters)[number];
 
 export const nodeFilterNames: Readonly<Record<NodeFilter, string>> = {
@@ -13,7 +13,7 @@ export const nodeFilterNames: Readonly<Record<NodeFilter, string>> = {
 	person: 'Made by user',
 };
 
-/** undefined: no filter. */
+/** Returns a node predicate, or undefined for no filter. */
 export function wantedBy(filter: NodeFilter, tree: SearchTree): ((node: TreeNode) => boolean) | undefined {
 	switch (filter) {
 		case 'all':

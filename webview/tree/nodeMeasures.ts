@@ -1,7 +1,7 @@
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
 export const colourings = ['value', 'score', 'visits', 'prior', 'entropy', 'role'] as const;
-/** Metrics that color nodes. */
+/** Metrics available for node colors. */
 export type Colouring = (typeof colourings)[number];
 
 export const colouringNames: Readonly<Record<Colouring, string>> = {
@@ -21,7 +21,10 @@ export const colouringWords: Readonly<Record<Exclude<Colouring, 'role'>, string>
 	entropy: 'Mean next-token entropy over the tokens of the step, in nats',
 };
 
-/** The metric of a node; null: none. Visits are logarithmic, as a few nodes have most of them. */
+/**
+ * Returns a node's metric value, or null if there is none. Visits are logarithmic, because a few nodes have most of
+ * them.
+ */
 export function measureOf(tree: SearchTree, node: TreeNode, colouring: Exclude<Colouring, 'role'>): number | null {
 	switch (colouring) {
 		case 'value':
@@ -42,12 +45,15 @@ export interface Range {
 	readonly most: number;
 }
 
-/** Values that take less than this share of their natural range have a scale of their own: else all would have one color. */
+/**
+ * Minimum fraction of the natural range that values must span to use it. Otherwise they get their own range, because
+ * all colors would look alike.
+ */
 const leastShare = 0.5;
 
 /**
- * The range that colors span: values and probabilities have all of 0 to 1 (or -1 to 1) where they spread over it, else what the
- * values of the tree lie between. null: there are none.
+ * Returns the range spanned by the colors. Values and probabilities use the full range 0 to 1 (or -1 to 1) if they
+ * spread over it, and otherwise the minimum and maximum in the tree. null if there are no values.
  */
 export function measureRange(tree: SearchTree, colouring: Exclude<Colouring, 'role'>): Range | null {
 	let least = Number.POSITIVE_INFINITY;
@@ -72,12 +78,15 @@ function naturalRange(colouring: Colouring, least: number, most: number): Range 
 	return least === most ? { least: least - 0.5, most: most + 0.5 } : { least, most };
 }
 
-/** Of larger trees every so many nodes are looked at. */
+/** Number of nodes inspected. Larger trees are sampled evenly. */
 const sampled = 1000;
-/** Nodes that need a value or a score for these to be what one wants to see first. */
+/** Minimum number of nodes with a value or score for it to become the default coloring. */
 const fewest = 3;
 
-/** What one wants to see first: what decided, by which most nodes were valued; else what the policy told of them. */
+/**
+ * Returns the default coloring: the metric that drove decisions and rated most nodes, falling back to what the policy
+ * reported.
+ */
 export function fittingColouring(tree: SearchTree): Colouring {
 	const step = Math.max(1, Math.floor(tree.nodes.length / sampled));
 	const count = (colouring: Exclude<Colouring, 'role'>) => {

@@ -1,6 +1,6 @@
 import type { TreeNode } from '../../src/core/search/searchTree.ts';
 
-/** Nodes whose text, name or answer contains the words (case-insensitive); none for blank words. */
+/** Returns the nodes whose text, name or answer contains the query (case-insensitive). Empty for a blank query. */
 export function findNodes(nodes: readonly TreeNode[], words: string): number[] {
 	const sought = words.trim().toLowerCase();
 	if (sought === '') return [];
@@ -17,7 +17,7 @@ export function findNodes(nodes: readonly TreeNode[], words: string): number[] {
 	return found;
 }
 
-/** The next or previous hit from a node, wrapping around; -1: no hits. */
+/** Returns the next or previous match from a node, wrapping around, or -1 if there are no matches. */
 export function nextHit(hits: readonly number[], from: number | null, by: 1 | -1): number {
 	if (hits.length === 0) return -1;
 	if (from === null) return (by === 1 ? hits[0] : hits.at(-1)) as number;

@@ -4,7 +4,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { wordsOf } from './draw/nodeLabel.ts';
 import { roleNames } from './draw/nodeShapes.ts';
 
-/** Description of a node for screen readers and the hover box. */
+/** Describes a node for screen readers and the hover box. */
 export function describeNode(tree: SearchTree, node: TreeNode, hidden: number, isBest: boolean): string {
 	const q = tree.q(node.id);
 	const count = (n: number, one: string, many = `${one}s`): string => `${formatCount(n)} ${n === 1 ? one : many}`;

@@ -5,7 +5,7 @@ import { element, fill, setText, setTitle } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { TreeModel } from './treeModel.ts';
 
-/** Title, progress and actions of the search. */
+/** Header with the search's title, progress and actions. */
 export class PageHeader {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;

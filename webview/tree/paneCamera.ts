@@ -2,10 +2,10 @@ import { type Camera, cameraAt, fitCamera, type Margin, revealing, type Size, zo
 import type { Scene } from './draw/scene.ts';
 import type { Layout, LayoutKind } from './layout/layout.ts';
 
-/** Max distance of a pointer from a node it hits, in CSS pixels. */
+/** Maximum distance between the pointer and a node it hits, in CSS pixels. */
 const hitRadius = 14;
 
-/** Margin around a fitted tree, for labels; smaller in small windows. */
+/** Returns the margin for labels around a fitted tree. It is smaller in small windows. */
 export function marginOf(kind: LayoutKind, { width, height }: Size): Margin {
 	if (kind === 'radial') {
 		const [across, along] = [Math.min(130, width * 0.16), Math.min(110, height * 0.16)];
@@ -14,17 +14,17 @@ export function marginOf(kind: LayoutKind, { width, height }: Size): Margin {
 	return { left: 36, top: 36, right: Math.min(200, width * 0.24), bottom: 40 };
 }
 
-/** The camera that shows the whole tree. */
+/** Returns a camera that shows the whole tree. */
 export function fittingCamera(layout: Layout, size: Size, slow: number): Camera {
 	const margin = marginOf(layout.kind, size);
 	const camera = fitCamera(layout, size, slow, margin);
-	// An outline is read from its start.
+	// Outlines are read from the top.
 	return layout.kind === 'indented' && camera.k < 0.7
 		? cameraAt(1, margin.left / 2, margin.top / 2 + 8, layout.slow, slow)
 		: camera;
 }
 
-/** The camera that has a place in view, zoomed in if its label would be unreadable. */
+/** Returns a camera with a place in view, zoomed in if its label would be unreadable. */
 export function revealedCamera(
 	camera: Camera,
 	size: Size,
@@ -42,8 +42,8 @@ export function revealedCamera(
 }
 
 /**
- * The camera that keeps a node at its position on screen when the layout changes.
- * @param id null: the node nearest to the center
+ * Returns a camera that keeps a node at its screen position when the layout changes.
+ * @param id null for the node nearest to the center
  */
 export function keptCamera(
 	camera: Camera,
@@ -73,7 +73,7 @@ function idNear(layout: Layout, x: number, y: number): number | null {
 	return best;
 }
 
-/** Whether parts of the tree are out of view. */
+/** Returns whether parts of the tree are out of view. */
 export function exceedsView({ bounds }: Layout, { kx, ky, tx, ty }: Camera, { width, height }: Size): boolean {
 	return (
 		bounds.left * kx + tx < 0 ||
@@ -83,7 +83,7 @@ export function exceedsView({ bounds }: Layout, { kx, ky, tx, ty }: Camera, { wi
 	);
 }
 
-/** The place nearest to a point of the canvas within the hit radius; -1: none. */
+/** Returns the place nearest to a canvas point within the hit radius, or -1 if there is none. */
 export function placeNear(scene: Scene, { kx, ky, tx, ty }: Camera, px: number, py: number): number {
 	const { x, y, tree } = scene.layout;
 	const born = scene.tree.nodes.length;

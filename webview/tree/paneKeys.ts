@@ -1,7 +1,7 @@
 import type { Layout } from './layout/layout.ts';
 import { type Direction, directionOf } from './treeWalk.ts';
 
-/** Action of a key in a pane. */
+/** Keyboard action in a tree pane. */
 export type PaneAction =
 	| { readonly type: 'walk'; readonly direction: Direction }
 	| { readonly type: 'pan'; readonly dx: number; readonly dy: number }
@@ -15,7 +15,7 @@ const pans: Readonly<Record<string, readonly [number, number]>> = {
 	ArrowDown: [0, -80],
 };
 
-/** null: not a key of the pane. */
+/** Returns null if the key has no action in the pane. */
 export function paneAction(event: KeyboardEvent, layout: Layout): PaneAction | null {
 	if (event.ctrlKey || event.altKey || event.metaKey) return null;
 	const pan = event.shiftKey ? pans[event.key] : undefined;

@@ -1,13 +1,13 @@
 export interface PointerActions {
-	/** The place at a point of the stage, in CSS pixels; -1: none. */
+	/** Returns the place at a point of the stage, in CSS pixels, or -1 if there is none. */
 	readonly placeAt: (x: number, y: number) => number;
 	readonly choose: (place: number) => void;
 	readonly toggle: (place: number) => void;
-	/** The hovered place has changed; -1: none. */
+	/** Called when the hovered place changes. -1 if there is none. */
 	readonly hover: (place: number, x: number, y: number) => void;
 }
 
-/** Pointer events of a tree pane: click selects, double click expands or collapses, moving hovers. */
+/** Pointer input for a tree pane: click to select, double-click to expand or collapse, move to hover. */
 export class PanePointer {
 	#hovered = -1;
 

@@ -9,7 +9,9 @@ import { type Colouring, measureRange, type Range } from './nodeMeasures.ts';
 import type { TreeModel } from './treeModel.ts';
 import type { TreeSide } from './treeSide.ts';
 
-/** Where the nodes of a side lie, with what is open and what the filter leaves: of all its events, whatever moment is shown. */
+/**
+ * Computes the layout of a side from all its events, whatever the replay position, with the current folds and filter.
+ */
 export function layoutOfSide({ options, selection, folds }: TreeModel, side: TreeSide, kind: LayoutKind): Layout {
 	const { latest } = side;
 	const selected = selection?.side === side.name ? selection.id : null;
@@ -23,7 +25,7 @@ export function layoutOfSide({ options, selection, folds }: TreeModel, side: Tre
 	return makeLayout(kind, latest.nodes, tree, options.timeUnit);
 }
 
-/** How the nodes of a side look at the moment that is shown. */
+/** Computes the appearance of a side at the current replay position. */
 export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, colouring: Colouring): Scene {
 	const { hits, options, current, selected } = model;
 	const tree = side.shown;
@@ -41,7 +43,7 @@ export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, co
 	});
 }
 
-/** Of two trees that are compared, one scale of colors; undefined: each its own. */
+/** Returns a shared color range for two compared trees, or undefined if each uses its own. */
 function sharedRange({ main, other }: TreeModel, colouring: Colouring): Range | undefined {
 	if (colouring === 'role' || main === null || other === null) return undefined;
 	const ranges = [main, other].map(({ shown }) => measureRange(shown, colouring)).filter((range) => range !== null);

@@ -1,17 +1,17 @@
 import type { TreeEvent } from '../../src/protocol/treeLog.ts';
 
-/** Events per second; `recorded`: original speed. */
+/** Replay speeds in events per second. `recorded` is the original speed. */
 export const speeds = ['recorded', 2, 10, 50, 250, 1000] as const;
 export type Speed = (typeof speeds)[number];
 
-/** Replay position: events, fraction of the next event, and log time. */
+/** Replay position: number of events, progress to the next event, and log time. */
 export interface PlayState {
 	readonly moment: number;
-	/** Part of the next event that has gone by, or seconds since the last one. */
+	/** Elapsed fraction of the next event, or seconds since the last one. */
 	readonly rest: number;
 }
 
-/** Where the replay is after `seconds` more. */
+/** Returns the replay position after another `seconds`. */
 export function advance(
 	{ moment, rest }: PlayState,
 	seconds: number,

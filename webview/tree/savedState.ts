@@ -6,7 +6,7 @@ import { colourings } from './nodeMeasures.ts';
 
 const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** State that survives a reload of the window: tree, settings and selection, never texts. */
+/** State preserved when the window reloads: tree, settings and selection, but no text. */
 export const savedStateSchema = v.object({
 	...treeStateSchema.entries,
 	options: v.object({
@@ -19,7 +19,7 @@ export const savedStateSchema = v.object({
 		minimap: v.boolean(),
 	}),
 	selected: v.nullable(id),
-	/** Expanded and collapsed by the user: node number, expanded. */
+	/** Nodes expanded or collapsed by the user, as pairs of node ID and expanded state. */
 	chosen: v.pipe(v.array(v.tuple([id, v.boolean()])), v.maxLength(500)),
 	tab: v.pipe(v.string(), v.maxLength(20)),
 });

@@ -10,7 +10,7 @@ import type { Change, TreeModel } from './treeModel.ts';
 const speedNames = (speed: Speed): string =>
 	speed === 'recorded' ? 'Original speed' : `${formatCount(speed)} events/s`;
 
-/** Replay controls: slider over the events, play, speed, and follow. */
+/** Replay controls: event slider, play, speed and follow. */
 export class TimeBar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -70,7 +70,7 @@ export class TimeBar extends Disposable {
 		this.register(toDisposable(() => frames.cancel(this.#frame)));
 	}
 
-	/** Plays from the current position, or from the start if at the end. */
+	/** Starts or pauses playback. At the end, restarts from the beginning. */
 	toggle(): void {
 		if (this.#state !== null) {
 			this.pause();

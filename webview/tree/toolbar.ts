@@ -32,7 +32,7 @@ export interface ToolbarActions {
 	help(): void;
 }
 
-/** View settings of the tree, and search. */
+/** Tree view settings and search. */
 export class Toolbar {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -143,7 +143,7 @@ export class Toolbar {
 		this.#search.focus();
 	}
 
-	/** `kind` and `colouring`: those in use, where the person left the choice to the tree. */
+	/** @param kind, colouring the values in effect where the user has left the choice to the tree */
 	update(kind: LayoutKind, colouring: Colouring): void {
 		const { options, hits, words } = this.#model;
 		this.#layout.setValue(kind);

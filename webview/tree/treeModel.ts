@@ -8,9 +8,11 @@ import { type SideName, TreeSide } from './treeSide.ts';
 import { firstOptions, type ViewOptions } from './viewOptions.ts';
 
 /**
- * - `source`: what is known of the logs but their events; `events`: events were added; `moment`: another one is shown
- * - `selection`, `hover`; `options`: how it is drawn; `folds`: what is open and closed
- * - `search`: words or hits; `sides`: another tree, or one more or less; `text`: the whole text of a node came
+ * - `source`: log information other than events; `events`: events were added; `moment`: the replay position has
+ *   changed
+ * - `selection`, `hover`; `options`: display options; `folds`: expanded and collapsed nodes
+ * - `search`: query or matches; `sides`: a tree was added, removed or replaced; `text`: the full text of a node has
+ *   arrived
  */
 export type Change =
 	| 'source'
@@ -29,13 +31,13 @@ export interface Selection {
 	readonly id: number;
 }
 
-/** State of the page: the tree, the one that it is compared with, and how both are looked at. */
+/** Page state: the tree, the one it is compared with, and the view settings of both. */
 export class TreeModel extends Disposable {
 	readonly #post: (command: TreeViewCommand) => void;
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
 	readonly onChange = this.#changed.event;
 	readonly #revealed = this.register(new Emitter<Selection>());
-	/** A node is to be brought into view. */
+	/** Fires when a node should be brought into view. */
 	readonly onReveal = this.#revealed.event;
 	#saved: SavedState | undefined;
 	#wanted: string | null = null;
@@ -43,7 +45,7 @@ export class TreeModel extends Disposable {
 	other: TreeSide | null = null;
 	options: ViewOptions = firstOptions;
 	selection: Selection | null = null;
-	/** Opened (true) and closed by the person, by side. */
+	/** Nodes expanded (true) or collapsed by the user, by side. */
 	readonly folds: Readonly<Record<SideName, Map<number, boolean>>> = { main: new Map(), other: new Map() };
 	words = '';
 	hits: readonly number[] = [];
@@ -64,7 +66,7 @@ export class TreeModel extends Disposable {
 		return name === 'main' ? this.main : this.other;
 	}
 
-	/** The side of the selection, else the tree itself. */
+	/** The selected side. Defaults to the main tree. */
 	get current(): TreeSide | null {
 		return this.selection?.side === 'other' ? (this.other ?? this.main) : this.main;
 	}
@@ -82,7 +84,7 @@ export class TreeModel extends Disposable {
 				const side = this.side(event.side);
 				if (side === null) return;
 				if (!side.receive(event)) {
-					// Asked once: until the answer is here, what comes is no continuation either.
+					// Request this only once. Until the response arrives, further events do not continue the known ones either.
 					if (this.#wanted === null) this.post({ type: 'ready' });
 					this.#wanted = event.side;
 					return;
@@ -136,7 +138,7 @@ export class TreeModel extends Disposable {
 		if (reveal && selection !== null) this.#revealed.fire(selection);
 	}
 
-	/** Opens or closes what is below a node. */
+	/** Expands or collapses a node. */
 	fold(side: SideName, id: number, open: boolean): void {
 		this.folds[side].set(id, open);
 		this.#tell('folds');
@@ -144,7 +146,7 @@ export class TreeModel extends Disposable {
 
 	setOptions(options: Partial<ViewOptions>): void {
 		this.options = { ...this.options, ...options };
-		// Another depth is a choice about all nodes.
+		// A new depth applies to all nodes.
 		if (options.detail !== undefined) {
 			this.folds.main.clear();
 			this.folds.other.clear();
@@ -152,7 +154,7 @@ export class TreeModel extends Disposable {
 		this.#tell('options');
 	}
 
-	/** Shows the tree after so many events; null: at the end, also as the log grows. */
+	/** Shows the tree after a number of events. null follows the end as the log grows. */
 	goTo(moment: number | null): void {
 		const side = this.current;
 		if (side === null) return;
@@ -167,7 +169,7 @@ export class TreeModel extends Disposable {
 		this.#tell('search');
 	}
 
-	/** Selects the next or the previous hit and brings it into view. */
+	/** Selects the next or previous match and brings it into view. */
 	moveHit(by: 1 | -1): void {
 		const side = this.current;
 		if (side === null) return;
@@ -237,7 +239,7 @@ export class TreeModel extends Disposable {
 		for (const [id, open] of saved.chosen) this.folds.main.set(id, open);
 	}
 
-	/** The node that was looked at before a reload is there only when its event is. */
+	/** Restores the node selected before a reload, once its event has been loaded. */
 	#restoreSelection(): void {
 		const id = this.#saved?.selected;
 		if (id === undefined) return;

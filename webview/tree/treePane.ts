@@ -22,10 +22,13 @@ import type { Change, Selection, TreeModel } from './treeModel.ts';
 import type { SideName, TreeSide } from './treeSide.ts';
 import { walk } from './treeWalk.ts';
 
-/** Min time between layouts in milliseconds, at most a fifth of the time, and less often while a log is loading. */
+/**
+ * Minimum interval between layouts, in milliseconds. Layout uses at most a fifth of the time, and runs less often while
+ * a log is loading.
+ */
 const layoutPause = { least: 60, share: 4, loading: 400 } as const;
 
-/** Parts that can be outdated; `picture`: the canvas, with the same scene. */
+/** Parts that can be outdated. `picture` is the canvas content for an unchanged scene. */
 type Part = 'layout' | 'scene' | 'minimap' | 'picture';
 
 export interface Drawn {
@@ -34,18 +37,18 @@ export interface Drawn {
 	readonly size: Size;
 }
 
-/** One tree on a canvas: drawing, panning and zooming, selecting nodes. */
+/** A tree on a canvas: drawing, panning, zooming and node selection. */
 export class TreePane extends Disposable {
 	readonly element: HTMLElement;
 	readonly side: SideName;
 	readonly #model: TreeModel;
 	readonly #drew = this.register(new Emitter<Scene>());
-	/** A new scene was drawn. */
+	/** Fires when a new scene has been drawn. */
 	readonly onDraw = this.#drew.event;
 	#told: Scene | null = null;
 	readonly #canvas = element('canvas', { class: 'tree-canvas', aria: { hidden: true } });
 	readonly #stage: AccessibleTree;
-	/** Title of the tree if there are two. */
+	/** Tree title, shown when there are two trees. */
 	readonly #title = element('div', { class: 'pane-title', aria: { hidden: true } });
 	readonly #hover = new HoverBox();
 	readonly #minimap: Minimap;
@@ -57,7 +60,7 @@ export class TreePane extends Disposable {
 	#scene: Scene | null = null;
 	#camera: Camera = cameraAt(1, 0, 0, null, 1);
 	#slowness = 1;
-	/** Whether the whole tree is kept in view while it grows, until the user pans or zooms. */
+	/** Whether to keep the whole tree in view as it grows, until the user pans or zooms. */
 	#fitted = true;
 	#frame = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -130,7 +133,7 @@ export class TreePane extends Disposable {
 		);
 	}
 
-	/** The layout in use: the user's choice, or what suits the tree. */
+	/** Current layout: the user's choice, or a default that suits the tree. */
 	get kind(): LayoutKind {
 		const structure = this.#tree?.latest.start?.structure;
 		return this.#model.options.layout ?? (structure === 'graph' ? 'layered' : 'tidy');
@@ -141,7 +144,7 @@ export class TreePane extends Disposable {
 		return this.#model.options.colouring ?? (tree === null ? 'value' : fittingColouring(tree.latest));
 	}
 
-	/** The current drawing; null: nothing yet. */
+	/** Current drawing, or null if nothing has been drawn. */
 	get drawn(): Drawn | null {
 		return this.#scene === null ? null : { scene: this.#scene, camera: this.#camera, size: this.#size };
 	}
@@ -201,7 +204,7 @@ export class TreePane extends Disposable {
 			this.#layoutEnd = 0;
 			this.#invalidate('layout');
 		}
-		// User actions, and the tree once it is complete, are laid out without delay.
+		// Lay out immediately after user actions and when the tree is complete.
 		const isWhole = changes.has('events') && !this.#complete && this.#tree?.complete === true;
 		if (changes.has('folds') || isWhole) this.#layoutEnd = 0;
 		this.#complete = this.#tree?.complete ?? false;
@@ -253,7 +256,7 @@ export class TreePane extends Disposable {
 		this.#gestures.settle(this.#camera.k);
 	}
 
-	/** Updates outdated parts. Slow layouts are throttled. */
+	/** Updates outdated parts. Throttles slow layouts. */
 	#settle(now = false): void {
 		const side = this.#tree;
 		if (side === null) {
@@ -301,7 +304,7 @@ export class TreePane extends Disposable {
 
 	#draw(): void {
 		this.#settle();
-		// While a layout is pending, the canvas keeps the last picture.
+		// While a layout is pending, keep the last picture on the canvas.
 		if (!this.#stale.delete('picture') || this.#size.width === 0 || this.#size.height === 0) return;
 		const scene = this.#scene;
 		if (scene === null) {
@@ -320,7 +323,7 @@ export class TreePane extends Disposable {
 		this.#drew.fire(scene);
 	}
 
-	/** Place of the selected node if it is visible on this side, else -1. */
+	/** Returns the place of the selected node if it is visible on this side, or -1 otherwise. */
 	#placeOf(selection: Selection | null): number {
 		if (selection?.side !== this.side) return -1;
 		return this.#layout?.tree.placeOf[selection.id] ?? -1;
@@ -335,7 +338,7 @@ export class TreePane extends Disposable {
 		const from = this.#placeOf(this.#model.selection);
 		switch (action.type) {
 			case 'walk': {
-				// A collapsed node is expanded first, as in any tree view.
+				// Expand a collapsed node first, as in any tree view.
 				if (action.direction === 'child' && from !== -1 && this.#isClosed(scene.layout, from)) this.#toggle(from);
 				else {
 					const to = walk(scene.layout, from, action.direction);
@@ -367,7 +370,7 @@ export class TreePane extends Disposable {
 		const id = this.#scene?.layout.tree.ids[place];
 		if (id === undefined) return;
 		this.#model.select({ side: this.side, id }, reveal);
-		// A selected node shows its details.
+		// Show details for a selected node.
 		if (this.#model.tab === 'search') this.#model.setTab('node');
 	}
 

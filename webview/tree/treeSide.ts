@@ -7,15 +7,15 @@ import { eventsOfLines } from './eventLines.ts';
 export type SideName = 'main' | 'other';
 type EventsMessage = Extract<TreeViewEvent, { type: 'events' }>;
 
-/** One tree with its events: all of them make `latest`, those up to the chosen moment make `shown`. */
+/** A tree with its events. `latest` is built from all of them, `shown` from those up to the replay position. */
 export class TreeSide {
 	readonly name: SideName;
 	source: TreeSource;
-	/** Whether all that the log had when it was opened is here. */
+	/** Whether everything in the log at the time of opening has been received. */
 	complete = false;
 	failure: { readonly message: string; readonly action: string | null } | null = null;
 	readonly latest = new SearchTree();
-	/** Whole texts of nodes that came cut. */
+	/** Full text of nodes that arrived truncated. */
 	readonly texts = new Map<number, string>();
 	readonly #generation: number;
 	readonly #replay = new Replay();
@@ -32,12 +32,12 @@ export class TreeSide {
 		return this.#replay.events;
 	}
 
-	/** Number of events after which the tree is shown. */
+	/** Replay position, as a number of events. */
 	get moment(): number {
 		return this.#moment ?? this.events.length;
 	}
 
-	/** Whether the end of the log is shown, also as it grows. */
+	/** Whether the end of the log is shown and followed as the log grows. */
 	get atEnd(): boolean {
 		return this.#moment === null;
 	}
@@ -46,12 +46,12 @@ export class TreeSide {
 		return this.#moment === null ? this.latest : this.#replay.treeAt(this.#moment);
 	}
 
-	/** What happened last before the moment that is shown. */
+	/** Last event at or before the replay position. */
 	get lastEvent(): TreeEvent | null {
 		return this.events[this.moment - 1] ?? null;
 	}
 
-	/** Takes events in. Returns false for what is not the continuation of what is here, which must be asked for anew. */
+	/** Adds events. Returns false if they do not continue the known ones, so a new snapshot must be requested. */
 	receive({ generation, from, lines, complete }: EventsMessage): boolean {
 		if (generation !== this.#generation) return generation < this.#generation;
 		const events = eventsOfLines(this.#decoder.decode(lines));
@@ -64,7 +64,7 @@ export class TreeSide {
 		return true;
 	}
 
-	/** Shows the tree after so many events; null: at the end, also as the log grows. */
+	/** Shows the tree after a number of events. null follows the end as the log grows. */
 	goTo(moment: number | null): void {
 		this.#moment = moment === null ? null : Math.max(0, Math.min(this.events.length, Math.round(moment)));
 	}
@@ -73,12 +73,12 @@ export class TreeSide {
 		return id === null ? undefined : this.shown.node(id);
 	}
 
-	/** All of a node's text that is here. */
+	/** Returns all of a node's text received so far. */
 	textOf(node: TreeNode): string {
 		return this.texts.get(node.id) ?? node.text;
 	}
 
-	/** Whether the extension cut the node's text and has not sent the rest. */
+	/** Returns whether the extension truncated the node's text and the rest has not arrived. */
 	isCut(node: TreeNode): boolean {
 		const event = this.events[node.born] as (TreeEvent & { readonly cut?: unknown }) | undefined;
 		return event?.cut === true && !this.texts.has(node.id);

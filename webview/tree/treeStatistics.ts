@@ -1,21 +1,21 @@
 import type { SearchTree } from '../../src/core/search/searchTree.ts';
 
 export interface TreeStatistics {
-	/** But for the problem (see {@link SearchTree.nodeCount}). */
+	/** Number of nodes, excluding the problem (see {@link SearchTree.nodeCount}). */
 	readonly nodes: number;
-	/** Steps of the longest way along first parents. */
+	/** Maximum depth along first parents. */
 	readonly depth: number;
 	readonly leaves: number;
-	/** Of the texts of nodes, as far as the log tells. */
+	/** Number of generated tokens, as far as the log records them. */
 	readonly tokens: number;
-	/** Visits of the roots. */
+	/** Total visits of the roots. */
 	readonly simulations: number;
 	readonly pruned: number;
 	readonly merged: number;
 	readonly finals: number;
-	/** Children of nodes that have any, on average. */
+	/** Mean number of children of nodes that have any. */
 	readonly branching: number | null;
-	/** The greatest value Q, else score, of an ended node; null: there is none. */
+	/** Highest Q value of any terminal node (or score, if a node has no Q value). null if there are no terminal nodes. */
 	readonly bestValue: number | null;
 }
 

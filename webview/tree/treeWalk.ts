@@ -2,7 +2,10 @@ import type { Layout } from './layout/layout.ts';
 
 export type Direction = 'parent' | 'child' | 'previous' | 'next' | 'root' | 'last';
 
-/** Place of the node that one comes to from another; -1: none lies there. Siblings at the end go on with their cousins. */
+/**
+ * Returns the place reached from another in the given direction, or -1. At the end of a group of siblings, moves on to
+ * cousins.
+ */
 export function walk(layout: Layout, from: number, direction: Direction): number {
 	const { parent, depth, count } = layout.tree;
 	if (count === 0) return -1;
@@ -17,7 +20,7 @@ export function walk(layout: Layout, from: number, direction: Direction): number
 			return parent[from] as number;
 		case 'child':
 			return from + 1 < count && parent[from + 1] === from ? from + 1 : -1;
-		// In preorder the neighbors on a level are the nearest of the same depth.
+		// In preorder, neighbors on a level are the closest nodes with the same depth.
 		case 'previous':
 			for (let at = from - 1; at >= 0; at--) if (depth[at] === depth[from]) return at;
 			return -1;
@@ -29,7 +32,7 @@ export function walk(layout: Layout, from: number, direction: Direction): number
 	}
 }
 
-/** What an arrow means in a layout: where children lie to the right, Right is a child. */
+/** Returns what an arrow key means in a layout. For example, Right moves to a child if children are on the right. */
 export function directionOf(key: string, layout: Layout): Direction | null {
 	const down = layout.kind === 'down';
 	switch (key) {

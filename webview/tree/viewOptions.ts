@@ -3,13 +3,13 @@ import type { LayoutKind, TimeAxis } from './layout/layout.ts';
 import type { NodeFilter } from './nodeFilter.ts';
 import type { Colouring } from './nodeMeasures.ts';
 
-/** How the trees are drawn; both sides alike. null: what fits the tree best. */
+/** Display options, shared by both sides. null selects the best fit for the tree. */
 export interface ViewOptions {
 	readonly layout: LayoutKind | null;
 	readonly colouring: Colouring | null;
 	readonly detail: Detail;
 	readonly filter: NodeFilter;
-	/** Edges are the wider the more visits they had. */
+	/** Whether edges get wider with the number of visits. */
 	readonly widths: boolean;
 	readonly timeUnit: TimeAxis['unit'];
 	readonly minimap: boolean;

@@ -11,7 +11,7 @@ const again = { verification: 'Verify Again', audit: 'Audit Again', comparison: 
 const first = { verification: 'Verify', audit: 'Audit', comparison: 'Compare' } as const;
 const did = { verification: 'verified', audit: 'audited', comparison: 'compared' } as const;
 
-/** Empty state: why there is no result, and what to do. Pure but for the actions. */
+/** Returns the empty state: why there are no results, and what the user can do. Pure, except for the actions. */
 export function absence(
 	place: ResultPlace,
 	status: ResultStatus,

@@ -12,7 +12,7 @@ import type { Change, ResultsModel } from './resultsModel.ts';
 import { absenceView, failureNotice } from './statusNotice.ts';
 import { VerificationView } from './verificationView.ts';
 
-/** The verification panel: header, notice, and the view of the current result. */
+/** Verification panel: header, notice, and the current result. */
 export class App extends Disposable {
 	readonly #model: ResultsModel;
 	readonly #live = this.register(new LiveRegion());
@@ -57,7 +57,7 @@ export class App extends Disposable {
 		if (absent) {
 			this.#view?.dispose();
 			this.#view = null;
-			// While the first rows are on their way nothing is absent yet.
+			// Do not show the empty state while the first rows are loading.
 			if (status.result === 0 || !changes.has('place')) fill(this.#body, absenceView(this.#model, place));
 			return;
 		}
@@ -90,7 +90,7 @@ export class App extends Disposable {
 		this.#phase = phase;
 	}
 
-	/** `/` searches, `j` and `k` open the next and the previous row. */
+	/** `/` focuses the search box; `j` and `k` open the next and previous row. */
 	#onKey(event: KeyboardEvent): void {
 		if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
 		const target = event.composedPath()[0];

@@ -26,7 +26,7 @@ const classes: Readonly<Record<ProbeOutcome['outcome'], string>> = {
 	error: 'warning',
 };
 
-/** How many probes had each outcome. Pure. */
+/** Returns the number of probes per outcome. Pure. */
 export function outcomeCounts(
 	probes: readonly Pick<ProbeOutcome, 'outcome'>[],
 ): Record<ProbeOutcome['outcome'], number> {
@@ -35,7 +35,7 @@ export function outcomeCounts(
 	return counts;
 }
 
-/** Audit results: findings with evidence and fix, and all probes. */
+/** Audit results: findings with evidence and suggested fixes, plus all probes. */
 export class AuditView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -110,7 +110,7 @@ export class AuditView extends Disposable {
 		fill(this.#findings, ...clusterFindings(numbered).map((cluster) => this.#cluster(cluster)));
 	}
 
-	/** Findings with the same cause: the worst one, the others collapsed. */
+	/** Findings with a common cause: the worst one, with the others collapsed. */
 	#cluster({ cause, findings }: FindingCluster<{ finding: Finding; number: number; cause: string }>): HTMLElement {
 		const [example, ...others] = findings.map(({ finding, number }, i) => this.#finding(finding, number, i === 0));
 		return element(
@@ -134,7 +134,7 @@ export class AuditView extends Disposable {
 		);
 	}
 
-	/** @param open whether its clearest row is shown at once */
+	/** @param open whether to expand its clearest row initially */
 	#finding(finding: Finding, number: number, open: boolean): HTMLElement {
 		const { title, severity, rows, fooled, fix, evidence, probe } = finding;
 		const holder = element('div', { class: 'evidence-list' });
@@ -142,7 +142,7 @@ export class AuditView extends Disposable {
 		const folded = [...evidence.keys()].slice(open ? 1 : 0);
 		const label = formatCounted(folded.length, open ? 'more row' : 'row');
 		const more = element('details', null, element('summary', null, label), holder);
-		// Texts are drawn when they are looked at.
+		// Render text only when expanded.
 		more.addEventListener('toggle', () => {
 			if (more.open && holder.childElementCount === 0) holder.append(...folded.map(draw));
 		});
@@ -177,7 +177,7 @@ export class AuditView extends Disposable {
 		};
 		const added = element('p', { class: 'quiet added-case' });
 		const addCase = () => {
-			// A second press would add the same case again.
+			// Clicking again would add a duplicate case.
 			add.setDisabled(true);
 			this.#model.addCase(at.finding, at.index).then(
 				({ file, line }) => {

@@ -16,14 +16,14 @@ const rowHeight = 28;
 const ranks = { lost: 0, gained: 1, alive: 2, dead: 3 } as const;
 const words = { lost: 'loses', gained: 'gains', alive: 'alive', dead: 'dead' } as const;
 
-/** Sorts killed groups first, then revived ones, then by lowest rank correlation. Pure. */
+/** Sorts killed groups first, then revived groups, then by ascending rank correlation. Pure. */
 export function sortGroups(groups: readonly ComparedGroup[]): ComparedGroup[] {
 	return groups.toSorted(
 		(a, b) => ranks[a.variance] - ranks[b.variance] || (a.rankCorrelation ?? 2) - (b.rankCorrelation ?? 2),
 	);
 }
 
-/** Two rewards on the same rollouts: changes in statistics, groups and rollouts. */
+/** Compares two rewards on the same rollouts: changes in statistics, groups and rollouts. */
 export class ComparisonView extends Disposable {
 	readonly element: HTMLElement;
 	readonly rows: RowsPanel;

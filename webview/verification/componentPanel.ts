@@ -6,7 +6,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
 
-/** Why a correlation is undefined. Pure. */
+/** Returns why a correlation is undefined. Pure. */
 export function whyUndefined(rows: readonly Pick<RowSummary, 'value' | 'others'>[], name: string): string {
 	const both = rows.flatMap(({ value, others }) => {
 		const other = Object.hasOwn(others, name) ? (others[name] ?? null) : null;
@@ -18,7 +18,7 @@ export function whyUndefined(rows: readonly Pick<RowSummary, 'value' | 'others'>
 	return constant(1) ? 'the other reward is constant on these rows' : 'not defined';
 }
 
-/** Lines as ranges: "3", "5–7". Pure. */
+/** Combines line numbers into ranges: "3", "5–7". Pure. */
 export function lineRanges(lines: readonly number[]): { readonly first: number; readonly last: number }[] {
 	const ranges: { first: number; last: number }[] = [];
 	for (const line of [...new Set(lines)].sort((a, b) => a - b)) {
@@ -31,7 +31,7 @@ export function lineRanges(lines: readonly number[]): { readonly first: number; 
 
 const mostRanges = 12;
 
-/** Correlation with the recipe's other rewards, and line coverage. */
+/** Correlations with the recipe's other rewards, plus line coverage. */
 export class ComponentPanel {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;

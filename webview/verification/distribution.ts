@@ -11,11 +11,11 @@ export const sourceNames: Readonly<Record<RowSource, string>> = {
 	selection: 'selection',
 };
 
-/** One bin of the histogram. */
+/** A histogram bin. */
 export interface Bin {
 	readonly low: number;
 	readonly high: number;
-	/** `high` belongs to the next bin. */
+	/** Whether `high` is excluded because it belongs to the next bin. */
 	readonly open: boolean;
 	readonly total: number;
 	readonly counts: Readonly<Record<RowSource, number>>;
@@ -23,13 +23,13 @@ export interface Bin {
 
 export interface Distribution {
 	readonly bins: readonly Bin[];
-	/** Sources with values, in their order. */
+	/** Sources that have values, in display order. */
 	readonly sources: readonly RowSource[];
-	/** Rows in the largest bin. */
+	/** Number of rows in the largest bin. */
 	readonly highest: number;
 }
 
-/** Histogram of the values by source. Pure. */
+/** Computes a histogram of values by source. Pure. */
 export function distribution(rows: readonly Pick<RowSummary, 'value' | 'source'>[], bins = 20): Distribution {
 	const valued = rows.filter((row) => row.value !== null);
 	const found = histogram(
@@ -62,12 +62,12 @@ function isIn(value: number, { low, high }: { low: number; high: number }, last:
 	return low === high ? value === low : value >= low && (value < high || (last && value === high));
 }
 
-/** "0.5", "0.25 to 0.5" */
+/** Returns a label such as "0.5" or "0.25 to 0.5". */
 export function binLabel({ low, high }: Pick<Bin, 'low' | 'high'>): string {
 	return low === high ? formatNumber(low, 3) : `${formatNumber(low, 3)} to ${formatNumber(high, 3)}`;
 }
 
-/** "12 rows: 8 correct answer, 4 incorrect answer" */
+/** Returns a description such as "12 rows: 8 correct answer, 4 incorrect answer". */
 export function binWords({ total, counts }: Bin, sources: readonly RowSource[]): string {
 	const parts = sources
 		.filter((source) => counts[source] > 0)

@@ -6,10 +6,10 @@ import { type Bin, binLabel, binWords, type Distribution, distribution, sourceNa
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
 
-/** Max bins with a label each. */
+/** Maximum number of bins that each get a label. */
 const named = 7;
 
-/** Histogram by source, also as a table. A click on a bin shows its rows. */
+/** Histogram by source, with a table alternative. Clicking a bin shows its rows. */
 export class DistributionChart extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -87,7 +87,7 @@ export class DistributionChart extends Disposable {
 		this.#focus.settle();
 	}
 
-	/** Marks the bin whose rows are shown. */
+	/** Highlights the bin whose rows are shown. */
 	mark(): void {
 		const { range } = this.#model.filters;
 		for (const [i, node] of [...this.#columns.children].entries()) {
@@ -126,7 +126,7 @@ function isRangeOf(range: { readonly low: number; readonly high: number }, bin: 
 	return range.low === bin.low && range.high === bin.high;
 }
 
-/** A name for each column when they are few, else those of both ends and the middle. */
+/** Labels each column if there are few. Otherwise, labels the two ends and the middle. */
 export function axisLabels(bins: readonly Bin[]): string[] {
 	const [first] = bins;
 	const last = bins.at(-1);

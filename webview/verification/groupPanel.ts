@@ -13,7 +13,7 @@ import { valueStrip } from './valueStrip.ts';
 
 const rowHeight = 44;
 
-/** Sorts groups; ties keep the order of the list. Pure. */
+/** Sorts groups. Ties keep list order. Pure. */
 export function sortSpreads(spreads: readonly GroupSpread[], order: GroupOrder): GroupSpread[] {
 	if (order === 'list') return [...spreads];
 	const sign = order === 'narrow' ? 1 : -1;
@@ -21,7 +21,7 @@ export function sortSpreads(spreads: readonly GroupSpread[], order: GroupOrder):
 	return spreads.toSorted((a, b) => sign * (key(a) - key(b)));
 }
 
-/** Spread of values in each group; selecting a group filters the rows. */
+/** Spread of values within each group. Selecting a group filters the rows. */
 export class GroupPanel extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;

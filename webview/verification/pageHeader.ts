@@ -14,7 +14,7 @@ const partNames: Readonly<Record<ResultPart, string>> = {
 const againNames = { verification: 'Verify Again', audit: 'Audit Again', comparison: 'Compare Again' } as const;
 const phaseWords = { idle: '', loading: 'Loading…', running: 'Running…', done: '', failed: 'Failed' } as const;
 
-/** Reward, data, freshness, and actions. */
+/** Header with the reward, data, freshness and actions. */
 export class PageHeader extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -103,7 +103,7 @@ export class PageHeader extends Disposable {
 		const words = loading > 0 ? 'Loading rows…' : phaseWords[status.phase];
 		fill(this.#phase, words !== '' && element('span', { class: 'badge' }, words), stale);
 		this.#cancel.setHidden(!busy);
-		// Without a result, the empty state has the actions.
+		// Without a result, the empty state shows the actions.
 		this.#again.setHidden(busy || status.result === 0);
 	}
 

@@ -1,6 +1,6 @@
 import { type Child, element, uniqueId } from '../lib/dom.ts';
 
-/** A part of the page with its heading, and what stands beside the heading. */
+/** Page section with a heading and optional content next to it. */
 export function panel(title: string, beside: HTMLElement | null, ...children: readonly Child[]): HTMLElement {
 	const id = uniqueId('panel');
 	return element(

@@ -27,7 +27,7 @@ import type { GroupOrder, SavedState } from './savedState.ts';
 
 export type EvidenceAction = 'copyEvidence' | 'openEvidence';
 
-/** What changed; only the affected parts redraw. */
+/** What changed. Only affected parts are redrawn. */
 export type Change = 'place' | 'status' | 'content' | 'rows' | 'row' | 'groups' | 'probes';
 
 type Requests = typeof resultRequests;
@@ -35,7 +35,7 @@ export type Host = Panel<ResultCommand, Requests>;
 
 const noStatus: ResultStatus = { phase: 'idle', failure: null, stale: false, result: 0 };
 
-/** State of the panel: the extension's results and the user's filters. */
+/** Panel state: results from the extension and the user's filters. */
 export class ResultsModel extends Disposable {
 	readonly #host: Host;
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
@@ -43,18 +43,18 @@ export class ResultsModel extends Disposable {
 	place: ResultPlace | null = null;
 	fileLabel = '';
 	status: ResultStatus = noStatus;
-	/** Which result `content` and the rows belong to. */
+	/** ID of the result that `content` and the rows belong to. */
 	result = 0;
 	content: ResultContent | null = null;
-	/** Every row of a verification, or of a comparison: the other is empty. */
+	/** All rows of a verification or a comparison. The other list is empty. */
 	verified: readonly RowSummary[] = [];
 	compared: readonly ComparedSummary[] = [];
-	/** Rows that are still to come. */
+	/** Number of rows not yet received. */
 	loading = 0;
 	loadFailure: string | null = null;
-	/** Numbers of the rows that pass the filters, in their order. */
+	/** Indexes of the rows that match the filters, in display order. */
 	shown: readonly number[] = [];
-	/** Number of the open row. */
+	/** Index of the open row. */
 	row: number | null = null;
 	filters: RowFilters;
 	order: RowOrder;
@@ -89,7 +89,7 @@ export class ResultsModel extends Disposable {
 	receive(event: ResultEvent): void {
 		if (event.type === 'status') {
 			this.status = event.status;
-			// News about a result that is not here: a message was lost.
+			// The event is about an unknown result, so a message was lost.
 			if (event.status.result !== this.result && event.status.result !== 0) this.#host.post({ type: 'ready' });
 			this.#fire('status');
 			return;
@@ -103,7 +103,7 @@ export class ResultsModel extends Disposable {
 		void this.#take(status.result, content);
 	}
 
-	/** The chosen part does not outlive the window on the other side. */
+	/** Reselects the restored part, because the extension does not remember it when the window reloads. */
 	#keepPart(content: ResultContent | null): void {
 		if (content?.view !== 'verification') return;
 		const wanted = this.#restored ? this.#part : null;
@@ -115,7 +115,7 @@ export class ResultsModel extends Disposable {
 		this.#part = content.part;
 	}
 
-	/** Shows a result once all its rows are here; what was shown before stays until then. */
+	/** Shows a result once all its rows have arrived. Until then, the previous content stays visible. */
 	async #take(result: number, content: ResultContent | null): Promise<void> {
 		this.#work.abort();
 		this.#work = new AbortController();
@@ -134,7 +134,7 @@ export class ResultsModel extends Disposable {
 				}
 			} catch (error) {
 				if (signal.aborted) return;
-				// A newer result comes with a snapshot of its own.
+				// A newer result arrives with its own snapshot.
 				if (error instanceof Failure && error.reason === 'mismatch') return;
 				this.loadFailure = Failure.from(error).message;
 			}
@@ -153,7 +153,7 @@ export class ResultsModel extends Disposable {
 		this.#fire('content', 'rows', 'row', 'groups', 'probes');
 	}
 
-	/** What was chosen in another view means nothing in this one. */
+	/** Resets choices that do not apply to the current view. */
 	#fitChoices(view: Exclude<ResultsView, 'audit'>): void {
 		const orders: readonly string[] = view === 'verification' ? verifiedOrders : comparedOrders;
 		if (!orders.includes(this.order)) this.order = 'list';
@@ -175,7 +175,7 @@ export class ResultsModel extends Disposable {
 		return this.verified.length + this.compared.length;
 	}
 
-	/** Whether anything is under way. */
+	/** Whether a task is in progress. */
 	get busy(): boolean {
 		return this.status.phase === 'loading' || this.status.phase === 'running';
 	}
@@ -207,7 +207,7 @@ export class ResultsModel extends Disposable {
 		this.#fire('rows', 'row');
 	}
 
-	/** The rows at one end of the values, the first of them open. */
+	/** Shows the rows with the lowest or highest values first, and opens the first one. */
 	showExtreme(end: 'value-low' | 'value-high'): void {
 		this.order = end;
 		this.filters = { ...this.filters, kind: 'all', range: null };
@@ -233,7 +233,7 @@ export class ResultsModel extends Disposable {
 		this.#fire('row');
 	}
 
-	/** Opens the row that is so many places further down the list. */
+	/** Moves the open row by a number of positions in the list. */
 	moveRow(by: number): void {
 		if (this.shown.length === 0) return;
 		const at = this.row === null ? -1 : this.shown.indexOf(this.row);
@@ -245,7 +245,7 @@ export class ResultsModel extends Disposable {
 		return this.#host.request('loadRow', { result: this.result, index }, signal);
 	}
 
-	/** Asks for something to be done with a row. */
+	/** Requests an action on a row. */
 	act(method: 'openText' | 'openPlace' | 'debugRow' | 'openRollouts', index: number): Promise<unknown> {
 		return this.#host.request(method, { result: this.result, index });
 	}
@@ -295,7 +295,7 @@ export class ResultsModel extends Disposable {
 		this.#fire('rows', 'row', 'groups');
 	}
 
-	/** Filters and sorts; the open row stays open when it is still shown, else the first is. */
+	/** Filters and sorts the rows. Keeps the open row if it is still visible, otherwise opens the first. */
 	#select(): void {
 		const { filters, order } = this;
 		this.shown =

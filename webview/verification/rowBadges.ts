@@ -3,13 +3,13 @@ import { formatValue } from '../../src/core/reward/verification/verificationSumm
 import type { Expectation } from '../../src/protocol/verification.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
 
-/** "0.62", "null", "error" */
+/** Returns "0.62", "null" or "error". */
 export function valueText({ value, error }: Pick<RowSummary, 'value' | 'error'>): string {
 	if (error !== null) return 'error';
 	return value === null ? 'null' : formatValue(value);
 }
 
-/** "0.5", "0.5 to 1", "at least 0.5", "null" */
+/** Returns "0.5", "0.5 to 1", "at least 0.5" or "null". */
 export function expectationText(expect: Expectation): string {
 	if (expect === null) return 'null';
 	if (typeof expect === 'number') return formatNumber(expect, 4);
@@ -19,7 +19,7 @@ export function expectationText(expect: Expectation): string {
 	return max === undefined ? 'any number' : `at most ${formatNumber(max, 4)}`;
 }
 
-/** "+0.30", "from null", "no change" */
+/** Returns "+0.30", "from null" or "no change". */
 export function changeText({ before, after }: Pick<ComparedSummary, 'before' | 'after'>): string {
 	if (before === null || after === null)
 		return before === after ? 'no value' : before === null ? 'from null' : 'to null';

@@ -16,7 +16,7 @@ import type { ResultsModel } from './resultsModel.ts';
 import { changeText, expectationText, valueText } from './rowBadges.ts';
 import { tagsOf } from './traceTags.ts';
 
-/** Max characters of an answer or a stack trace; the rest can be opened as text. */
+/** Maximum number of characters shown of an answer or stack trace. The full text can be opened as a document. */
 const longestNote = 20_000;
 
 /** The open row: value, prompt, completion as a trace, answer and error. */
@@ -148,7 +148,7 @@ export class RowDetail extends Disposable {
 		return element(
 			'section',
 			{ class: 'row-error', role: 'group', aria: { label: 'Error' } },
-			// The message names the kind of error itself: "TypeError: ...".
+			// The message already includes the error type: "TypeError: ...".
 			element('p', null, element('strong', null, plainLabel(message, 2000))),
 			at,
 			stack !== null && note(stack, 'Stack'),
@@ -198,7 +198,7 @@ function section(title: string, body: HTMLElement): HTMLElement {
 	return element('section', { class: 'detail-part' }, element('h4', null, title), body);
 }
 
-/** Plain text with line breaks, invisible characters written out. */
+/** Plain text with line breaks kept and invisible characters escaped. */
 function note(text: string, label = 'Text'): HTMLElement {
 	const cut = text.length > longestNote ? `${text.slice(0, longestNote)}…` : text;
 	const lines = cut.split('\n').map((line) => plainLine(line));

@@ -10,7 +10,7 @@ import type { ResultsModel } from './resultsModel.ts';
 import { activeFilters, type RowFilters } from './rowFilters.ts';
 import type { RowOrder } from './rowOrder.ts';
 
-/** Delay between typing and searching. */
+/** Delay before a search starts after typing. */
 const typingMs = 200;
 
 const verifiedKindNames: readonly Choice[] = [
@@ -44,7 +44,7 @@ const comparedOrderNames: readonly Choice[] = [
 	{ value: 'after', label: 'Highest after' },
 ];
 
-/** Search, filters and order of rows, with the number of matches. */
+/** Search box, filters and sort order for rows, with the number of matches. */
 export class RowFilterBar extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;

@@ -3,16 +3,16 @@ import { groupSpreads } from '../../src/core/reward/verification/groupSpread.ts'
 import { rowSources } from '../../src/protocol/verification.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
 
-/** Row filters beside source, group, values and text: of a verification, and of a comparison. */
+/** Row filters for verifications and comparisons, in addition to source, group, value range and text. */
 export const verifiedKinds = ['all', 'errors', 'nulls', 'failed', 'different', 'dead', 'surprising'] as const;
 export const comparedKinds = ['all', 'flipped', 'changed', 'advantage', 'errors'] as const;
 
 export const rowFiltersSchema = v.object({
 	kind: v.picklist([...verifiedKinds, ...comparedKinds]),
 	source: v.picklist(['any', ...rowSources]),
-	/** As `groupKey` has it; null: all groups. */
+	/** Group key as returned by `groupKey`, or null for all groups. */
 	group: v.nullable(v.string()),
-	/** Values from `low` up to `high`, both included; `open`: without `high` itself. */
+	/** Values from `low` to `high` inclusive. `open` excludes `high` itself. */
 	range: v.nullable(v.object({ low: v.number(), high: v.number(), open: v.boolean() })),
 	text: v.string(),
 });
@@ -20,19 +20,19 @@ export type RowFilters = v.InferOutput<typeof rowFiltersSchema>;
 
 export const noFilters: RowFilters = { kind: 'all', source: 'any', group: null, range: null, text: '' };
 
-/** How many filters are set. */
+/** Returns the number of active filters. */
 export function activeFilters(filters: RowFilters): number {
 	return (Object.keys(noFilters) as (keyof RowFilters)[]).filter((key) => filters[key] !== noFilters[key]).length;
 }
 
-/** Key of a group: its number, within its step if there are steps. */
+/** Returns a group key: the group number, qualified by its step if there is one. */
 export const groupKey = (group: number | null, step?: number): string | null =>
 	group === null ? null : step === undefined ? String(group) : `${step}/${group}`;
 
-/** Values closer than this are the same. */
+/** Values closer than this count as equal. */
 const tolerance = 1e-9;
 
-/** Whether the value differs from what the run recorded. */
+/** Returns whether the value differs from the one recorded by the run. */
 export function isUnlikeRecorded({ recorded, value }: Pick<RowSummary, 'recorded' | 'value'>): boolean {
 	if (recorded === undefined) return false;
 	if (recorded === null || value === null) return recorded !== value;
@@ -40,8 +40,8 @@ export function isUnlikeRecorded({ recorded, value }: Pick<RowSummary, 'recorded
 }
 
 /**
- * Numbers of the rows that pass, ascending. `found`: those in which the searched text occurs; null: it is not known yet, or
- * nothing is searched.
+ * Returns the indexes of matching rows, in ascending order. `found` contains the rows that match the search text, or is
+ * null if there is no search or its result is not known yet.
  */
 export function filterVerified(
 	rows: readonly RowSummary[],
@@ -74,7 +74,7 @@ export function filterVerified(
 	return numbersOf(rows, passes);
 }
 
-/** As {@link filterVerified}, of a comparison. */
+/** Like {@link filterVerified}, for comparisons. */
 export function filterCompared(
 	rows: readonly ComparedSummary[],
 	filters: RowFilters,
@@ -110,12 +110,12 @@ function isWithin(value: number | null, { low, high, open }: NonNullable<RowFilt
 	return value !== null && value >= low && (open ? value < high : value <= high);
 }
 
-/** Rows of groups whose values are all equal. */
+/** Returns rows in groups whose values are all equal. */
 function deadRows(rows: readonly RowSummary[]): Set<number> {
 	return new Set(groupSpreads(rows).flatMap((spread) => (spread.dead ? spread.rows : [])));
 }
 
-/** Correct answers that score no higher than an incorrect one of their group, and those incorrect ones. */
+/** Returns correct answers that score no higher than an incorrect one in their group, and those incorrect answers. */
 export function surprisingRows(rows: readonly RowSummary[]): Set<number> {
 	const surprising = new Set<number>();
 	for (const { rows: members } of groupSpreads(rows)) {

@@ -7,7 +7,10 @@ export type RowOrder = (typeof verifiedOrders)[number] | (typeof comparedOrders)
 
 type Key = (i: number) => number | null;
 
-/** Sorts numbers by a key, null last in either direction; of equal keys the more surprising first, then as in the list. */
+/**
+ * Sorts indexes by a key. null sorts last in both directions. Ties put more surprising rows first, then keep list
+ * order.
+ */
 function sortBy(numbers: readonly number[], key: Key, descending: boolean, rank: (i: number) => number = () => 0) {
 	return numbers
 		.map((i) => ({ i, key: key(i), rank: rank(i) }))
@@ -24,7 +27,10 @@ function sortBy(numbers: readonly number[], key: Key, descending: boolean, rank:
 
 const labels = new Intl.Collator('en', { numeric: true });
 
-/** Sorts rows of a verification. Of equal values, low ones begin with right answers and high ones with wrong answers. */
+/**
+ * Sorts verification rows. Among equal values, low ones start with correct answers and high ones with incorrect
+ * answers.
+ */
 export function sortVerified(rows: readonly RowSummary[], numbers: readonly number[], order: RowOrder): number[] {
 	const value: Key = (i) => rows[i]?.value ?? null;
 	const after = (source: RowSummary['source']) => (i: number) => (rows[i]?.source === source ? 0 : 1);
@@ -49,12 +55,12 @@ export function sortVerified(rows: readonly RowSummary[], numbers: readonly numb
 	}
 }
 
-/** Sorts rows of a comparison: the largest change, or the largest value, first. */
+/** Sorts comparison rows by the largest change or value first. */
 export function sortCompared(rows: readonly ComparedSummary[], numbers: readonly number[], order: RowOrder): number[] {
 	const row = (i: number) => rows[i] as ComparedSummary;
 	switch (order) {
 		case 'change': {
-			// To or from null is the largest change of all.
+			// A change to or from null counts as the largest.
 			const change: Key = (i) => {
 				const { before, after } = row(i);
 				if (before === null || after === null) return before === after ? 0 : Number.POSITIVE_INFINITY;

@@ -16,7 +16,7 @@ import { isUnlikeRecorded } from './rowFilters.ts';
 
 const rowHeight = 48;
 
-/** All rows as a list, with the open row beside it. */
+/** List of all rows, with the open row next to it. */
 export class RowsPanel extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;
@@ -59,7 +59,7 @@ export class RowsPanel extends Disposable {
 		this.#list.element.focus();
 	}
 
-	/** The list or its order has changed. */
+	/** Redraws after the list or its order has changed. */
 	update(): void {
 		const { shown, row, compared, searching } = this.#model;
 		this.#bar.update();
@@ -72,7 +72,7 @@ export class RowsPanel extends Disposable {
 		this.#list.update(shown.length, row === null ? -1 : shown.indexOf(row));
 	}
 
-	/** Another row is open. */
+	/** Redraws after another row was opened. */
 	open(): void {
 		const { shown, row } = this.#model;
 		this.#list.update(shown.length, row === null ? -1 : shown.indexOf(row));

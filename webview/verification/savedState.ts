@@ -7,7 +7,7 @@ export const outcomes = ['all', 'finding', 'held', 'skipped', 'error'] as const;
 export const groupOrders = ['narrow', 'wide', 'mean', 'list'] as const;
 export type GroupOrder = (typeof groupOrders)[number];
 
-/** State that survives a reload of the window: filters and selection, never data. */
+/** State preserved when the window reloads: filters and selection, but no data. */
 export const savedStateSchema = v.object({
 	place: resultPlaceSchema,
 	part: v.nullable(resultPartSchema),
@@ -15,7 +15,7 @@ export const savedStateSchema = v.object({
 	order: v.picklist([...verifiedOrders, ...comparedOrders]),
 	groupOrder: v.picklist(groupOrders),
 	outcome: v.picklist(outcomes),
-	/** Number of the open row. */
+	/** Index of the open row. */
 	row: v.nullable(v.number()),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

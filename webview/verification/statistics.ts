@@ -3,23 +3,23 @@ import { formatValue, type SummaryLevel } from '../../src/core/reward/verificati
 import type { ComparisonContent, VerificationContent } from '../../src/protocol/verificationMessages.ts';
 import type { RowFilters } from './rowFilters.ts';
 
-/** One number of a result, with its definition. */
+/** A result statistic with its definition. */
 export interface Statistic {
 	readonly name: string;
 	readonly value: string;
-	/** Below the value: over what. */
+	/** Shown below the value: what it was computed over. */
 	readonly note?: string;
 	/** `bad`: a bug in the reward; `notice`: worth checking. */
 	readonly level: SummaryLevel;
-	/** What it is, in a sentence or two. */
+	/** Definition in one or two sentences. */
 	readonly meaning: string;
-	/** The rows that it counts. */
+	/** Filter for the rows it counts. */
 	readonly rows?: Partial<RowFilters>;
 }
 
 const of = (part: number, whole: number) => `${formatCount(part)} of ${formatCount(whole)}`;
 const share = (part: number, whole: number) => formatPercent(whole === 0 ? null : part / whole, 1);
-/** The numbers of a verification; what does not apply to its data is left out. */
+/** Returns verification statistics. Omits those that do not apply to the data. */
 export function verificationStatistics({ statistics: s, durationMs }: VerificationContent): Statistic[] {
 	const list: Statistic[] = [
 		{
@@ -147,7 +147,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 	return list;
 }
 
-/** The numbers of a comparison. */
+/** Returns comparison statistics. */
 export function comparisonStatistics({ summary: s, total, groups, before, after }: ComparisonContent): Statistic[] {
 	const dead = groups.filter(({ variance }) => variance === 'dead').length;
 	return [

@@ -16,7 +16,7 @@ export function absenceView(model: ResultsModel, place: ResultPlace): HTMLElemen
 	);
 }
 
-/** Notice above an older result: why there is no newer one. null: no error. */
+/** Returns a notice above an outdated result that explains why there is no newer one, or null if there was no error. */
 export function failureNotice(model: ResultsModel): HTMLElement | null {
 	const { status, loadFailure } = model;
 	if (loadFailure !== null) {

@@ -8,7 +8,7 @@ import type { Statistic } from './statistics.ts';
 
 const levelWords = { notice: ', worth checking', bad: ', problem' } as const;
 
-/** Statistics side by side. One tab stop; a tile that counts rows shows them when it is pressed. */
+/** Row of statistics with a single tab stop. Clicking a tile shows the rows it counts. */
 export class Tiles extends Disposable {
 	readonly element = element('div', { class: 'tiles', role: 'group', aria: { label: 'Statistics' } });
 	readonly #tooltip: Tooltip;

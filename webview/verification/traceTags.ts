@@ -3,7 +3,9 @@ import { noTags } from '../lib/trace/completionTrace.ts';
 
 const reasoningTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 
-/** The usual tags where a completion has any of them: of one without, nothing is set apart. */
+/**
+ * Returns the default tags if the completion contains any of them. Otherwise, the completion is not split into parts.
+ */
 export function tagsOf(completion: string): TraceTags {
 	return /<\/?(?:think|answer)>/.test(completion) ? reasoningTags : noTags;
 }

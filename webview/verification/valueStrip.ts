@@ -2,12 +2,12 @@ const namespace = 'http://www.w3.org/2000/svg';
 const width = 96;
 const height = 14;
 const margin = 4;
-/** Marks that can be told apart. */
+/** Maximum number of distinguishable marks. */
 const most = 64;
 
-/** Where values lie between the ends of a strip, in CSS pixels. Pure. */
+/** Returns the positions of values between the ends of a strip, in CSS pixels. Pure. */
 export function placeValues(values: readonly number[], [low, high]: readonly [number, number]): number[] {
-	// Halves first: the difference of two huge values would overflow.
+	// Halve first, because the difference of two huge values would overflow.
 	const span = high / 2 - low / 2;
 	return values.map((value) => {
 		const at = span === 0 ? 0.5 : (value / 2 - low / 2) / span;
@@ -15,7 +15,7 @@ export function placeValues(values: readonly number[], [low, high]: readonly [nu
 	});
 }
 
-/** Values as dots on a line; what they say stands beside it in words, so it is hidden from readers. */
+/** Draws values as dots on a line. Hidden from screen readers, because text next to it states the values. */
 export function valueStrip(values: readonly number[], range: readonly [number, number]): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	svg.setAttribute('class', 'value-strip');

@@ -11,7 +11,7 @@ import { RowsPanel } from './rowsPanel.ts';
 import { verificationStatistics } from './statistics.ts';
 import { Tiles } from './tiles.ts';
 
-/** A verification: its numbers, its distribution, its groups, its components, and every row. */
+/** Verification results: statistics, distribution, groups, components and all rows. */
 export class VerificationView extends Disposable {
 	readonly element: HTMLElement;
 	readonly rows: RowsPanel;

@@ -1,7 +1,7 @@
 import { commonOptions, type Option, type ValueType } from '../options.ts';
 import type { Verb } from '../verb.ts';
 
-/** Works in bash 3.2, which macOS has: no mapfile, and `compopt` only where it exists. */
+/** Supports bash 3.2, the version on macOS: no mapfile, and `compopt` only if available. */
 export function bashCompletion(verbs: readonly Verb[]): string {
 	const names = verbs.map(({ name }) => name).join(' ');
 	return `# bash completion of reasoning-lab: eval "$(reasoning-lab completion bash)"

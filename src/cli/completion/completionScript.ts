@@ -7,7 +7,7 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 const writers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
-/** A shell's completion of all verbs, their options and the values of those. */
+/** Returns a shell's completion script for all verbs, options, and option values. */
 export function completionScript(shell: (typeof shells)[number], verbs: readonly Verb[]): string {
 	return writers[shell](verbs);
 }

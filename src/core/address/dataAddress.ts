@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 
-/** A place in the data of a run, as answers and reports cite it. `run` is the name of its folder. */
+/** Location in a run's data, as cited in answers and reports. `run` is the run's folder name. */
 export type DataAddress =
 	| { readonly kind: 'run'; readonly run: string }
 	| { readonly kind: 'metric'; readonly run: string; readonly metric: string; readonly step: number | null }
@@ -20,13 +20,13 @@ export type DataAddress =
 			readonly step: number;
 			readonly group: number;
 			readonly completion: number;
-			/** First and last token, from 0; null: the whole completion. */
+			/** Zero-based indices of the first and last tokens, or null for the whole completion. */
 			readonly tokens: readonly [number, number] | null;
 	  };
 
 const longest = 2000;
 
-/** `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; rollouts of evaluations have `?split=validation`. */
+/** Formats `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; evaluation rollouts add `?split=validation`. */
 export function formatAddress(address: DataAddress): string {
 	const run = `rl://${encodeURIComponent(address.run)}`;
 	if (address.kind === 'run') return run;
@@ -43,7 +43,7 @@ export function formatAddress(address: DataAddress): string {
 	return `${group}/completion/${address.completion}${split}${tokens}`;
 }
 
-/** Reads what `formatAddress` writes. Fails with `invalid`, which names the part that is wrong. */
+/** Parses the output of `formatAddress`. Throws an `invalid` failure that names the malformed part. */
 export function parseAddress(text: string): DataAddress {
 	const wrong = (what: string) =>
 		new Failure('invalid', `"${text.slice(0, 200)}" is not an address of run data: ${what}.`, `Write ${form}.`);

@@ -1,25 +1,25 @@
 import type { CurvePoints } from './runCurves.ts';
 
-/** The x axis of overlaid curves. Wall time counts from the first point of each run. */
+/** X axis for overlaid curves. Wall time is relative to each run's first point. */
 export const overlayAxes = ['step', 'tokens', 'time'] as const;
 export type OverlayAxis = (typeof overlayAxes)[number];
 
-/** Several runs on one axis. */
+/** Several runs on a shared x axis. */
 export interface Overlay {
-	/** All x positions of any run, ascending, without duplicates. */
+	/** All x positions across runs, ascending and without duplicates. */
 	readonly x: Float64Array;
-	/** For each run, the row of `x` for each of its points; -1 if the point has no position on this axis. */
+	/** For each run, the index into `x` of each point; -1 if the point has no position on this axis. */
 	readonly rows: readonly Int32Array[];
 }
 
-/** The x positions of a run's points; nondecreasing, NaN for points without a position. */
+/** Returns the x position of each point: nondecreasing, with NaN for points that have no position. */
 export function placesOf({ step, time, tokens }: CurvePoints, axis: OverlayAxis): Float64Array {
 	if (axis === 'step') return step;
 	if (axis === 'tokens') return rising(tokens, 0);
 	return rising(time, time[0] ?? 0);
 }
 
-/** A clock that was set back, or a counter that restarted, must not move backward on the axis. */
+/** Keeps values from moving backward after a clock is set back or a counter restarts. */
 function rising(values: Float64Array, start: number): Float64Array {
 	const places = new Float64Array(values.length);
 	let last = 0;
@@ -58,8 +58,8 @@ function rowsIn(x: Float64Array, places: Float64Array): Int32Array {
 }
 
 /**
- * A run's metric on the shared axis; NaN where the run has no point. Of points at the same position the last one
- * counts.
+ * Returns a run's metric aligned with the shared axis, with NaN where the run has no point. If several points share a
+ * position, the last one wins.
  */
 export function columnOn(overlaid: Overlay, run: number, values: Float64Array): Float64Array {
 	const column = new Float64Array(overlaid.x.length).fill(Number.NaN);
@@ -72,7 +72,7 @@ export function columnOn(overlaid: Overlay, run: number, values: Float64Array): 
 	return column;
 }
 
-/** Metrics shared by at least two runs, in order of first appearance. */
+/** Returns the metrics shared by at least two runs, in order of first appearance. */
 export function sharedNames(runs: readonly (readonly string[])[]): string[] {
 	const counts = new Map<string, number>();
 	for (const names of runs) for (const name of new Set(names)) counts.set(name, (counts.get(name) ?? 0) + 1);

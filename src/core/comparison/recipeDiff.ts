@@ -1,27 +1,27 @@
-/** A recipe key with its value in each run. */
+/** A recipe key and its value in each run. */
 export interface RecipeRow {
-	/** `stages[1].learning_rate`. */
+	/** Key path, such as `stages[1].learning_rate`. */
 	readonly key: string;
-	/** As JSON; null if the recipe of the run lacks the key. */
+	/** JSON-encoded values; null for runs whose recipe lacks the key. */
 	readonly values: readonly (string | null)[];
 }
 
 export interface RecipeDiff {
-	/** Keys whose values differ between the runs that have a recipe. */
+	/** Keys whose values differ among the runs that have a recipe. */
 	readonly changed: readonly RecipeRow[];
 	/** Number of keys with equal values. */
 	readonly same: number;
-	/** Runs without a recipe; all of their values are null. */
+	/** Indices of runs without a recipe; their values are all null. */
 	readonly without: readonly number[];
-	/** Number of keys beyond the comparison limit. */
+	/** Number of keys omitted because of the comparison limit. */
 	readonly cut: number;
 }
 
 const limits = { keys: 5000, value: 2000, depth: 30 } as const;
 
 /**
- * Compares resolved recipes key by key, in the order of the first recipe that has the key.
- * @param recipes one per run; undefined: no recipe
+ * Compares resolved recipes key by key. Keys appear in the order of the first recipe that has them.
+ * @param recipes one per run; undefined if a run has no recipe
  */
 export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
 	const flat = recipes.map((recipe) => (recipe === undefined ? null : flattenRecipe(recipe)));
@@ -39,14 +39,14 @@ export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
 	for (const key of keys) {
 		const values = flat.map((table) => table?.get(key) ?? null);
 		const told = values.filter((_, i) => flat[i] !== null);
-		// Whole values are compared; only the display is truncated.
+		// Compare full values; truncate only for display.
 		if (new Set(told).size > 1) changed.push({ key, values: values.map((value) => value && shortened(value)) });
 		else same++;
 	}
 	return { changed, same, without, cut };
 }
 
-/** Every value of a recipe by path; empty lists and objects count as values. */
+/** Flattens a recipe into a map from path to value. Empty lists and objects count as values. */
 export function flattenRecipe(recipe: unknown): Map<string, string> {
 	const flat = new Map<string, string>();
 	flatten(recipe, '', flat, 0);
@@ -66,7 +66,7 @@ function flatten(value: unknown, path: string, flat: Map<string, string>, depth:
 		flat.set(path, valueText(value));
 		return;
 	}
-	// A list of scalars is one value: [0, 0.9] is easier to read than two rows.
+	// Keep a list of scalars as a single value: [0, 0.9] is easier to read than two rows.
 	if (Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) {
 		flat.set(path, valueText(value));
 		return;

@@ -1,17 +1,17 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** Max points kept per run: more than a screen has pixels, few enough for eight runs. */
+/** Maximum number of points kept per run: more than the pixel width of a screen, few enough for eight runs. */
 export const mostPoints = 4096;
-/** Max metrics kept per run. */
+/** Maximum number of metrics kept per run. */
 export const mostNames = 400;
 
-/** Metrics of one run as points; sent to webviews. NaN: no value. */
+/** A run's metrics as points, sent to webviews. NaN means no value. */
 export interface CurvePoints {
-	/** Step of the last row of each point. */
+	/** Step of the last row in each point. */
 	readonly step: Float64Array;
 	/** Seconds since the epoch. */
 	readonly time: Float64Array;
-	/** Tokens trained on so far; NaN if not recorded. */
+	/** Tokens trained on so far, or NaN if not recorded. */
 	readonly tokens: Float64Array;
 	readonly names: readonly string[];
 	readonly values: readonly Float64Array[];
@@ -24,12 +24,13 @@ class CurveColumn {
 	readonly counts = new Uint32Array(mostPoints);
 }
 
-/** Canonical name of the token count. */
+/** Canonical name of the token count metric. */
 const tokensName = 'num_tokens';
 
 /**
- * Metrics of a run in bounded memory: rows are averaged into points of 1, 2, 4, ... rows, doubling whenever {@link
- * mostPoints} are full. A row with an earlier step removes the later ones, as in a metric table.
+ * Stores a run's metrics in bounded memory. Rows are averaged into points of 1, 2, 4, ... rows; the number of rows per
+ * point doubles whenever {@link mostPoints} is reached. A row with an earlier step removes all later rows, as in a
+ * metric table.
  */
 export class RunCurves {
 	readonly #step = new Float64Array(mostPoints);
@@ -56,7 +57,7 @@ export class RunCurves {
 		return this.#perPoint;
 	}
 
-	/** Number of metrics left out because of the limit. */
+	/** Number of metrics dropped because of the limit. */
 	get droppedNames(): number {
 		return this.#dropped;
 	}
@@ -97,7 +98,7 @@ export class RunCurves {
 		}
 	}
 
-	/** Returns copies of the points, with the given metrics only. */
+	/** Returns copies of the points, restricted to the given metrics. */
 	take(names: Iterable<string>): CurvePoints {
 		const end = this.#points;
 		const taken = [...names].filter((name) => this.#columns.has(name));
@@ -157,7 +158,7 @@ export class RunCurves {
 		this.#perPoint *= 2;
 	}
 
-	/** Removes the points from this step on; a point that contains it is removed entirely. */
+	/** Removes all points from `step` onward. A point that includes `step` is removed entirely. */
 	#takeBack(step: number): void {
 		let end = this.#points;
 		while (end > 0 && (this.#step[end - 1] as number) >= step) end--;

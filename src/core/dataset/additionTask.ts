@@ -3,7 +3,7 @@ import { answersEqual } from './answer.ts';
 import type { Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
-/** Columns from the right with carries: `285+149=` gives `5+9=14;1+8+4=13;1+2+1=4`. */
+/** Adds column by column from the right, with carries: `285+149=` gives `5+9=14;1+8+4=13;1+2+1=4`. */
 function addColumns(a: number, b: number, digits: number): string {
 	const columns: string[] = [];
 	let carry = 0;
@@ -16,8 +16,8 @@ function addColumns(a: number, b: number, digits: number): string {
 }
 
 /**
- * Columns from the right with borrows: `425-167=` gives `15-7=8;12-1-6=5;4-1-1=2`; a two-digit first operand means a
- * borrow.
+ * Subtracts column by column from the right, with borrows: `425-167=` gives `15-7=8;12-1-6=5;4-1-1=2`. A two-digit
+ * first operand indicates a borrow.
  */
 function subtractColumns(a: number, b: number, digits: number): string {
 	const columns: string[] = [];
@@ -32,9 +32,9 @@ function subtractColumns(a: number, b: number, digits: number): string {
 }
 
 export interface AdditionSettings {
-	/** Digits of each operand, exactly (one digit: 0 to 9). */
+	/** Exact number of digits per operand (a single digit ranges from 0 to 9). */
 	readonly digits: number;
-	/** Half of the problems subtract the smaller operand from the larger. */
+	/** Whether half of the problems subtract the smaller operand from the larger one. */
 	readonly subtraction: boolean;
 }
 

@@ -1,9 +1,9 @@
 const number = /^[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$/;
 
 /**
- * Normalizes an answer for comparison: Unicode NFC, outer whitespace removed, inner whitespace collapsed to one space;
- * for decimal numbers also without a `+` sign, thousands separators, leading zeros, and trailing zeros of the fraction.
- * Everything else must match.
+ * Normalizes an answer for comparison: applies Unicode NFC, trims it, and collapses inner whitespace to single spaces.
+ * In decimal numbers, also removes a leading `+`, thousands separators, leading zeros, and trailing zeros in the
+ * fraction. Everything else must match exactly.
  */
 export function normalizeAnswer(answer: string): string {
 	const text = answer.normalize('NFC').trim().replace(/\s+/g, ' ');
@@ -16,12 +16,12 @@ export function normalizeAnswer(answer: string): string {
 	return negative && value !== '0' ? `-${value}` : value;
 }
 
-/** Returns a gold answer as text; null if it cannot be compared. */
+/** Returns a gold answer as text, or null if it cannot be compared. */
 export function goldText(answer: unknown): string | null {
 	if (typeof answer === 'string') return answer.trim() === '' ? null : answer;
 	if (typeof answer === 'boolean') return String(answer);
 	if (typeof answer !== 'number' || !Number.isFinite(answer)) return null;
-	// Never "1e+21", a form that no answer uses.
+	// Avoid scientific notation such as "1e+21", which no answer uses.
 	return Math.abs(answer) < 1e21 && Math.abs(answer) >= 1e-6 ? String(answer) : answer === 0 ? '0' : null;
 }
 

@@ -11,7 +11,7 @@ function apply(operator: Operator, a: number, b: number): number {
 	return operator === '+' ? a + b : operator === '-' ? a - b : a * b;
 }
 
-/** Products first, then sums, each from the left: `2+3*4-5=` gives `3*4=12;2+12=14;14-5=9`. */
+/** Evaluates products first, then sums, left to right: `2+3*4-5=` gives `3*4=12;2+12=14;14-5=9`. */
 function workOut(numbers: readonly number[], signs: readonly Operator[]): { steps: string[]; value: number } {
 	const values = [...numbers];
 	const rest = [...signs];
@@ -28,7 +28,7 @@ function workOut(numbers: readonly number[], signs: readonly Operator[]): { step
 	return { steps, value: values[0] as number };
 }
 
-/** The same sum of the same products has the same key, regardless of order. */
+/** Returns a key that is independent of the order of terms and factors. */
 function canonical(numbers: readonly number[], signs: readonly Operator[]): string {
 	const terms: { sign: '+' | '-'; factors: number[] }[] = [{ sign: '+', factors: [numbers[0] as number] }];
 	for (const [i, sign] of signs.entries()) {
@@ -59,8 +59,8 @@ export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
 	}
 	let solution = terms - 2;
 	for (let step = 1; step < terms; step++) {
-		// A step over step + 1 operands: both sides together have at most one digit more than their product, plus a sign
-		// each.
+		// A step over step + 1 operands: its two sides together have at most one digit more than their product, plus one
+		// sign each.
 		const digits = digitsOf(largest ** (step + 1));
 		solution += digits + 1 + 1 + 2 + (digits + 1);
 	}

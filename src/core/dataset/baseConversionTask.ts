@@ -4,14 +4,14 @@ import type { Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
 export interface BaseConversionSettings {
-	/** Digits of the decimal number, exactly (one digit: 1 to 9). */
+	/** Exact number of digits in the decimal number (a single digit ranges from 1 to 9). */
 	readonly digits: number;
 	readonly base: number;
 }
 
 /**
- * Division with remainder; the remainders read backward give the result: `13>2=` gives
- * `13/2=6r1;6/2=3r0;3/2=1r1;1/2=0r1`, hence 1101.
+ * Divides repeatedly with remainder. The remainders read backward form the result: `13>2=` gives
+ * `13/2=6r1;6/2=3r0;3/2=1r1;1/2=0r1`, so the answer is 1101.
  */
 export function baseConversionTask({ digits, base }: BaseConversionSettings): Task {
 	if (base === 10) {
@@ -41,7 +41,7 @@ export function baseConversionTask({ digits, base }: BaseConversionSettings): Ta
 				row: { number, base },
 			};
 		},
-		// Not compared as a decimal number: a leading zero or comma makes the numeral wrong.
+		// Compare as text, not as a decimal number: a leading zero or comma makes the numeral wrong.
 		verify: (question, answer) => question.answer !== null && answer.trim().toLowerCase() === question.answer,
 	};
 }

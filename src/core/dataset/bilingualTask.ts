@@ -5,7 +5,8 @@ import type { Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
 /**
- * Vocabulary of both languages: for the columns from the right, for other parts of a solution, and for plain sentences.
+ * Vocabulary for both languages: names of the columns from the right, words for other parts of solutions, and words for
+ * plain sentences.
  */
 const languages = {
 	en: {
@@ -33,22 +34,22 @@ type Language = keyof typeof languages;
 const bothLanguages = Object.keys(languages) as Language[];
 
 const alphabet = [...'abcdefghijklmnopqrstuvwxyz'];
-/** Letters of a word to reverse. */
+/** Number of letters in each word to reverse. */
 const wordLetters = 4;
 
 export interface BilingualSettings {
-	/** Digits of each summand, exactly. */
+	/** Exact number of digits per addend. */
 	readonly digits: number;
-	/** Share of general problems, 0 to 1. */
+	/** Fraction of general problems, from 0 to 1. */
 	readonly general: number;
-	/** Language of worked solutions; `mixed`: chosen for each word. */
+	/** Language of worked solutions; `mixed` picks one for each word. */
 	readonly language: Language | 'mixed';
-	/** `varied`: some solutions are too brief, and some contain a slip that is noticed and corrected. */
+	/** With `varied`, some solutions are too brief, and others contain a slip that is noticed and corrected. */
 	readonly style: 'full' | 'varied';
 }
 
 interface Column {
-	/** Position from the right. */
+	/** Column position, counted from the right. */
 	readonly place: number;
 	/** `1+8+4=` */
 	readonly sum: string;
@@ -67,10 +68,10 @@ function columnsOf(a: number, b: number, digits: number): Column[] {
 }
 
 /**
- * Two kinds of problems with worked solutions in two alphabets, plus plain sentences in both: pretraining data for a
- * base model that mixes its languages. Reasoning: `add 285 149:` with its columns from the right, `ones 5+9=14;tens
- * 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`. A slip is `tens 1+8+4=12;wait
- * tens 1+8+4=13`.
+ * Generates two types of problems with worked solutions in two alphabets, plus plain sentences in both alphabets:
+ * pretraining data for a base model that mixes languages. Reasoning: `add 285 149:` with its columns from the right,
+ * `ones 5+9=14;tens 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`. A slip looks
+ * like `tens 1+8+4=12;wait tens 1+8+4=13`.
  */
 export function bilingualTask({ digits, general, language, style }: BilingualSettings): Task {
 	const places = languages.en.columns.length;
@@ -140,7 +141,7 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 	const said = Object.values(languages).flatMap((words) => Object.values(words).flat());
 	const longest = (of: (words: (typeof languages)[Language]) => string) =>
 		Math.max(...Object.values(languages).map((words) => of(words).length));
-	// `1+9+9=19` after its word; the first column has no carry; columns are separated by semicolons.
+	// Each column is its name followed by `1+9+9=19`; the first one has no carry, and semicolons separate columns.
 	const columnLength = (place: number) =>
 		longest(({ columns }) => columns[place] as string) + 1 + (place === 0 ? 6 : 8) + (place === 0 ? 0 : 1);
 	const columnLengths = Array.from({ length: digits }, (_, place) => columnLength(place));

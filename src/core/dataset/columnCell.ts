@@ -3,9 +3,9 @@ type Row = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null;
 
 /**
- * Returns the value of a column in a row: the field with that name, otherwise the value reached by its dot-separated
- * path through objects and lists ("reward_model.ground_truth", "messages.0.content"); undefined if there is none. The
- * trainer uses the same rule (presets.py).
+ * Returns the value of a column in a row: the field with that exact name, or else the value at its dot-separated path
+ * through objects and lists ("reward_model.ground_truth", "messages.0.content"). Returns undefined if neither exists.
+ * The trainer follows the same rule (presets.py).
  */
 export function columnCell(row: Row, column: string): unknown {
 	if (Object.hasOwn(row, column)) return row[column];
@@ -18,12 +18,12 @@ export function columnCell(row: Row, column: string): unknown {
 	return value;
 }
 
-/** Roles of prompt messages; the answer is the assistant's. */
+/** Roles allowed in a prompt; the assistant's message is the answer. */
 const asking: readonly unknown[] = ['system', 'developer', 'user'];
 
 /**
- * Joins a prompt of messages into one text: the system and user messages, separated by a blank line; other values are
- * returned unchanged. A list with other roles has no such text: it is a conversation, not a prompt.
+ * Joins the system and user messages of a chat prompt into one text, separated by blank lines. Other values are
+ * returned unchanged, including lists with other roles, which are conversations rather than prompts.
  */
 export function promptOfMessages(value: unknown): unknown {
 	if (!Array.isArray(value) || value.length === 0) return value;

@@ -3,32 +3,32 @@ import { renderCompletion, type Template } from '../text/template.ts';
 import { specialTokens } from '../text/tokenizer.ts';
 import { goldText } from './answer.ts';
 
-/** A completion to imitate. */
+/** A completion for the model to imitate. */
 export interface CompletionRow {
-	/** The problem, before the template is applied. */
+	/** Problem text, before the template is applied. */
 	readonly prompt: string;
-	/** Including tags, without end-of-sequence. */
+	/** Completion with its tags, without the end-of-sequence token. */
 	readonly completion: string;
-	/** null: unknown. */
+	/** null if unknown. */
 	readonly answer: string | null;
-	/** All columns, as passed to rewards. */
+	/** All columns of the row, as passed to rewards. */
 	readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** Which column contains what. */
+/** Maps each role to a column name. */
 export interface CompletionColumns {
 	readonly prompt: string;
 	readonly completion: string;
 	readonly answer: string;
-	/** Thinking only: together with the answer it forms the completion of a row without one. */
+	/** Column with the reasoning alone. In rows without a completion, it is combined with the answer to build one. */
 	readonly solution?: string | undefined;
 }
 
 type Fault = (what: string, action: string) => Failure;
 
 /**
- * Parses completion rows from JSONL. A completion is used as is; in a row without one it is built from solution and
- * answer by the template. Throws `invalid` for the first faulty line, or if there are no rows.
+ * Parses completion rows from JSONL. Completions are used as is; if a row lacks one, the template builds it from the
+ * solution and the answer. Throws `invalid` at the first invalid line, or if there are no rows.
  */
 export function parseCompletionRows(
 	content: string,

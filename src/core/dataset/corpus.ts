@@ -3,24 +3,24 @@ import { specialTokens } from '../text/tokenizer.ts';
 import { promptKey } from './datasetRows.ts';
 import { isHeldOut } from './split.ts';
 
-/** Texts to train on, and held-out texts. */
+/** Training texts and held-out texts. */
 export interface Corpus {
 	readonly training: readonly string[];
 	readonly heldOut: readonly string[];
 }
 
 export interface CorpusSettings {
-	/** The file extension determines the format: `.txt` has one text per line, anything else is JSONL. */
+	/** Path of the file. Its extension determines the format: `.txt` has one text per line, anything else is JSONL. */
 	readonly path: string;
-	/** Column name in a JSONL file. */
+	/** Column name in JSONL files. */
 	readonly text: string;
-	/** Share of the texts held out, by hash. */
+	/** Fraction of texts that are held out, selected by hash. */
 	readonly heldOutShare: number;
 }
 
 /**
- * Parses a corpus file; blank lines are skipped. Identical texts fall on the same side of the split. Throws `invalid`
- * for the first faulty line, or if no text is left to train on.
+ * Parses a corpus file, skipping blank lines. Identical texts always end up on the same side of the split. Throws
+ * `invalid` at the first invalid line, or if no training text is left.
  */
 export function parseCorpus(content: string, { path, text: column, heldOutShare }: CorpusSettings): Corpus {
 	const plain = /\.txt$/i.test(path);

@@ -7,7 +7,7 @@ import { digitSymbols, digitsOf } from './settings.ts';
 interface Node {
 	readonly text: string;
 	readonly value: number;
-	/** Binds like a sum: needs parentheses under `*` and to the right of `-`. */
+	/** Whether the expression is a sum, which needs parentheses under `*` and to the right of `-`. */
 	readonly isSum: boolean;
 }
 
@@ -25,7 +25,7 @@ function join(operator: (typeof operators)[number], left: Node, right: Node): No
 	return { text, value, isSum: operator !== '*' };
 }
 
-/** Combines all numbers in a random way; null if an intermediate value leaves 1..largest. */
+/** Combines all numbers at random. Returns null if an intermediate value falls outside 1..largest. */
 function combineAll(
 	numbers: readonly number[],
 	largest: number,
@@ -50,7 +50,7 @@ function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
 	return sorted(a) === sorted(b);
 }
 
-/** Reads numbers and target from a row, which may come from a file; null if they are malformed. */
+/** Reads the numbers and target from a row, which can come from a file. Returns null if they are malformed. */
 function readRow(row: Question['row']): { numbers: number[]; target: number } | null {
 	const { numbers, target } = row;
 	if (!Array.isArray(numbers) || numbers.length > 16 || typeof target !== 'number') return null;
@@ -60,11 +60,11 @@ function readRow(row: Question['row']): { numbers: number[]; target: number } | 
 export interface CountdownSettings {
 	/** Number of operands; each must be used exactly once. */
 	readonly terms: number;
-	/** Largest target; the operands are at most a fifth of it. */
+	/** Largest target. Operands are at most one fifth of it. */
 	readonly largest: number;
 }
 
-/** `3,5,2:16=`: reach 16 with 3, 5 and 2, each used once. Any expression that does so is correct. */
+/** `3,5,2:16=`: reach 16 using 3, 5, and 2 once each. Any expression that evaluates to the target is correct. */
 export function countdownTask({ terms, largest }: CountdownSettings): Task {
 	if (largest < 5 * terms) {
 		throw new Failure(

@@ -9,7 +9,7 @@ import type { Task } from './problem.ts';
 import { resolveTaskSettings } from './settings.ts';
 import { type StringSettings, stringTask } from './stringTask.ts';
 
-/** Creates the task generator of a recipe dataset; throws `invalid` for unusable settings. */
+/** Creates the task generator for a recipe dataset. Throws `invalid` if its settings are unusable. */
 export function createTask(dataset: TaskDataset): Task {
 	const settings = resolveTaskSettings(dataset);
 	switch (settings.task) {

@@ -5,21 +5,21 @@ import { columnCell } from './columnCell.ts';
 import { datasetPresets, neededColumns, rowParts } from './presets.ts';
 import type { Problem } from './problem.ts';
 
-/** Which column of a JSONL row contains what. */
+/** Maps each role to a JSONL column. */
 export interface DatasetColumns {
 	readonly prompt: string;
 	readonly answer: string;
 	readonly solution: string;
-	/** How rows are interpreted; absent: columns are used as they are. */
+	/** How to interpret rows. If absent, columns are used as is. */
 	readonly preset?: PresetName | undefined;
 }
 
 export const defaultColumns: DatasetColumns = { prompt: 'prompt', answer: 'answer', solution: 'solution' };
 
 export interface RowFault {
-	/** 1-based. */
+	/** 1-based line number. */
 	readonly line: number;
-	/** The problem, without its location: "is not JSON". */
+	/** Error message without the location, such as "is not JSON". */
 	readonly message: string;
 	readonly action: string;
 }
@@ -29,7 +29,7 @@ export type ParsedRow =
 	| { readonly kind: 'fault'; readonly fault: RowFault }
 	| { readonly kind: 'blank' };
 
-/** Key that identifies a problem by its text; it decides the split. */
+/** Returns a key that identifies a problem by its text and determines its split. */
 export function promptKey(prompt: string): string {
 	// Most prompts are printable ASCII with single spaces and need no normalization.
 	if (!/[^ -~]/.test(prompt) && !prompt.includes('  ')) return prompt.trim();
@@ -37,7 +37,7 @@ export function promptKey(prompt: string): string {
 	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
 }
 
-/** Parses one line of a JSONL dataset. A null answer is unknown, and accuracy does not apply. */
+/** Parses one line of a JSONL dataset. A null answer is unknown, so accuracy does not apply to it. */
 export function parseDatasetLine(text: string, line: number, columns: DatasetColumns = defaultColumns): ParsedRow {
 	const bare = line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text;
 	if (bare.trim() === '') return { kind: 'blank' };
@@ -55,8 +55,8 @@ export function parseDatasetLine(text: string, line: number, columns: DatasetCol
 }
 
 /**
- * Parses a row that is already decoded.
- * @param line its 1-based number
+ * Parses a row that has already been decoded.
+ * @param line 1-based line number
  */
 export function parseDatasetRow(
 	given: Readonly<Record<string, unknown>>,

@@ -1,8 +1,8 @@
 import { Random } from '../../base/random.ts';
 
 /**
- * The order of file rows: epoch after epoch, each shuffled anew. It depends on the seed only. The order of one epoch at
- * a time is cached, because access is sequential.
+ * Row order across epochs, each of which is shuffled separately. The order depends only on the seed. Access is
+ * sequential, so only one epoch is cached at a time.
  */
 export class EpochOrder {
 	readonly #count: number;
@@ -18,7 +18,7 @@ export class EpochOrder {
 		this.#purpose = purpose;
 	}
 
-	/** The row at a position, counted from 0 over all epochs. */
+	/** Returns the row at a zero-based position that counts across epochs. */
 	at(place: number): number {
 		const epoch = Math.floor(place / this.#count);
 		if (epoch !== this.#epoch) {

@@ -5,9 +5,9 @@ interface Fraction {
 }
 
 export interface Evaluation {
-	/** The value if it is an integer; null if it is a fraction. */
+	/** Value of the expression, or null if it is not an integer. */
 	readonly value: number | null;
-	/** All numbers of the expression, in order. */
+	/** All numbers in the expression, in order. */
 	readonly numbers: readonly number[];
 }
 
@@ -39,8 +39,8 @@ function combine(operator: string, a: Fraction, b: Fraction): Fraction | null {
 }
 
 /**
- * Evaluates an expression of integers with `+ - * /` and parentheses exactly, with fractions. Returns null if it is
- * malformed, divides by zero, leaves the safe integers, or is longer than 200 characters.
+ * Evaluates an integer expression with `+ - * /` and parentheses in exact rational arithmetic. Returns null if it is
+ * malformed, divides by zero, exceeds the safe integer range, or is longer than 200 characters.
  */
 export function evaluateExpression(text: string): Evaluation | null {
 	if (text.length > maxLength) return null;

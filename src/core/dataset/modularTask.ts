@@ -9,7 +9,7 @@ interface Step {
 	readonly operand: number;
 }
 
-/** Adjacent sums, and adjacent products, commute: within such a run the order does not matter. */
+/** Returns a canonical key. Adjacent sums commute, as do adjacent products, so their order is ignored. */
 function canonical(start: number, steps: readonly Step[], modulus: number): string {
 	const runs: { product: boolean; parts: string[] }[] = [];
 	const first: Step = { operator: steps[0]?.operator === '*' ? '*' : '+', operand: start };
@@ -25,11 +25,11 @@ function canonical(start: number, steps: readonly Step[], modulus: number): stri
 export interface ModularSettings {
 	/** Number of operations. */
 	readonly terms: number;
-	/** Operands are below it. */
+	/** Exclusive upper bound for operands. */
 	readonly modulus: number;
 }
 
-/** Left to right, reducing each step: `5;+3;*4%7=` gives `5+3=8>1;1*4=4>4`, hence 4. */
+/** Evaluates left to right, reducing after each step: `5;+3;*4%7=` gives `5+3=8>1;1*4=4>4`, so the answer is 4. */
 export function modularTask({ terms, modulus }: ModularSettings): Task {
 	const width = digitsOf(modulus - 1);
 	return {
@@ -42,7 +42,7 @@ export function modularTask({ terms, modulus }: ModularSettings): Task {
 			const start = random.int(modulus);
 			const steps: Step[] = Array.from({ length: terms }, () => ({
 				operator: random.pick(operators),
-				// Not 0: multiplying by it would erase all earlier steps.
+				// Exclude 0: multiplying by it would erase all earlier steps.
 				operand: random.between(1, modulus - 1),
 			}));
 			const worked: string[] = [];

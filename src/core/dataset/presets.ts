@@ -3,35 +3,35 @@ import { findBoxed } from '../math/statedAnswer.ts';
 import { columnCell, promptOfMessages } from './columnCell.ts';
 
 /**
- * How a row becomes a problem:
- * - `columns`: prompt, answer and solution are in separate columns.
+ * How to turn a row into a problem:
+ * - `columns`: prompt, answer, and solution are in separate columns.
  * - `hashes`: the answer column contains the solution, `####`, and the answer (GSM8K).
  * - `boxed`: the answer is in the last `\boxed{}` of the solution (MATH).
- * - `code`: there is no answer; the tests of the row decide, and the prompt shows those of `test_list`.
+ * - `code`: there is no answer; the row's tests determine correctness, and the prompt includes those in `test_list`.
  * - `countdown`: the prompt is built from the numbers and the target; any expression that reaches it is correct.
  */
 export type PresetReading = 'columns' | 'hashes' | 'boxed' | 'code' | 'countdown';
 
-/** A widely used dataset: its location on the Hub and how its rows are interpreted. */
+/** A widely used dataset: its Hub location and how to interpret its rows. */
 export interface DatasetPreset {
 	readonly title: string;
 	readonly path: string;
 	readonly config: string | null;
 	readonly split: string;
-	/** The evaluation split; null if there is none and a share is held out instead. */
+	/** Evaluation split, or null if there is none and a fraction of the rows is held out instead. */
 	readonly heldOut: string | null;
 	readonly prompt: string;
 	readonly answer: string;
 	readonly solution: string;
 	readonly reading: PresetReading;
-	/** A row in the format of the dataset, and the result of reading it; both implementations are tested with it. */
+	/** A row in the dataset's format and the problem it produces; both implementations are tested against it. */
 	readonly example: {
 		readonly row: Readonly<Record<string, unknown>>;
 		readonly problem: { readonly prompt: string; readonly answer: string | null; readonly solution: string | null };
 	};
 }
 
-/** presets.json of the trainer is generated from this (test/scripts/writePresets.ts). */
+/** Source for the trainer's presets.json, which test/scripts/writePresets.ts generates. */
 export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 	gsm8k: {
 		title: 'GSM8K, grade-school math (Cobbe et al. 2021)',
@@ -168,20 +168,20 @@ export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 	},
 };
 
-/** Values of the roles in a row, as they are; callers must validate them. */
+/** Raw values of the roles in a row; callers must validate them. */
 export interface RowParts {
 	readonly prompt: unknown;
 	readonly answer: unknown;
-	/** undefined if the row has no such column. */
+	/** undefined if the row has no solution column. */
 	readonly solution: unknown;
-	/** As passed to rewards. */
+	/** All columns of the row, as passed to rewards. */
 	readonly row: Readonly<Record<string, unknown>>;
 }
 
 type Columns = Pick<DatasetPreset, 'prompt' | 'answer' | 'solution'>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** Columns that a row must have for this interpretation. */
+/** Returns the columns that a row must have for this interpretation. */
 export function neededColumns(reading: PresetReading, { prompt, answer }: Columns): (readonly [string, string])[] {
 	return reading === 'code'
 		? [['prompt', prompt]]
@@ -191,7 +191,7 @@ export function neededColumns(reading: PresetReading, { prompt, answer }: Column
 			];
 }
 
-/** Extracts the values of the roles of a row, which must have the columns of {@link neededColumns}. */
+/** Extracts the role values from a row, which must have the columns returned by {@link neededColumns}. */
 export function rowParts(reading: PresetReading, row: Row, columns: Columns): RowParts {
 	const prompt = columnCell(row, columns.prompt);
 	const answer = columnCell(row, columns.answer);
@@ -203,7 +203,7 @@ export function rowParts(reading: PresetReading, row: Row, columns: Columns): Ro
 			if (typeof answer !== 'string') return { prompt, answer, solution: undefined, row };
 			const at = answer.lastIndexOf('####');
 			if (at < 0) return { prompt, answer: undefined, solution: undefined, row };
-			// Calculator marks, as in "2*3 = <<2*3=6>>6".
+			// Remove calculator annotations such as "2*3 = <<2*3=6>>6".
 			const worked = answer.slice(0, at).replace(/<<[^<>]*>>/g, '');
 			return {
 				prompt,
@@ -235,7 +235,7 @@ export function rowParts(reading: PresetReading, row: Row, columns: Columns): Ro
 					? undefined
 					: `Using the numbers ${numbers.join(', ')}, make an expression that equals ${String(answer)}. ` +
 						'You can use + - * / and parentheses, and each number exactly once.';
-			// The verifier of the task reads these names.
+			// The task verifier reads these field names.
 			return { prompt: asked, answer, solution, row: { ...row, numbers, target: answer } };
 		}
 	}

@@ -1,20 +1,20 @@
 import type { Random } from '../../base/random.ts';
 import type { TaskDataset } from '../../protocol/recipe.ts';
 
-/** A problem with its worked solution. Texts are bare: no template, no tags. */
+/** A problem with its worked solution. All text is bare: no template, no tags. */
 export interface Problem {
 	readonly prompt: string;
-	/** The gold answer; null if unknown (a dataset row may lack it), in which case accuracy does not apply. */
+	/** Gold answer, or null if unknown (a dataset row may lack it), in which case accuracy does not apply. */
 	readonly answer: string | null;
-	/** Worked reasoning for the cold start; null if there is none. */
+	/** Worked reasoning for the cold start, or null if there is none. */
 	readonly solution: string | null;
-	/** Canonical form shared by equal problems (`a+b` and `b+a`). The split hashes it. */
+	/** Canonical form, identical for equal problems (`a+b` and `b+a`). The split is based on its hash. */
 	readonly key: string;
 	/** Public fields, as passed to rewards and written to rollout files. */
 	readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** Input of a verifier. */
+/** Verifier input. */
 export interface Question {
 	readonly answer: string | null;
 	readonly row: Readonly<Record<string, unknown>>;
@@ -23,17 +23,17 @@ export interface Question {
 /** A seeded problem generator with a rule-based verifier. */
 export interface Task {
 	readonly name: TaskDataset['task'];
-	/** All characters in prompts, solutions and answers. */
+	/** All characters that occur in prompts, solutions, and answers. */
 	readonly symbols: readonly string[];
-	/** Upper bounds in characters. */
+	/** Upper bounds on lengths, in characters. */
 	readonly maxPromptLength: number;
 	readonly maxSolutionLength: number;
 	readonly maxAnswerLength: number;
-	/** Samples a problem from the whole space, training and held-out. */
+	/** Samples a problem from the entire problem space, both training and held-out. */
 	sample(random: Random): Required<Problem> & { readonly answer: string; readonly solution: string };
-	/** Plain text for pretraining: a sentence or two that pose no problem. Absent: not supported. */
+	/** Generates plain text for pretraining: a sentence or two that pose no problem. Absent if unsupported. */
 	text?(random: Random): string;
-	/** Whether the answer (without tags) is correct; surrounding whitespace is ignored. */
+	/** Returns whether the answer (without tags) is correct, ignoring surrounding whitespace. */
 	verify(question: Question, answer: string): boolean;
 }
 export type TaskProblem = ReturnType<Task['sample']>;

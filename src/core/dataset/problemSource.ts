@@ -1,27 +1,27 @@
 import type { Problem, Question } from './problem.ts';
 
 /**
- * The source of a run's problems: a task generator or the rows of a file. Stateless: the n-th training problem for a
- * seed is always the same, so a dataset cursor is one integer.
+ * Problem source of a run: a task generator or the rows of a file. It is stateless: the nth training problem for a seed
+ * is always the same, so a dataset cursor is a single integer.
  */
 export interface ProblemSource {
 	readonly name: string;
-	/** Characters needed in the vocabulary. */
+	/** Characters that the vocabulary must contain. */
 	readonly symbols: readonly string[];
-	/** Upper bounds in characters, over training and held-out problems. */
+	/** Upper bounds on lengths in characters, across training and held-out problems. */
 	readonly maxPromptLength: number;
 	readonly maxSolutionLength: number;
 	readonly maxAnswerLength: number;
-	/** Whether training problems have worked solutions, as needed for a cold start. */
+	/** Whether training problems have the worked solutions that a cold start needs. */
 	readonly hasSolutions: boolean;
-	/** The index-th training problem for a seed. Rows come in epochs, each shuffled anew. */
+	/** Returns the training problem at an index for a seed. Rows are reshuffled every epoch. */
 	training(seed: number, index: number): Problem;
-	/** Training problems per epoch; absent: unlimited. */
+	/** Training problems per epoch. Absent if unlimited. */
 	readonly trainingRows?: number;
-	/** The first n of a fixed list that does not depend on the seed; fewer if the source has fewer. */
+	/** Returns the first n problems of a fixed list that is independent of the seed, or fewer if the source runs out. */
 	heldOut(n: number): readonly Problem[];
-	/** The index-th plain text for a seed, for pretraining; absent: not supported. */
+	/** Returns the plain text at an index for a seed, for pretraining. Absent if unsupported. */
 	text?(seed: number, index: number): string;
-	/** null if accuracy does not apply (no gold answer). */
+	/** Returns null if accuracy does not apply because there is no gold answer. */
 	verify(question: Question, answer: string): boolean | null;
 }

@@ -2,7 +2,7 @@ import type { TaskDataset } from '../../protocol/recipe.ts';
 import { dataFileKind, hasHubDatasetForm } from '../recipe/hubId.ts';
 import type { ResolvedDataset } from '../recipe/resolvedRecipe.ts';
 
-/** Whether a resolved path is a Hub id: all other paths are absolute by then. */
+/** Returns whether a resolved path is a Hub id. All other resolved paths are absolute. */
 export function isHubDataset(path: string): boolean {
 	return hasHubDatasetForm(path);
 }
@@ -14,14 +14,14 @@ function files(dataset: ResolvedDataset): string[] {
 }
 
 /**
- * Whether only the Python trainer reads it (for a recipe of the pytorch engine), so that its problems are not known in
- * advance.
+ * Returns whether only the Python trainer can read the dataset (in recipes for the pytorch engine), so that its
+ * problems are not known in advance.
  */
 export function isReadByTrainer(dataset: ResolvedDataset): boolean {
 	return files(dataset).some((path) => isHubDataset(path) || readByTrainer.includes(dataFileKind(path) ?? ''));
 }
 
-/** Why the problems of a dataset cannot be shown in the editor, as a sentence; null if they can. */
+/** Returns a sentence explaining why a dataset's problems cannot be shown in the editor, or null if they can. */
 export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 	for (const path of files(dataset)) {
 		const where = isHubDataset(path) ? 'is on the Hub' : unreadFile(path);
@@ -30,14 +30,17 @@ export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 	return null;
 }
 
-/** Why only the trainer can read a file, by its name: "is compressed"; null if it can be read here. */
+/**
+ * Returns why only the trainer can read a file, based on its name ("is compressed"). Returns null if it is readable
+ * here.
+ */
 export function unreadFile(path: string): string | null {
 	return dataFileKind(path) !== null && /\.(gz|zst)$/i.test(path) ? 'is compressed' : null;
 }
 
-/** The task whose verifier judges correctness; null if answers are compared with the gold answer. */
+/** Returns the task whose verifier checks correctness, or null if answers are compared with the gold answer. */
 export function verifiedTask(dataset: ResolvedDataset): TaskDataset | null {
 	if ('task' in dataset) return { ...dataset } as TaskDataset;
-	// Any expression that reaches the target is correct, but the target itself is not.
+	// Any expression that reaches the target is correct, but the bare target is not.
 	return dataset.preset === 'countdown' ? { task: 'countdown' } : null;
 }

@@ -11,8 +11,8 @@ export interface RowsSplit {
 }
 
 /**
- * Splits rows: by the held-out file if there is one (its prompts are removed from the training rows), otherwise by a
- * hash of the prompt. Rows with the same prompt fall on the same side; the held-out side contains each prompt once.
+ * Splits rows by the held-out file if there is one (removing its prompts from the training rows), otherwise by a hash
+ * of the prompt. Rows with the same prompt land on the same side. The held-out side contains each prompt once.
  */
 export function splitRows(rows: readonly Problem[], heldOutRows: readonly Problem[] | null, share: number): RowsSplit {
 	const keys = new Set(heldOutRows?.map((row) => row.key));
@@ -27,7 +27,7 @@ function codePoints(text: string | null): number {
 	return n;
 }
 
-/** Problems from the rows of a file, in epochs. Throws `invalid` if a side of the split is empty. */
+/** Creates a source that serves file rows in epochs. Throws `invalid` if either side of the split is empty. */
 export function rowsSource(name: string, { training, heldOut }: RowsSplit): ProblemSource {
 	if (training.length === 0 || heldOut.length === 0) {
 		const [side, other] = training.length === 0 ? ['train on', 'held out'] : ['hold out', 'trained on'];
@@ -45,7 +45,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 			longest[field] = Math.max(longest[field], codePoints(row[field]));
 		}
 	}
-	// The order of one epoch at a time is cached, because training reads consecutive problems.
+	// Training reads consecutive problems, so only one epoch's order is cached at a time.
 	let cached: { seed: number; epoch: number; order: number[] } | null = null;
 	const orderOf = (seed: number, epoch: number): number[] => {
 		if (cached?.seed !== seed || cached.epoch !== epoch) {
@@ -54,7 +54,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		}
 		return cached.order;
 	};
-	// A fixed shuffled order, so that the first n are a fair sample of a sorted file.
+	// Use a fixed shuffle so that the first n rows are a representative sample of a sorted file.
 	const fixed = Random.of('held-out').shuffle([...heldOut]);
 	return {
 		name,

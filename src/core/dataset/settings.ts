@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { TaskDataset, TaskName } from '../../protocol/recipe.ts';
 
-/** Settings of each task with their defaults. Unlisted settings do not apply to the task. */
+/** Default settings for each task. Settings that are not listed do not apply to the task. */
 export const taskDefaults = {
 	addition: { digits: 3, subtraction: false },
 	arithmetic: { terms: 3, largest: 9 },
@@ -13,7 +13,7 @@ export const taskDefaults = {
 } as const satisfies { readonly [Name in TaskName]: Partial<Omit<TaskDataset, 'task'>> };
 
 /**
- * Fills in every setting of the task. Throws `invalid` for a setting that the task does not have, rather than ignoring
+ * Fills in all settings of a task. Throws `invalid` for a setting that the task does not support, rather than ignoring
  * it.
  */
 export function resolveTaskSettings(dataset: TaskDataset): TaskDataset {
@@ -33,7 +33,7 @@ export function resolveTaskSettings(dataset: TaskDataset): TaskDataset {
 /** The digits 0 to 9. */
 export const digitSymbols: readonly string[] = [...'0123456789'];
 
-/** Number of characters of a number: `digitsOf(999)` is 3. */
+/** Returns the number of characters in a number: `digitsOf(999)` is 3. */
 export function digitsOf(value: number): number {
 	return String(Math.abs(Math.trunc(value))).length;
 }

@@ -2,18 +2,18 @@ import { Failure } from '../../base/failure.ts';
 import { hashText, Random } from '../../base/random.ts';
 import type { Task, TaskProblem } from './problem.ts';
 
-/** Share of a task's problems that are held out. */
+/** Fraction of a task's problems that are held out. */
 export const taskHeldOutShare = 0.1;
 
 const splitSeed = 0x5eed;
 const maxDraws = 20_000;
 
-/** Whether a problem is held out, by a hash of its canonical form; the same in every run and on every machine. */
+/** Returns whether a problem is held out, based on a hash of its canonical form. Identical across runs and machines. */
 export function isHeldOut(key: string, share: number): boolean {
 	return hashText(key, splitSeed) < share * 4294967296;
 }
 
-/** Samples a training problem from the distribution of the task. */
+/** Samples a training problem from the task's distribution. */
 export function sampleTraining(task: Task, random: Random, share = taskHeldOutShare): TaskProblem {
 	for (let i = 0; i < maxDraws; i++) {
 		const problem = task.sample(random);
@@ -23,8 +23,8 @@ export function sampleTraining(task: Task, random: Random, share = taskHeldOutSh
 }
 
 /**
- * The first n distinct held-out problems of a fixed list that depends on the task settings only. Fewer than n if the
- * task has no more (small tasks); throws `invalid` if there are none.
+ * Returns the first n distinct held-out problems from a fixed list that depends only on the task settings. Returns
+ * fewer if the task is too small, and throws `invalid` if it has none.
  */
 export function heldOutProblems(task: Task, n: number, share = taskHeldOutShare): TaskProblem[] {
 	const random = Random.of('held-out', task.name);

@@ -4,13 +4,13 @@ import { digitSymbols } from './settings.ts';
 
 const alphabet = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Numbered letters forward, then backward: `r:abc=` gives `a1b2c3;c3b2a1`. */
+/** Lists the numbered letters forward, then backward: `r:abc=` gives `a1b2c3;c3b2a1`. */
 function reverseSteps(word: readonly string[]): string {
 	const numbered = word.map((letter, i) => `${letter}${i + 1}`);
 	return `${numbered.join('')};${numbered.toReversed().join('')}`;
 }
 
-/** Each letter of the alphabet that occurs, with its count: `s:hello=` gives `e1h1l2o1`. */
+/** Lists each letter that occurs, in alphabetical order, with its count: `s:hello=` gives `e1h1l2o1`. */
 function sortSteps(word: readonly string[]): string {
 	return alphabet
 		.map((letter) => ({ letter, times: word.filter((one) => one === letter).length }))
@@ -20,7 +20,7 @@ function sortSteps(word: readonly string[]): string {
 }
 
 export interface StringSettings {
-	/** Letters of the word. */
+	/** Number of letters in the word. */
 	readonly length: number;
 	readonly operation: 'reverse' | 'sort' | 'both';
 }
@@ -44,7 +44,7 @@ export function stringTask({ length, operation }: StringSettings): Task {
 				prompt: `${sign}:${text}=`,
 				answer: sign === 'r' ? word.toReversed().join('') : sorted,
 				solution: sign === 'r' ? reverseSteps(word) : sortSteps(word),
-				// Two orders of the same letters are the same sorting problem.
+				// Different permutations of the same letters are the same sorting problem.
 				key: sign === 'r' ? `r:${text}` : `s:${sorted}`,
 				row: { word: text, operation: sign === 'r' ? 'reverse' : 'sort' },
 			};

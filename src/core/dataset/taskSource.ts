@@ -3,9 +3,9 @@ import type { Problem, Task } from './problem.ts';
 import type { ProblemSource } from './problemSource.ts';
 import { heldOutProblems, sampleTraining } from './split.ts';
 
-/** Problems from a generator: unlimited, and held-out ones are never trained on. */
+/** Creates an unlimited source from a generator. Held-out problems are never used for training. */
 export function taskSource(task: Task): ProblemSource {
-	// A list of any length starts with every shorter list.
+	// Shorter lists are prefixes of longer ones, so it is enough to keep the longest.
 	let longest: readonly Problem[] = [];
 	let asked = 0;
 	const text = task.text?.bind(task);

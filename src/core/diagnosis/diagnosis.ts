@@ -6,7 +6,7 @@ import type { Look, Rule, RuleFinding, Watch } from './rule.ts';
 import { rules as allRules } from './rules.ts';
 import type { StepFacts } from './stepFacts.ts';
 
-/** A finding of a rule, as currently reported. */
+/** A rule finding, as currently reported. */
 interface Found {
 	alert: Alert;
 	level: Alert['level'];
@@ -17,18 +17,18 @@ interface Found {
 interface Working {
 	readonly rule: Rule;
 	readonly watch: Watch;
-	/** Ids of the findings that hold now. */
+	/** Ids of the findings that currently hold. */
 	holding: readonly string[];
-	/** Whether new rollouts have arrived that may serve as evidence. */
+	/** Whether new rollouts have arrived that could serve as evidence. */
 	news: boolean;
 }
 
-/** Upper bound on alerts per run; names come from the trainer and are unbounded. */
+/** Maximum number of alerts per run. Names come from the trainer, so their number is unbounded. */
 const mostAlerts = 200;
-/** Max evaluations queued until the metrics row of their step arrives. */
+/** Maximum number of evaluations queued until the metrics row for their step arrives. */
 const mostWaiting = 1000;
 
-/** Stages that imitate or learn from pairs are excluded: their entropy falls by design, and nothing is sampled. */
+/** Stages that imitate or learn from pairs. They are excluded: entropy falls by design, and nothing is sampled. */
 const unsampled: ReadonlySet<string> = new Set([
 	'pretrain',
 	'sft',
@@ -39,9 +39,9 @@ const unsampled: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Diagnoses a run incrementally from rows of metrics in ascending order of step, held-out evaluations, and rollouts as
- * far as they are available. Facts about the rollouts of a step must be added before its row, so that they are known
- * when the row is judged. Memory is bounded.
+ * Diagnoses a run incrementally from metric rows in ascending step order, held-out evaluations, and rollouts if
+ * available. Add the rollout facts for a step before its metric row, so that they are known when the row is checked.
+ * Memory is bounded.
  */
 export class Diagnosis {
 	readonly #working: Working[];
@@ -49,12 +49,12 @@ export class Diagnosis {
 	#waiting: EvaluationSummary[] = [];
 	#stage: string | null = null;
 	#row: Row | null = null;
-	/** Step of the newest row of any stage. */
+	/** Step of the newest row in any stage. */
 	#step = 0;
 	#revision = 0;
 	/**
-	 * Counts for the current and for the longest stage: rows of sampling stages, rows with a reward, and steps with
-	 * rollouts.
+	 * Counts in the current stage: rows of sampling stages, rows with a reward, and steps with rollouts. The batch count
+	 * below is for the longest stage.
 	 */
 	readonly #seen = { rows: 0, rewarded: 0, steps: 0 };
 	#batches = 0;
@@ -64,22 +64,22 @@ export class Diagnosis {
 		this.#working = rules.map((rule) => ({ rule, watch: rule.watch(run), holding: [], news: false }));
 	}
 
-	/** All alerts so far, in the order in which they started. Alerts that no longer hold have a `lastStep`. */
+	/** All alerts so far, in the order they started. Alerts that no longer hold have a `lastStep`. */
 	get alerts(): readonly Alert[] {
 		return [...this.#found.values()].map(({ alert }) => alert);
 	}
 
-	/** Generation batches of the longest sampling stage. Most rules need at least `shortRun` of them. */
+	/** Number of generation batches in the longest sampling stage. Most rules need at least `shortRun` batches. */
 	get batches(): number {
 		return this.#batches;
 	}
 
-	/** Rows of stages that do not sample. Only their losses are checked. */
+	/** Number of rows in stages that do not sample. Only their losses are checked. */
 	get unsampled(): number {
 		return this.#unsampled;
 	}
 
-	/** Increases when an alert is added, changes level, starts, or ends. */
+	/** Increments whenever an alert is added, changes level, starts, or ends. */
 	get revision(): number {
 		return this.#revision;
 	}
@@ -115,7 +115,7 @@ export class Diagnosis {
 		}
 	}
 
-	/** Checks a live run for conditions that depend on time alone. */
+	/** Checks a live run for conditions that depend only on time. */
 	look(look: Look): void {
 		for (const working of this.#working) {
 			if (working.watch.look !== undefined) this.#take(working, working.watch.look(look), this.#step);
@@ -164,7 +164,7 @@ export class Diagnosis {
 		}
 	}
 
-	/** Passes on evaluations once the training rows up to their step are known. */
+	/** Passes evaluations to the rules once the training rows up to their step are known. */
 	#takeEvaluations(): void {
 		while (this.#waiting.length > 0) {
 			const next = this.#waiting[0] as EvaluationSummary;
@@ -217,7 +217,7 @@ export class Diagnosis {
 		return id;
 	}
 
-	/** Finds the earlier finding of a rule that is about the same thing under another id, so that it stays one alert. */
+	/** Takes over the rule's earlier finding about the same issue under its generic id, so that it remains one alert. */
 	#renamed(rule: Rule, id: string): Found | undefined {
 		const vague = id === rule.name ? undefined : this.#found.get(rule.name);
 		if (!vague?.holds) return undefined;
@@ -226,7 +226,7 @@ export class Diagnosis {
 	}
 }
 
-/** "Dead groups" -> "dead groups"; "KL blow-up" stays. */
+/** Lowercases a title such as "Dead groups"; leaves "KL blow-up" unchanged. */
 function asCause(title: string): string {
 	return /^[A-Z][a-z]/.test(title) ? `${title[0]?.toLowerCase()}${title.slice(1)}` : title;
 }
@@ -234,7 +234,7 @@ function asCause(title: string): string {
 export interface WholeRun {
 	readonly metrics: readonly MetricsLine[];
 	readonly evaluations?: readonly EvaluationSummary[];
-	/** Facts of all steps, or of some. */
+	/** Facts for all steps or for some of them. */
 	readonly steps?: readonly StepFacts[];
 }
 

@@ -1,26 +1,26 @@
 import type { RecipeEdit } from '../../protocol/alert.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** A stage of the recipe, as far as rules need it. */
+/** A recipe stage, reduced to what rules need. */
 export interface DiagnosisStage {
 	readonly type: string;
-	/** Recipe keys of the stage. */
+	/** Stage settings by recipe key. */
 	readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** What the rules know about a run besides its metrics. */
+/** What rules know about a run in addition to its metrics. */
 export interface DiagnosisRun {
-	/** `reasoning-lab`, or the name of an importer's format. */
+	/** `reasoning-lab`, or the format name of an importer. */
 	readonly format: string;
-	/** In recipe order; empty if unknown. */
+	/** Rewards in recipe order. Empty if unknown. */
 	readonly rewards: readonly { readonly name: string; readonly weight: number }[];
-	/** From the frozen recipe; empty for runs of other trainers and if unknown. */
+	/** Stages from the frozen recipe. Empty if unknown or if the run is from another trainer. */
 	readonly stages: readonly DiagnosisStage[];
-	/** From the frozen recipe; absent for runs of other trainers and if unknown. */
+	/** Dataset from the frozen recipe. Absent if unknown or if the run is from another trainer. */
 	readonly dataset?: Readonly<Record<string, unknown>>;
 }
 
-/** A row of metrics as read by rules. */
+/** A metric row, as read by rules. */
 export class Row {
 	readonly step: number;
 	readonly time: number;
@@ -35,12 +35,12 @@ export class Row {
 		this.#values = line.values;
 	}
 
-	/** Returns the value of a metric; null if the row lacks it or it is not a valid number. */
+	/** Returns the value of a metric, or null if it is missing or not a valid number. */
 	get(name: string): number | null {
 		return this.#values[name] ?? null;
 	}
 
-	/** Whether the row has the metric, even without a valid number. */
+	/** Returns whether the row has the metric, even if its value is not a valid number. */
 	has(name: string): boolean {
 		return this.#values[name] !== undefined;
 	}
@@ -53,14 +53,14 @@ export class Row {
 
 export type RecipePath = (string | number)[];
 
-/** A suggested recipe change: the key, the new value in words, and edits that can be applied. */
+/** A suggested recipe change: the key, a description of the new value, and edits that can be applied. */
 export interface RecipeAdvice {
 	readonly path: RecipePath;
 	readonly suggestion: string;
 	readonly edits?: RecipeEdit[];
 }
 
-/** Returns the key to change; null if the run has no recipe of this format. */
+/** Creates advice for the key to change. Returns null if the run has no recipe in this format. */
 export function recipeAdvice(
 	path: RecipePath | null,
 	suggestion: string,
@@ -70,28 +70,28 @@ export function recipeAdvice(
 	return edits.length === 0 ? { path, suggestion } : { path, suggestion, edits: [...edits] };
 }
 
-/** Advice that sets one key. Without a value, it consists of words only. */
+/** Creates advice that sets one key. Without a value, the advice is text only. */
 export function setAdvice(path: RecipePath | null, suggestion: string, value: unknown): RecipeAdvice | null {
 	return recipeAdvice(path, suggestion, path === null || value === null ? [] : [{ path, value }]);
 }
 
-/** Returns the path of a key of the RL stage; null if the recipe is unknown. */
+/** Returns the path of a key in the RL stage, or null if the recipe is unknown. */
 export function stagePath(run: DiagnosisRun, stage: string, key: string): RecipePath | null {
 	const at = run.stages.findLastIndex(({ type }) => type === stage);
 	return at < 0 ? null : ['stages', at, key];
 }
 
-/** Where a stage sets its clip range; null: it has none. */
+/** Returns the paths of a stage's clip range settings, or null where it has none. */
 export function clipPaths(run: DiagnosisRun, stage: string): Readonly<Record<'low' | 'high', RecipePath | null>> {
 	return { low: stagePath(run, stage, 'epsilon'), high: stagePath(run, stage, 'epsilon_high') };
 }
 
-/** A key of the recipe itself; null where the recipe is not known. */
+/** Returns the path of a top-level recipe key, or null if the recipe is unknown. */
 export function recipePath(run: DiagnosisRun, ...path: RecipePath): RecipePath | null {
 	return run.stages.length === 0 ? null : path;
 }
 
-/** Returns a numeric setting of a stage. */
+/** Returns the value of a numeric stage setting. */
 export function stageSetting(run: DiagnosisRun, stage: string, key: string): number | null {
 	const value = run.stages.findLast(({ type }) => type === stage)?.settings[key];
 	return typeof value === 'number' ? value : null;

@@ -8,28 +8,28 @@ import { judgesAnswer } from './rewardNames.ts';
 import type { GroupFacts, StepFacts } from './stepFacts.ts';
 import { limit } from './thresholds.ts';
 
-/** Max characters of a completion that are examined. */
+/** Maximum number of characters examined per completion. */
 const longestText = 200_000;
 /**
- * Characters at the end of a completion that are searched for loops. A loop does not stop, so it shows at the end; the
- * bound keeps the search fast.
+ * Number of characters at the end of a completion that are searched for loops. A loop does not stop, so it is still
+ * visible at the end; the limit keeps the search fast.
  */
 const loopText = 20_000;
-/** Characters kept of an answer, enough to distinguish answers, and examined for the language of a completion. */
+/** Maximum characters kept per answer (enough to distinguish answers), and examined to detect the language. */
 const longestAnswer = 200;
 const languageText = 4000;
 /** Prompts longer than this are not used to identify rows. */
 const longestPrompt = 2000;
-/** Max rewards for which identical completions are compared. */
+/** Maximum number of rewards for which identical completions are compared. */
 const maxRewards = 50;
 
-/** Returns the language or script of a completion that counts as mixed; null if it does not. */
+/** Returns the language or script of a completion if it counts as mixed, otherwise null. */
 function mixedOf(completion: string): string | null {
 	const { foreign, language, script } = findLanguageMix(completion.slice(0, languageText));
 	return foreign >= limit('mixedLetters') ? (language ?? script ?? '') : null;
 }
 
-/** Returns the prompt if the recorded dataset row contains that text. */
+/** Returns the prompt if it is one of the values in the recorded dataset row. */
 function promptOf({ prompt, row }: RolloutLine): { prompt?: string } {
 	if (typeof prompt !== 'string' || prompt.length > longestPrompt || typeof row !== 'object' || row === null) return {};
 	return Object.values(row).includes(prompt) ? { prompt } : {};
@@ -43,13 +43,13 @@ function correctOf(rewards: RolloutLine['rewards']): boolean | null {
 	return value === null ? null : value > 0.5;
 }
 
-/** Returns the truncated answer; `none` if it cannot be parsed; null if it is unknown how answers are marked. */
+/** Returns the truncated answer, with null text if it cannot be parsed. Returns null if the answer tags are unknown. */
 function answerOf(completion: string, tags: TraceTags | null): { readonly text: string | null } | null {
 	if (tags === null || tags.answer === null) return null;
 	return { text: soleAnswer(parseTrace(completion, tags), tags)?.slice(0, longestAnswer).toLowerCase() ?? null };
 }
 
-/** Whether the answer is marked as the prompt of another trainer's run requests. */
+/** Returns whether the answer is marked as the prompt requests, for runs from other trainers. */
 function answeredOf(completion: string, prompt: string): boolean | null {
 	if (/\\boxed/.test(prompt)) return /\\boxed\s*\{/.test(completion);
 	if (/<answer>/i.test(prompt)) return /<answer>[\s\S]*?\S[\s\S]*?<\/answer>/i.test(completion.slice(-20_000));
@@ -58,19 +58,19 @@ function answeredOf(completion: string, prompt: string): boolean | null {
 
 interface Group {
 	readonly facts: Growing<GroupFacts>;
-	/** Rewards of the first completion with each text, by reward name. */
+	/** For each distinct text, the rewards of its first completion by reward name. */
 	readonly texts: Map<string, RolloutLine['rewards']>;
 	readonly answers: (string | null)[];
 	readonly mixed: (string | null)[];
 	readonly repeats: Map<string, { pairs: number; differ: number }>;
 }
 
-/** Reduces the rollouts of one step one by one, so that their texts need not be kept. */
+/** Reduces the rollouts of a step one at a time, so that their text does not have to be kept. */
 export class FactsOfRollouts {
 	readonly #tags: TraceTags | null;
 	readonly #groups = new Map<number, Group>();
 
-	/** @param tags template tags of the run; null for runs of other trainers */
+	/** @param tags template tags of the run, or null for runs from other trainers */
 	constructor(tags: TraceTags | null) {
 		this.#tags = tags;
 	}
@@ -132,7 +132,7 @@ export class FactsOfRollouts {
 	}
 }
 
-/** Counts, for two rollouts with the same prompt and completion, which rewards scored them differently. */
+/** For two rollouts with the same prompt and completion, counts which rewards scored them differently. */
 function countRepeats(repeats: Group['repeats'], first: RolloutLine['rewards'], second: RolloutLine['rewards']): void {
 	for (const [name, value] of Object.entries(second).slice(0, maxRewards)) {
 		const before = Object.hasOwn(first, name) ? first[name] : null;

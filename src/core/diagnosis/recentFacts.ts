@@ -1,12 +1,12 @@
 import type { Evidence } from '../../protocol/alert.ts';
 import type { GroupFacts, StepFacts } from './stepFacts.ts';
 
-/** Max rollouts listed as evidence for an alert. */
+/** Maximum number of rollouts listed as evidence for an alert. */
 export const mostEvidence = 5;
-/** Max groups kept per step. */
+/** Maximum number of groups kept per step. */
 const mostGroups = 512;
 
-/** Facts of the last steps with rollouts, newest last. */
+/** Facts for the most recent steps with rollouts, newest last. */
 export class RecentFacts {
 	readonly #steps: number;
 	#facts: StepFacts[] = [];
@@ -28,7 +28,7 @@ export class RecentFacts {
 		this.#facts = [];
 	}
 
-	/** Iterates over all groups with their step, newest first. */
+	/** Iterates over all groups and their steps, newest first. */
 	*groups(): Generator<{ readonly step: number; readonly group: GroupFacts }> {
 		for (let i = this.#facts.length - 1; i >= 0; i--) {
 			const { step, groups } = this.#facts[i] as StepFacts;

@@ -5,7 +5,7 @@ export function pathText(path: RecipeEdit['path']): string {
 	return path.join('.');
 }
 
-/** Max list entries shown. */
+/** Maximum number of list entries shown. */
 const maxShown = 5;
 
 /** Describes an edit in one line. */
@@ -19,8 +19,8 @@ export function editText({ path, value }: RecipeEdit): string {
 const isOwn = (key: string | number) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';
 
 /**
- * Returns a copy of a recipe (JSON) with edits applied in order. Missing objects on a path are created; an edit whose
- * path crosses a value that is neither an object nor a list is skipped.
+ * Returns a copy of a recipe (JSON) with edits applied in order. Missing objects along a path are created. An edit is
+ * skipped if its path crosses a value that is neither an object nor a list.
  */
 export function applyRecipeEdits(recipe: unknown, edits: readonly RecipeEdit[]): unknown {
 	const copy: unknown = JSON.parse(JSON.stringify(recipe));

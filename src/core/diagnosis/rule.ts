@@ -6,79 +6,79 @@ import type { ThresholdName } from './thresholds.ts';
 
 /** The content of an alert. */
 export interface AlertContent {
-	/** One sentence: the problem, with numbers. */
+	/** One sentence that states the problem, with numbers. */
 	readonly message: string;
-	/** One sentence: what to do. */
+	/** One sentence that says what to do. */
 	readonly action: string;
-	/** Canonical names. */
+	/** Canonical metric names. */
 	readonly metrics: readonly string[];
 	readonly evidence: readonly Evidence[];
-	/** Noun phrase that completes "Most likely cause: ..."; default: the title of the rule. */
+	/** Noun phrase that completes "Most likely cause: ...". Defaults to the rule title. */
 	readonly cause?: string;
-	/** Rules whose alerts are likely consequences of this finding, in addition to those listed by the rule. */
+	/** Rules whose alerts are likely consequences of this finding, in addition to those that the rule lists. */
 	readonly explains?: readonly string[];
 	readonly recipe: RecipeAdvice | null;
 }
 
-/** An observation of a live run from outside. Times are in seconds since the epoch. */
+/** A snapshot of a live run, taken from outside. Times are in seconds since the epoch. */
 export interface Look {
 	readonly now: number;
-	/** From the engine's record; null if the trainer writes none. */
+	/** Heartbeat from the engine's record, or null if the trainer writes none. */
 	readonly heartbeat: number | null;
-	/** Whether an engine is working, that is, neither paused nor ended. */
+	/** Whether an engine is running, that is, neither paused nor finished. */
 	readonly working: boolean;
 	/**
-	 * On the first look: seconds already passed without a new row or heartbeat. Later looks accumulate their own time.
-	 * Default 0.
+	 * Seconds already elapsed without a new row or heartbeat, for the first check. Later checks accumulate their own
+	 * time. Defaults to 0.
 	 */
 	readonly quiet?: number;
 	readonly silent?: number;
 }
 
-/** A finding of a rule. Its text is composed only on demand. */
+/** A rule finding. Its text is generated only on demand. */
 export interface RuleFinding {
-	/** The subject of the finding, for rules that can report several at once. */
+	/** Subject of the finding, for rules that can report several at the same time. */
 	readonly about?: string;
 	readonly level: Alert['level'];
-	/** The report is refreshed when this value changes; absent: reported once. */
+	/** The report is refreshed whenever this value changes. If absent, the finding is reported once. */
 	readonly edition?: number;
 	tell(): AlertContent;
 }
 
 /**
- * An instance of a rule that watches one run. Each method returns the findings that hold from now on (an empty list:
- * none) or undefined if the input is irrelevant and earlier findings remain. Memory is bounded, whatever the length of
- * the run.
+ * A rule instance that watches one run. Each method returns the findings that hold from now on (an empty list if there
+ * are none), or undefined if the input is irrelevant and earlier findings remain in effect. Memory is bounded
+ * regardless of the run's length.
  */
 export interface Watch {
-	/** A row of metrics. Only rows of RL stages are passed, unless the rule sets `everyStage`. */
+	/** Receives a metric row. Only rows from RL stages are passed, unless the rule sets `everyStage`. */
 	row?(row: Row): readonly RuleFinding[] | undefined;
-	/** Facts of the rollouts of a step, in ascending order; steps may be missing. */
+	/** Receives the rollout facts for a step, in ascending order. Steps may be missing. */
 	step?(facts: StepFacts): readonly RuleFinding[] | undefined;
-	/** A held-out evaluation, each passed once. */
+	/** Receives each held-out evaluation once. */
 	evaluation?(summary: EvaluationSummary): readonly RuleFinding[] | undefined;
-	/** Called as time passes; there may be no new rows. */
+	/** Called periodically, even if there are no new rows. */
 	look?(look: Look): readonly RuleFinding[] | undefined;
-	/** Called when another stage begins. */
+	/** Called when a new stage begins. */
 	stage?(): void;
 }
 
 /** A diagnosis rule. */
 export interface Rule {
-	/** `dead-groups`: also the prefix of the ids of its alerts. */
+	/** Rule name, such as `dead-groups`; also the prefix of its alert ids. */
 	readonly name: string;
 	/** Display name. */
 	readonly title: string;
-	/** When it fires, in words and formulas. */
+	/** When the rule fires, in words and formulas. */
 	readonly fires: string;
-	/** When it stays silent although one might expect it to fire. */
+	/** When the rule stays silent although one might expect it to fire. */
 	readonly silent: string;
-	/** Canonical names. */
+	/** Canonical metric names. */
 	readonly metrics: readonly string[];
 	readonly thresholds: readonly ThresholdName[];
-	/** Whether it also receives rows of stages that do not sample. */
+	/** Whether the rule also receives rows from stages that do not sample. */
 	readonly everyStage?: boolean;
-	/** Rules whose alerts may be consequences of this finding; they rank below it. */
+	/** Rules whose alerts can be consequences of this finding; they rank below it. */
 	readonly explains?: readonly string[];
 	watch(run: DiagnosisRun): Watch;
 }

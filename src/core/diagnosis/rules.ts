@@ -21,7 +21,7 @@ import { stalled } from './rules/stalled.ts';
 import { throughputDrop } from './rules/throughputDrop.ts';
 import { wrongAnswers } from './rules/wrongAnswers.ts';
 
-/** All rules, causes before symptoms. docs/diagnosis.md is generated from them. */
+/** All rules, with causes before symptoms. docs/diagnosis.md is generated from this list. */
 export const rules: readonly Rule[] = [
 	notANumber,
 	stalled,

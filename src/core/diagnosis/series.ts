@@ -24,14 +24,14 @@ export class Recent {
 		if (this.#count < this.size) this.#count++;
 	}
 
-	/** Mean of the values from the `from`-th oldest up to the `to`-th (exclusive); NaN if there are none. */
+	/** Returns the mean of values `from` to `to` (exclusive), counted from the oldest. NaN if there are none. */
 	mean(from = 0, to = this.#count): number {
 		let sum = 0;
 		for (let i = from; i < to; i++) sum += this.#at(i);
 		return sum / (to - from);
 	}
 
-	/** Oldest first. */
+	/** Returns the values, oldest first. */
 	values(): number[] {
 		return Array.from({ length: this.#count }, (_, i) => this.#at(i));
 	}
@@ -45,13 +45,13 @@ export class Recent {
 		this.#next = 0;
 	}
 
-	/** The i-th oldest. */
+	/** Returns the i-th oldest value. */
 	#at(i: number): number {
 		return this.#values[(this.#next - this.#count + i + this.size) % this.size] as number;
 	}
 }
 
-/** Mean of the first values of a series. */
+/** Mean of the first values in a series. */
 export class OpeningMean {
 	readonly #size: number;
 	#count = 0;
@@ -67,7 +67,7 @@ export class OpeningMean {
 		this.#sum += value;
 	}
 
-	/** null if there are too few values yet. */
+	/** null until enough values have been added. */
 	get mean(): number | null {
 		return this.#count < this.#size ? null : this.#sum / this.#size;
 	}
@@ -75,7 +75,7 @@ export class OpeningMean {
 
 const mostKept = 256;
 
-/** A whole series in bounded memory: every k-th value, with k growing with the length. */
+/** An entire series in bounded memory: every k-th value, where k grows with the length. */
 export class Course {
 	#values: number[] = [];
 	#every = 1;
@@ -101,13 +101,13 @@ export class Course {
 	}
 }
 
-/** Sample standard deviation (n - 1); NaN for fewer than two values. */
+/** Returns the sample standard deviation (n - 1), or NaN for fewer than two values. */
 export function deviationOf(values: readonly number[]): number {
 	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
 	return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
-/** Median; NaN if there are no values. */
+/** Returns the median, or NaN if there are no values. */
 export function medianOf(values: readonly number[]): number {
 	const sorted = Float64Array.from(values).sort();
 	const middle = sorted.length >> 1;

@@ -3,7 +3,7 @@ import { judgesAnswer } from './rewardNames.ts';
 import { Recent } from './series.ts';
 import { limit } from './thresholds.ts';
 
-/** How well the task is solved, by the newest held-out accuracy or by the correctness reward. */
+/** Tracks how well the task is solved, based on the newest held-out accuracy or the correctness reward. */
 export class Solving {
 	readonly #recent = new Recent(limit('shortRun'));
 	#judge: string | null;
@@ -14,7 +14,7 @@ export class Solving {
 		this.#judge = name === undefined ? null : `rewards/${name}/mean`;
 	}
 
-	/** @returns the mean of the correctness reward, if the row has it */
+	/** @returns the mean of the correctness reward, if the row includes it */
 	row(row: Row): number | null {
 		this.#judge ??=
 			row.names.find((name) => {
@@ -28,21 +28,21 @@ export class Solving {
 		return value;
 	}
 
-	/** 0 to 1; null if unknown. */
+	/** Accuracy from 0 to 1, or null if unknown. */
 	get accuracy(): number | null {
 		if (this.#heldOut !== null) return this.#heldOut;
 		return this.#recent.count === 0 ? null : this.#recent.mean();
 	}
 
 	/**
-	 * Mean of the correctness reward over the last `shortRun` batches, ignoring held-out results; null if there are too
-	 * few.
+	 * Mean of the correctness reward over the last `shortRun` batches, ignoring held-out results. null if there are too
+	 * few batches.
 	 */
 	get training(): number | null {
 		return this.#recent.full ? this.#recent.mean() : null;
 	}
 
-	/** Whether little is left to learn; null if unknown. */
+	/** Whether there is little left to learn, or null if unknown. */
 	get solved(): boolean | null {
 		return this.accuracy === null ? null : this.accuracy >= limit('solvedAccuracy');
 	}

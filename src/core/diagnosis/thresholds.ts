@@ -1,12 +1,12 @@
 /*
- * The thresholds of all diagnosis rules, each with its rationale. docs/diagnosis.md is generated from them. A batch is
- * a generation batch: a row that has the metric in question.
+ * Thresholds for all diagnosis rules, each with its rationale. docs/diagnosis.md is generated from them. A batch is a
+ * generation batch, that is, a row that has the metric in question.
  */
 
 export interface Threshold {
 	readonly value: number;
 	readonly unit: string;
-	/** Why this value, with its source if there is one. */
+	/** Rationale for the value, with a source if there is one. */
 	readonly why: string;
 }
 
@@ -270,10 +270,10 @@ export const thresholds = {
 		'A gap that occurred before may occur again.',
 	),
 
-	/** Before that, only NaN is reported. */
+	/** Only NaN is reported for shorter runs. */
 	shortRun: threshold(20, 'batches', 'A young run has no trend yet.'),
 } as const satisfies Record<string, Threshold>;
 export type ThresholdName = keyof typeof thresholds;
 
-/** The value of a threshold. */
+/** Returns the value of a threshold. */
 export const limit = (name: ThresholdName): number => thresholds[name].value;

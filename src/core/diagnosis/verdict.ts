@@ -6,11 +6,11 @@ import { limit } from './thresholds.ts';
 
 /** Result of a diagnosis. */
 export interface Verdict {
-	/** `short`: there was too little data, which is not the same as no findings. */
+	/** `short` means that there was too little data, which differs from having no findings. */
 	readonly kind: 'alerts' | 'clear' | 'short';
-	/** One sentence. */
+	/** One-sentence summary. */
 	readonly summary: string;
-	/** Most likely cause first. */
+	/** Alerts, most likely cause first. */
 	readonly alerts: readonly Alert[];
 }
 
@@ -19,9 +19,9 @@ const rankOf = new Map(rules.map(({ name }, i) => [name, i]));
 const explainedBy = new Map(rules.map(({ name, explains = [] }) => [name, new Set(explains)]));
 
 /**
- * Orders alerts by likely cause: ongoing ones first, then those that no other alert explains, then by level, then in
- * the order of `rules`, then by step.
- * @param holds whether an alert is ongoing
+ * Sorts alerts by likely cause: ongoing alerts first, then those that no other alert explains, then by level, then in
+ * `rules` order, then by step.
+ * @param holds returns whether an alert is ongoing
  */
 export function rankAlerts<T>(
 	items: readonly T[],
@@ -32,7 +32,7 @@ export function rankAlerts<T>(
 		const alert = alertOf(item);
 		const isConsequence = items.some((other) => {
 			const { rule, level, step, explains } = alertOf(other);
-			// What a single alert says about itself takes precedence over its rule.
+			// An alert's own explanation takes precedence over that of its rule.
 			const byRule = explainedBy.get(rule)?.has(alert.rule) === true && !alert.explains?.includes(rule);
 			return (
 				level !== 'info' &&
@@ -55,7 +55,7 @@ export function rankAlerts<T>(
 		.map(({ item }) => item);
 }
 
-/** One sentence about ranked alerts: the likely cause, its step, and the number of other alerts. */
+/** Summarizes ranked alerts in one sentence: the likely cause, its step, and the number of other alerts. */
 export function summaryOf(ranked: readonly Alert[]): string {
 	const [first, ...others] = ranked;
 	if (first === undefined) return 'No issues detected.';
@@ -65,8 +65,8 @@ export function summaryOf(ranked: readonly Alert[]): string {
 }
 
 /**
- * Summary of a run without alerts.
- * @param unsampled rows of stages that do not sample
+ * Summarizes a run without alerts.
+ * @param unsampled number of rows from stages that do not sample
  */
 export function noAlertsSummary(batches: number, unsampled: number): Pick<Verdict, 'kind' | 'summary'> {
 	const needed = limit('shortRun');

@@ -6,8 +6,8 @@ import { type PresetReading, rowParts } from '../dataset/presets.ts';
 import type { Problem } from '../dataset/problem.ts';
 
 /**
- * How answers are judged: by mathematical equivalence, by the option they name, or by running their code against the
- * tests of the row.
+ * How answers are judged: by mathematical equivalence, by the option they select, or by running their code against the
+ * row's tests.
  */
 export type BenchmarkJudge = 'math' | 'choice' | 'code';
 
@@ -16,13 +16,13 @@ export interface Benchmark {
 	readonly judge: BenchmarkJudge;
 	/**
 	 * Samples per question. DeepSeek-R1 used "4 to 64, depending on the size of the test set" (Guo et al. 2025, section
-	 * 3) and 64 for AIME's cons@64; the others are chosen within that range.
+	 * 3) and 64 for AIME's cons@64; the other values are chosen within that range.
 	 */
 	readonly samples: number;
-	/** Column with the category of a question; null: none. */
+	/** Column with the question category, or null if there is none. */
 	readonly category: string | null;
 	readonly columns: {
-		/** The first one that a row has is used. */
+		/** Candidate columns; the first one present in a row is used. */
 		readonly prompt: readonly string[];
 		readonly answer: readonly string[];
 	};
@@ -88,10 +88,10 @@ export const benchmarks: Readonly<Record<BenchmarkName, Benchmark>> = {
 	},
 };
 
-/** Test columns of code benchmarks. */
+/** Columns that contain tests in code benchmarks. */
 const testColumns = ['tests', 'test_list', 'test', 'input_output', 'test_cases', 'public_test_cases'] as const;
 
-/** Converts a row of a benchmark file to a problem; a string explains why it is not one: "has no column ...". */
+/** Converts a benchmark file row to a problem. Returns a string if the row is invalid: "has no column ...". */
 export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem | string {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is not a JSON object';
 	const row = value as Readonly<Record<string, unknown>>;
@@ -117,7 +117,7 @@ export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem |
 		);
 	}
 	if (reading === 'gpqa') return choiceProblem(asked, row, made);
-	// Rows may contain the answer alone, or the answer after its solution.
+	// Rows can contain the answer alone, or a solution followed by the answer.
 	const stated = row[answer as string];
 	const isWorked = reading === 'hashes' && typeof stated === 'string' && stated.includes('####');
 	const parts = rowParts(isWorked ? 'hashes' : 'columns', row, { prompt, answer: answer as string, solution: '' });
@@ -137,8 +137,8 @@ function withStarter(question: string, starter: unknown): string {
 const wrongColumns = ['Incorrect Answer 1', 'Incorrect Answer 2', 'Incorrect Answer 3'] as const;
 
 /**
- * Orders the options by a hash of the question: the same order in every evaluation, with the correct one at any
- * position.
+ * Orders the options by a hash of the question, so that the order is the same in every evaluation and the correct
+ * option can be at any position.
  */
 function choiceProblem(
 	question: string,

@@ -1,20 +1,20 @@
 import { t95 } from './studentT.ts';
 
-/** A mean difference. */
+/** A mean difference and its interval. */
 export interface Difference {
 	readonly mean: number;
-	/** 95% interval. */
+	/** Lower bound of the 95% interval. */
 	readonly low: number;
 	readonly high: number;
 }
 
 /**
- * Mean of paired differences with its 95% interval: Student's t, after adding half a problem won and half a problem
- * lost, as Bonett and Price (2012) add one of each to counts. Without them, a few problems with equal results on both
- * sides would give an interval of zero width. An added problem differs by the root mean square of the nonzero
- * differences, or by the max possible difference if there are none.
- * @param differences one per problem, second minus first: -1 to 1 for shares
- * @param most max difference of a problem; `Infinity` for unbounded values such as lengths
+ * Mean of paired differences with its 95% interval (Student's t), after adding half a win and half a loss, in the
+ * spirit of Bonett and Price (2012), who add one of each to counts. Without them, a few problems with equal results on
+ * both sides would give an interval of zero width. An added problem differs by the root mean square of the nonzero
+ * differences, or by the maximum possible difference if there are none.
+ * @param differences one per problem, second minus first: -1 to 1 for fractions
+ * @param most maximum difference per problem; `Infinity` for unbounded values such as lengths
  */
 export function differenceInterval(differences: readonly number[], most = 1): Difference {
 	const n = differences.length;
@@ -28,7 +28,7 @@ export function differenceInterval(differences: readonly number[], most = 1): Di
 	const count = n + 1;
 	const centre = sum / count;
 	const half = t95(n - 1) * Math.sqrt(Math.max(0, (squares + added) / count - centre ** 2) / count);
-	// The reported mean lies inside, even if all differences are equal.
+	// The reported mean lies inside the interval, even if all differences are equal.
 	return {
 		mean,
 		low: Math.max(-most, Math.min(mean, centre - half)),

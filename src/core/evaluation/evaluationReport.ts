@@ -5,26 +5,26 @@ import { type Difference, differenceInterval } from './differenceInterval.ts';
 import { type Estimate, meanInterval } from './meanInterval.ts';
 import { passAtK } from './passAtK.ts';
 
-/** One completion of one question, judged. */
+/** One judged completion of a question. */
 export interface EvaluatedSample {
-	/** The question. */
+	/** Question id. */
 	readonly problem: number;
 	readonly correct: boolean;
-	/** The stated answer; null if none can be parsed. */
+	/** Stated answer, or null if none can be parsed. */
 	readonly answer: string | null;
-	/** Tokens of the completion. */
+	/** Number of completion tokens. */
 	readonly tokens: number;
-	/** Whether it was truncated; null if not recorded. */
+	/** Whether the completion was truncated, or null if not recorded. */
 	readonly truncated: boolean | null;
-	/** Category of the question, if the data has one. */
+	/** Question category, if the data has one. */
 	readonly category: string | null;
-	/** Log-probability of the completion, nats; absent or null: unknown. */
+	/** Log-probability of the completion in nats; absent or null if unknown. */
 	readonly logprob?: number | null;
-	/** Score by a judge that is not part of the question, higher is better; absent or null: not scored. */
+	/** Score from a judge other than the verifier; higher is better. Absent or null if not scored. */
 	readonly score?: number | null;
 }
 
-/** An estimate for a number of samples. */
+/** An estimate at a given number of samples. */
 export interface CurvePoint extends Estimate {
 	readonly k: number;
 }
@@ -35,20 +35,20 @@ export interface CategoryRow extends Estimate {
 }
 
 export interface LengthBand {
-	/** Token range, from and up to. */
+	/** Token range, from and to. */
 	readonly from: number;
 	readonly to: number;
 	readonly samples: number;
-	/** Share of correct samples. */
+	/** Fraction of correct samples. */
 	readonly accuracy: number;
 }
 
 export interface CalibrationBin {
-	/** Confidence range, from and up to. */
+	/** Confidence range, from and to. */
 	readonly from: number;
 	readonly to: number;
 	readonly problems: number;
-	/** Means over its questions. */
+	/** Means over the questions in the bin. */
 	readonly confidence: number;
 	readonly accuracy: number;
 }
@@ -60,58 +60,59 @@ export interface ChoiceGain extends Difference {
 
 export interface EvaluationReport {
 	readonly problems: number;
-	/** Per question: min and max. */
+	/** Minimum and maximum number of samples per question. */
 	readonly samples: readonly [fewest: number, most: number];
-	/** pass@1: the mean over questions of the mean over samples. */
+	/** pass@1: mean over questions of the mean over samples. */
 	readonly accuracy: Estimate;
-	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the min number of samples. */
+	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the minimum number of samples. */
 	readonly passAtK: readonly CurvePoint[];
-	/** Majority vote of k (cons@k, maj@k; Wang et al. 2023), mean over subsets of the samples. */
+	/** Majority vote among k (cons@k, maj@k; Wang et al. 2023), averaged over subsets of the samples. */
 	readonly consAtK: readonly CurvePoint[];
-	/** Best of k by mean token log-probability, unbiased like pass@k; empty unless it is known for every sample. */
+	/** Best of k by mean token log-probability, unbiased like pass@k. Empty unless known for every sample. */
 	readonly bestAtK: readonly CurvePoint[];
-	/** Best of k by the judge's score, unbiased; empty if a finished sample has none. */
+	/** Best of k by judge score, unbiased. Empty if any finished sample has no score. */
 	readonly judgedAtK: readonly CurvePoint[];
 	/**
-	 * Gain over pass@1 from selecting among the largest k of the curves, by the judge or otherwise by majority: mean over
-	 * questions with 95% interval. null if there is one sample per question.
+	 * Gain over pass@1 from selecting among the largest k on the curves, by judge score if available, otherwise by
+	 * majority vote: mean over questions with 95% interval. null if there is one sample per question.
 	 */
 	readonly gain: ChoiceGain | null;
-	/** Share of the samples for which it is recorded; null if it is recorded for none. */
+	/** Fraction of truncated samples among those for which truncation is recorded, or null if it never is. */
 	readonly truncated: number | null;
-	/** Share of all samples. */
+	/** Fraction of all samples without an answer. */
 	readonly unanswered: number;
-	/** Mean tokens of all, correct and incorrect samples; null if there are none. */
+	/** Mean token counts of all, correct, and incorrect samples; null if there are none. */
 	readonly tokens: { readonly all: number; readonly right: number | null; readonly wrong: number | null };
-	/** Four bands with equal numbers of samples; fewer if lengths are equal. */
+	/** Four bands with equal numbers of samples, or fewer if lengths are equal. */
 	readonly byLength: readonly LengthBand[];
-	/** Most frequent first; empty if the data has no categories. */
+	/** Most frequent category first. Empty if the data has no categories. */
 	readonly categories: readonly CategoryRow[];
 	/**
-	 * The confidence of a question is the share of its samples that agree with the majority; its accuracy is whether the
-	 * majority is correct. null: with fewer than four samples the share is meaningless.
+	 * Calibration of the majority vote. A question's confidence is the fraction of its samples that agree with the
+	 * majority; its accuracy is whether the majority is correct. null with fewer than four samples, where the fraction is
+	 * meaningless.
 	 */
 	readonly calibration: { readonly bins: readonly CalibrationBin[]; readonly error: number } | null;
 }
 
-/** With so few confidence levels, bins are meaningless. */
+/** Minimum number of samples; with fewer confidence levels, bins are meaningless. */
 const fewestForConfidence = 4;
 const bins = 10;
 const bands = 4;
-/** Max categories in a table. */
+/** Maximum number of categories in a table. */
 const mostCategories = 100;
 
 interface Question {
 	readonly samples: readonly EvaluatedSample[];
 	readonly classes: readonly Sampled[];
-	/** The same with judge scores instead of log-probabilities. */
+	/** The same samples, with judge scores in place of log-probabilities. */
 	readonly judged: readonly Sampled[];
 	readonly share: number;
 }
 
 /**
- * Computes the report of an evaluation.
- * @param samples samples of at least one question
+ * Computes the evaluation report.
+ * @param samples samples from at least one question
  */
 export function evaluationReport(samples: readonly EvaluatedSample[]): EvaluationReport {
 	const byProblem = new Map<number, EvaluatedSample[]>();
@@ -176,7 +177,7 @@ function gainOf(questions: readonly Question[], k: number, random: Random): Choi
 	return { by, k, ...differenceInterval(gains) };
 }
 
-/** Unfinished samples are never selected and need no score. */
+/** Returns whether all finished samples have a score. Unfinished samples are never selected and do not need one. */
 function isJudged(questions: readonly Question[]): boolean {
 	const all = questions.flatMap(({ judged }) => judged);
 	return all.some(({ score }) => score !== null) && all.every(({ score, final }) => score !== null || !final);
@@ -186,7 +187,7 @@ function scoreOf({ logprob, tokens }: EvaluatedSample): number | null {
 	return logprob === null || logprob === undefined || tokens <= 0 ? null : logprob / tokens;
 }
 
-/** 1, 2, 4, ... and `most` itself. */
+/** Returns 1, 2, 4, ... and `most` itself. */
 function powersUpTo(most: number): number[] {
 	const ks: number[] = [];
 	for (let k = 1; k < most; k *= 2) ks.push(k);
@@ -211,7 +212,7 @@ function lengthBands(samples: readonly EvaluatedSample[]): LengthBand[] {
 	const made: LengthBand[] = [];
 	for (let b = 0, start = 0; b < bands && start < sorted.length; b++) {
 		let end = Math.max(start + 1, Math.round(((b + 1) * sorted.length) / bands));
-		// Samples of equal length belong to the same band.
+		// Keep samples of equal length in the same band.
 		while (end < sorted.length && sorted[end]?.tokens === sorted[end - 1]?.tokens) end++;
 		const own = sorted.slice(start, end);
 		made.push({
@@ -240,7 +241,10 @@ function categoriesOf(questions: readonly Question[]): CategoryRow[] {
 		.map(([name, values]) => ({ name, problems: values.length, ...meanInterval(values) }));
 }
 
-/** Expected calibration error (Guo et al. 2017, eq. 3) of the share that agrees with the majority (Wang et al. 2023, section 3.3). */
+/**
+ * Returns the expected calibration error (Guo et al. 2017, eq. 3) of the fraction of samples that agrees with the
+ * majority (Wang et al. 2023, section 3.3).
+ */
 function calibrationOf(questions: readonly Question[]): EvaluationReport['calibration'] {
 	const sums = Array.from({ length: bins }, () => ({ problems: 0, confidence: 0, accuracy: 0 }));
 	for (const { classes } of questions) {
@@ -269,7 +273,7 @@ function calibrationOf(questions: readonly Question[]): EvaluationReport['calibr
 	};
 }
 
-/** In a tie, each of the leading answers is equally likely to be selected. */
+/** Computes the majority vote. In a tie, each leading answer is equally likely to be selected. */
 function majorityOf(samples: readonly Sampled[]): { confidence: number; accuracy: number } {
 	const votes = new Map<number, { all: number; right: number }>();
 	for (const { class: answer, right } of samples) {

@@ -1,14 +1,14 @@
-/** How well values predict the outcomes of the texts they were given to. */
+/** How well predicted values match the outcomes of their texts. */
 export interface HeadQuality {
-	/** Binary cross-entropy, nats. */
+	/** Binary cross-entropy, in nats. */
 	readonly loss: number;
-	/** Mean squared distance of value and label (Brier 1950). */
+	/** Mean squared difference between value and label (Brier 1950). */
 	readonly brier: number;
-	/** Share of values on the same side of 0.5 as their label. */
+	/** Fraction of values on the same side of 0.5 as their label. */
 	readonly accuracy: number;
 	/**
-	 * Probability that a correct text has a higher value than an incorrect one, ties counted half; null if there is only
-	 * one kind.
+	 * Probability that a correct text has a higher value than an incorrect one, counting ties as half. null if all texts
+	 * are correct or all are incorrect.
 	 */
 	readonly auc: number | null;
 	/** Expected calibration error over ten bins of equal width (Guo et al. 2017, eq. 3). */
@@ -16,12 +16,13 @@ export interface HeadQuality {
 }
 
 const bins = 10;
-/** Keeps the logarithm finite for values that single precision rounds to 0 or 1. */
+/** Keeps logarithms finite for values that single precision rounds to 0 or 1. */
 const least = 1e-7;
 
 /**
- * @param labels 0 to 1: outcomes, or shares of correct completions; 0.5 and above counts as correct
- * @returns null if there are none
+ * Computes the quality of predicted values.
+ * @param labels outcomes, or fractions of correct completions, from 0 to 1; 0.5 and above counts as correct
+ * @returns null if there are no values
  */
 export function headQuality(values: ArrayLike<number>, labels: ArrayLike<number>): HeadQuality | null {
 	const n = values.length;
@@ -45,7 +46,7 @@ export function headQuality(values: ArrayLike<number>, labels: ArrayLike<number>
 	return { loss: loss / n, brier: brier / n, accuracy: same / n, auc: auc(values, labels), calibrationError };
 }
 
-/** Area under the ROC curve, by the rank sum of Mann and Whitney (1947). */
+/** Returns the area under the ROC curve, using the rank sum of Mann and Whitney (1947). */
 function auc(values: ArrayLike<number>, labels: ArrayLike<number>): number | null {
 	const order = Array.from({ length: values.length }, (_, i) => i);
 	order.sort((a, b) => (values[a] as number) - (values[b] as number));
@@ -54,7 +55,7 @@ function auc(values: ArrayLike<number>, labels: ArrayLike<number>): number | nul
 	for (let start = 0; start < order.length; ) {
 		let end = start + 1;
 		while (end < order.length && values[order[end] as number] === values[order[start] as number]) end++;
-		// 1-based ranks; ties share their mean.
+		// 1-based ranks; tied values share their mean rank.
 		const rank = (start + 1 + end) / 2;
 		for (let i = start; i < end; i++) {
 			if ((labels[order[i] as number] as number) < 0.5) continue;

@@ -2,19 +2,19 @@ import { formatCounted } from '../../base/format.ts';
 import { type Difference, differenceInterval } from './differenceInterval.ts';
 import { mcnemarExact, signFlipTest } from './pairedTest.ts';
 
-/** One sample of one problem. `problem` identifies the same problem in both runs. */
+/** One sample of a problem. `problem` identifies the problem in both runs. */
 export interface ProblemSample {
 	readonly problem: string;
 	readonly correct: boolean;
 }
 
-/** Samples of one problem. */
+/** Sample counts for one problem. */
 export interface ProblemCount {
 	readonly right: number;
 	readonly samples: number;
 }
 
-/** A problem that was evaluated in both runs. */
+/** A problem evaluated in both runs. */
 export interface ProblemPair {
 	readonly first: ProblemCount;
 	readonly second: ProblemCount;
@@ -22,12 +22,12 @@ export interface ProblemPair {
 
 export interface Pairing {
 	readonly pairs: readonly ProblemPair[];
-	/** Number of problems that only one of them has. */
+	/** Number of problems that occur in only one of the runs. */
 	readonly onlyFirst: number;
 	readonly onlySecond: number;
 }
 
-/** Counts correct and all samples by problem. */
+/** Counts the correct samples and all samples for each problem. */
 export function countProblems(samples: Iterable<ProblemSample>): Map<string, { right: number; samples: number }> {
 	const counts = new Map<string, { right: number; samples: number }>();
 	for (const { problem, correct } of samples) {
@@ -52,16 +52,16 @@ export function pairProblems(
 }
 
 export type PairedComparison =
-	/** Every problem has one sample on each side. */
+	/** Every problem has one sample per run. */
 	| {
 			readonly test: 'mcnemar';
 			readonly problems: number;
-			/** Mean share of correct samples over the paired problems. */
+			/** Mean fraction of correct samples over the paired problems. */
 			readonly first: number;
 			readonly second: number;
 			readonly onlyFirst: number;
 			readonly onlySecond: number;
-			/** Number of problems for which the second has a greater, or a smaller, share of correct samples. */
+			/** Number of problems for which the second run has a higher (or lower) fraction of correct samples. */
 			readonly gained: number;
 			readonly lost: number;
 			readonly p: number;
@@ -80,12 +80,12 @@ export type PairedComparison =
 	  }
 	| { readonly test: 'none'; readonly reason: string };
 
-/** Fewer problems cannot be significant: exact McNemar needs six that differ for p < 0.05. */
+/** Minimum number of problems for significance: exact McNemar needs six that differ for p < 0.05. */
 export const fewestProblems = 6;
 
 /**
- * Tests whether two runs differ on the problems evaluated in both, by the sign-flip test, which equals exact McNemar
- * with one sample per problem. Deterministic: the same samples give the same p.
+ * Tests whether two runs differ on the problems that both evaluated, using the sign-flip test, which is equivalent to
+ * exact McNemar with one sample per problem. Deterministic: the same samples give the same p-value.
  */
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;

@@ -1,16 +1,16 @@
 import { Random } from '../../base/random.ts';
 
 /**
- * Exact two-sided McNemar test (McNemar 1947, with binomial probabilities): for n = b + c problems solved by only one
- * of two runs, the probability of a split at least as uneven if neither run is better. p = min(1, 2 P(X <= min(b, c)))
- * for X ~ Binomial(n, 1/2); 1 if n is 0.
- * @param b problems that only the first solved
- * @param c problems that only the second solved
+ * Exact two-sided McNemar test (McNemar 1947, with binomial probabilities). For n = b + c problems solved by only one
+ * of two runs, returns the probability of a split at least as uneven if neither run is better: p = min(1, 2 P(X <=
+ * min(b, c))) for X ~ Binomial(n, 1/2), or 1 if n is 0.
+ * @param b number of problems that only the first run solved
+ * @param c number of problems that only the second run solved
  */
 export function mcnemarExact(b: number, c: number): number {
 	const n = b + c;
 	const least = Math.min(b, c);
-	// In logarithms, because 2^-n underflows at n = 1075.
+	// Use logarithms because 2^-n underflows at n = 1075.
 	let term = -n * Math.LN2;
 	let sum = Math.exp(term);
 	for (let i = 0; i < least; i++) {
@@ -20,32 +20,32 @@ export function mcnemarExact(b: number, c: number): number {
 	return Math.min(1, 2 * sum);
 }
 
-/** Up to this many nonzero differences, all assignments of signs are enumerated: 2^19 of them. */
+/** Up to this many nonzero differences, all 2^19 sign assignments are enumerated. */
 const mostForAll = 20;
-/** Max random numbers per test; very many problems get fewer assignments. */
+/** Maximum number of random draws per test; tests with very many problems use fewer assignments. */
 const mostDraws = 20_000_000;
 const drawLimits = { most: 20_000, least: 1000 } as const;
 
 /**
- * Two-sided sign-flip test of paired differences (Fisher 1935, section 21): if neither run is better, each difference
- * is equally likely to have the opposite sign, so p is the share of all sign assignments whose sum is at least as far
- * from 0 as the observed one. All assignments are enumerated if there are few nonzero differences; otherwise random
- * ones are drawn, with one added to both counts (Davison and Hinkley 1997, section 4.3), so that p is never 0. With one
- * sample per problem it equals {@link mcnemarExact}. Deterministic: the draws depend on the number of differences only.
- * NaN without differences.
- * @param differences one per problem: share of correct samples, second minus first
+ * Two-sided sign-flip test for paired differences (Fisher 1935, section 21). If neither run is better, each difference
+ * is equally likely to have the opposite sign, so p is the fraction of sign assignments whose sum is at least as far
+ * from 0 as the observed one. With few nonzero differences, all assignments are enumerated; otherwise they are drawn at
+ * random, with one added to both counts (Davison and Hinkley 1997, section 4.3) so that p is never 0. With one sample
+ * per problem, the test equals {@link mcnemarExact}. Deterministic: the draws depend only on the number of differences.
+ * Returns NaN if there are no differences.
+ * @param differences one per problem: fraction of correct samples, second minus first
  */
 export function signFlipTest(differences: readonly number[]): number {
 	if (differences.length === 0) return Number.NaN;
 	const sizes = differences.filter((value) => value !== 0).map(Math.abs);
 	const observed = Math.abs(differences.reduce((sum, value) => sum + value, 0));
-	// Rounding must not decide between equal sums.
+	// Allow for rounding, so that it does not decide between equal sums.
 	const far = observed - 1e-9 * sizes.reduce((sum, value) => sum + value, 0);
 	if (sizes.length === 0) return 1;
 	return sizes.length <= mostForAll ? shareOfAll(sizes, far) : shareOfDrawn(sizes, far);
 }
 
-/** By symmetry the first sign is fixed. Each step of the Gray code flips one sign, so a sum costs one addition. */
+/** By symmetry, the first sign is fixed. Each Gray code step flips one sign, so each sum takes a single addition. */
 function shareOfAll(sizes: readonly number[], far: number): number {
 	let sum = sizes.reduce((total, value) => total + value, 0);
 	const signs = sizes.map(() => 1);

@@ -1,8 +1,8 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /**
- * Identifies a problem across runs: the words of the last user message, or the whole text of a plain prompt. Templates,
- * system prompts and whitespace are ignored, because trainers differ in them.
+ * Returns a key that identifies a problem across runs: the words of the last user message, or the full text of a plain
+ * prompt. Templates, system prompts, and whitespace are ignored because they vary between trainers.
  */
 export function problemKey(prompt: RolloutLine['prompt']): string {
 	if (typeof prompt === 'string') return plain(prompt);

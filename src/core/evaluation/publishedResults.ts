@@ -1,22 +1,23 @@
 import type { BenchmarkName } from '../../protocol/benchmarks.ts';
 
-/** A published result, not measured by this program. */
+/** A published result that we did not measure ourselves. */
 export interface PublishedResult {
 	readonly model: string;
-	/** Source: "DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 5". */
+	/** Source, such as "DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 5". */
 	readonly source: string;
-	/** "pass@1", "cons@64" */
+	/** Metric, such as "pass@1" or "cons@64". */
 	readonly measure: string;
-	/** 0 to 1. */
+	/** Accuracy from 0 to 1. */
 	readonly accuracy: number;
 }
 
-// The first version: the one in Nature (645, 2025) has other numbers for R1-Zero.
+// Cites v1; the version in Nature (645, 2025) reports different numbers for R1-Zero.
 const source = (table: number) => `DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table ${table}`;
 
 /**
- * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, LiveCodeBench (all pass@1), in percent; null: not published.
- * Tables 4 and 5 are also in the README of the model's repository, which has 44.0 instead of 50.0 for QwQ-32B-Preview.
+ * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, and LiveCodeBench (all pass@1), in percent; null if not
+ * published. Tables 4 and 5 also appear in the README of the model's repository, which lists 44.0 instead of 50.0 for
+ * QwQ-32B-Preview.
  */
 const rows: readonly (readonly [model: string, table: number, ...percent: readonly (number | null)[]])[] = [
 	['DeepSeek-R1', 4, 79.8, null, 97.3, 71.5, 65.9],
@@ -46,14 +47,14 @@ const columns: Readonly<Partial<Record<BenchmarkName, readonly (readonly [column
 	livecodebench: [[4, 'pass@1']],
 };
 
-/** Published results for a benchmark, best of each measure first; empty if unknown. */
+/** Returns the published results for a benchmark, best first for each metric. Empty if unknown. */
 export function publishedResults(benchmark: BenchmarkName): PublishedResult[] {
 	return (columns[benchmark] ?? []).flatMap(([column, measure]) =>
 		rows
 			.flatMap(([model, table, ...percents]) => {
 				const percent = percents[column] ?? null;
 				if (percent === null) return [];
-				// One decimal of a percentage: no digits that were not published.
+				// Percentages have one decimal; do not add digits that were not published.
 				return [{ model, source: source(table), measure, accuracy: Math.round(percent * 10) / 1000 }];
 			})
 			.sort((a, b) => b.accuracy - a.accuracy),

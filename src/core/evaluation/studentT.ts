@@ -2,8 +2,9 @@
 export const z95 = 1.959963984540054;
 
 /**
- * 97.5th percentile of Student's t distribution: exact for one and two degrees of freedom; beyond that the expansion
- * about the normal percentile (Abramowitz and Stegun 1964, 26.7.5), which is off by 0.1% at three and less above.
+ * Returns the 97.5th percentile of Student's t distribution. Exact for one and two degrees of freedom; otherwise, the
+ * expansion around the normal percentile (Abramowitz and Stegun 1964, 26.7.5), whose error is 0.1% at three degrees of
+ * freedom and smaller above.
  * @param freedom degrees of freedom, at least 1
  */
 export function t95(freedom: number): number {

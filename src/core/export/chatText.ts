@@ -1,22 +1,22 @@
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /*
- * Trainers record a prompt as the text produced by a chat template, often without special tokens: "user\nWhat is
- * 1+1?\nassistant\n". Such a text cannot be trained on as a prompt, because a template would be applied twice.
+ * Trainers record prompts as the text produced by a chat template, often without special tokens: "user\nWhat is
+ * 1+1?\nassistant\n". Such text cannot be used as a training prompt, because a template would be applied twice.
  */
 
-/** A chat template format: the markers around a message. */
+/** A chat template format, defined by the markers around each message. */
 interface ChatForm {
 	/** Text allowed before the first message. */
 	readonly start: RegExp;
-	/** Opens a message; the first group is the role. */
+	/** Start of a message; the first group is the role. */
 	readonly opens: RegExp;
-	/** Text between the content of a message and the next one. */
+	/** Text between the end of a message's content and the next message. */
 	readonly closes: string;
 }
 
 const roles = '(system|developer|user|assistant|model|tool|ipython)';
-/** ChatML (Qwen), Llama 3 and Gemma, with special tokens and without. */
+/** ChatML (Qwen), Llama 3, and Gemma, with and without special tokens. */
 const forms: readonly ChatForm[] = [
 	{ start: /^/, opens: new RegExp(`<\\|im_start\\|>${roles}\\n`, 'g'), closes: '<|im_end|>\n' },
 	{
@@ -29,7 +29,7 @@ const forms: readonly ChatForm[] = [
 	{ start: /^/, opens: new RegExp(`${roles}\\n\\n`, 'g'), closes: '' },
 ];
 
-/** What some templates put at the start of the completion: open or empty thinking. */
+/** Text that some templates add at the start of the completion: an open or empty thinking block. */
 const opening = /^(?:<think>\s*(?:<\/think>\s*)?)?$/;
 const ends = /(?:<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|endoftext\|>|<\/s>|<eos>)\s*$/;
 
@@ -39,8 +39,8 @@ interface Chat {
 }
 
 /**
- * Parses the messages of a templated prompt; 'unclear' if it is templated but message boundaries are ambiguous; null if
- * it is not templated.
+ * Parses the messages in a templated prompt. Returns 'unclear' if the message boundaries are ambiguous, and null if the
+ * text is not templated.
  */
 export function chatOfText(text: string): Chat | 'unclear' | null {
 	let unclear = false;
@@ -73,7 +73,7 @@ function roleOf(match: RegExpExecArray): string {
 	return role === 'model' ? 'assistant' : role === 'ipython' ? 'tool' : role;
 }
 
-/** Whether the roles form a prompt: instructions first, then turns, with the assistant's turn next. */
+/** Returns whether the roles form a prompt: instructions first, then alternating turns, ending before the assistant. */
 function takeTurns(all: readonly string[]): boolean {
 	const turns = all[0] === 'system' || all[0] === 'developer' ? all.slice(1) : all;
 	if (turns[0] !== 'user') return false;
@@ -88,8 +88,8 @@ function takeTurns(all: readonly string[]): boolean {
 type Texts = Pick<RolloutLine, 'prompt' | 'completion'>;
 
 /**
- * Converts prompt and completion to messages if a chat template produced the prompt, or returns why the rollout is left
- * out.
+ * Converts a prompt and completion to messages if the prompt was produced by a chat template. Returns a reason if the
+ * rollout must be skipped.
  */
 export function withMessages({ prompt, completion }: Texts): Texts | string {
 	if (typeof prompt !== 'string' || typeof completion !== 'string') return { prompt, completion };

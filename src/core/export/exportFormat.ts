@@ -1,4 +1,4 @@
-/** Export formats of rollouts and of human feedback. */
+/** Export formats for rollouts and human feedback. */
 export const exportFormats = [
 	'sft',
 	'dpo',
@@ -15,9 +15,9 @@ export interface ExportFormatInfo {
 	/** Display title. */
 	readonly title: string;
 	readonly detail: string;
-	/** The source: recorded rollouts, human step ratings, or human feedback on whole rollouts. */
+	/** Data source: recorded rollouts, human step ratings, or human feedback on entire rollouts. */
 	readonly from: 'rollouts' | 'labels' | 'feedback';
-	/** Default file suffix. */
+	/** Default file name suffix. */
 	readonly suffix: string;
 }
 

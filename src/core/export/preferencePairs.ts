@@ -1,7 +1,7 @@
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 import { asMessages, asTexts, type TextForm } from './textForms.ts';
 
-/** A line of preference data with explicit prompts, for TRL's DPOTrainer. */
+/** A line of preference data with an explicit prompt, for TRL's DPOTrainer. */
 export type PreferencePair =
 	| { readonly prompt: string; readonly chosen: string; readonly rejected: string }
 	| {
@@ -11,26 +11,26 @@ export type PreferencePair =
 	  };
 
 export interface PairingOptions {
-	/** Max pairs per group; a rollout is in at most one of them. Default 1. */
+	/** Maximum number of pairs per group. Each rollout is used in at most one pair. Defaults to 1. */
 	readonly perGroup?: number;
-	/** Min reward difference of a pair; ties never form a pair. Default 0. */
+	/** Minimum reward difference within a pair; ties are never paired. Defaults to 0. */
 	readonly margin?: number;
-	/** Max ratio of the lengths of a pair, so that length does not reveal which one is better; absent: unlimited. */
+	/** Maximum length ratio within a pair, so that length does not give away the better one. Absent: unlimited. */
 	readonly lengthRatio?: number;
 }
 
-/** A rollout of a group, as input of pairing. */
+/** A group's rollout as a candidate for pairing. */
 export interface Candidate {
 	readonly index: number;
 	readonly reward: number;
 	/**
-	 * Advantage by which the trainer ranked the group, for totals inferred from records: takes precedence over the
-	 * reward. null or absent: not recorded, or not needed.
+	 * Advantage by which the trainer ranked the group; takes precedence over the reward. Set for totals inferred from
+	 * records. null or absent if not recorded or not needed.
 	 */
 	readonly advantage?: number | null;
-	/** In any unit shared by all. */
+	/** Length in any unit, which must be the same for all candidates. */
 	readonly length: number;
-	/** Rollouts with the same text have the same key and are never paired. */
+	/** Key of the rollout's text. Rollouts with the same key are never paired. */
 	readonly text: string;
 }
 
@@ -41,14 +41,14 @@ export interface IndexPair {
 
 export interface GroupPairs {
 	readonly pairs: readonly IndexPair[];
-	/** Number of pairs skipped because rewards and recorded advantages are in opposite order. */
+	/** Number of pairs skipped because their rewards and recorded advantages disagree about the order. */
 	readonly contradicted: number;
 }
 
-/** Advantages are float32: totals that differ by rounding are not in opposite order. */
+/** Advantages are float32, so totals that differ only by rounding are not considered contradictory. */
 const rounding = 1e-6;
 
-/** Best first: by recorded advantage if all have one, then by reward, then by position. */
+/** Sorts candidates best first: by recorded advantage if all have one, then by reward, then by position. */
 export function ranked(candidates: readonly Candidate[]): Candidate[] {
 	const credited = hasAdvantages(candidates);
 	const rank = ({ advantage, reward }: Candidate) => (credited ? (advantage as number) : reward);
@@ -60,9 +60,9 @@ function hasAdvantages(candidates: readonly Candidate[]): boolean {
 }
 
 /**
- * Pairs of one group: the best with the worst, then the next best with the next worst, as long as their rewards differ
- * by the margin. With a length ratio, the best is paired with the worst of similar length. Recorded advantages take
- * precedence; a pair whose rewards contradict them is skipped, because one of the two is wrong.
+ * Pairs the rollouts of a group: best with worst, then second best with second worst, and so on while their rewards
+ * differ by at least the margin. With a length ratio, the best is paired with the worst of similar length. Recorded
+ * advantages take precedence; a pair whose rewards contradict them is skipped, because one of the two must be wrong.
  */
 export function pairGroup(
 	candidates: readonly Candidate[],
@@ -95,8 +95,8 @@ export function pairGroup(
 }
 
 /**
- * Whether the rewards of two rollouts are in a different order than their advantages; the first one's advantage is not
- * the smaller.
+ * Returns whether two rollouts are ordered differently by reward than by advantage. The advantage of the first must not
+ * be the smaller one.
  */
 function disagree(chosen: Candidate, rejected: Candidate): boolean {
 	const tolerance = rounding * Math.max(1, Math.abs(chosen.reward), Math.abs(rejected.reward));
@@ -109,7 +109,7 @@ function alike(a: number, b: number, ratio: number): boolean {
 	return Math.max(a, b) <= ratio * Math.max(1, Math.min(a, b));
 }
 
-/** Why a group forms no pair, for the summary. */
+/** Returns why a group has no pair, for the summary. */
 export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions, contradicted = 0): string {
 	if (candidates.length < 2) return 'with fewer than two rewarded rollouts';
 	if (contradicted > 0) return 'without a pair for which rewards and recorded advantages agree';
@@ -120,7 +120,7 @@ export function whyUnpaired(candidates: readonly Candidate[], options: PairingOp
 	return options.lengthRatio === undefined ? 'whose texts are all equal' : 'without two completions of similar length';
 }
 
-/** Returns the line of a pair, or why there is none. */
+/** Returns the data line for a pair, or the reason why there is none. */
 export function preferencePair(chosen: RolloutLine, rejected: RolloutLine, form: TextForm): PreferencePair | string {
 	if (form === 'standard') {
 		const [better, worse] = [asTexts(chosen), asTexts(rejected)];

@@ -3,7 +3,7 @@ import type { Expectation } from '../../protocol/verification.ts';
 import { judgingReward } from '../reward/correctness.ts';
 import { asTexts } from './textForms.ts';
 
-/** A line of NAME.cases.jsonl, as read by verification (core/reward/verification/labeledCase.ts). */
+/** A line in NAME.cases.jsonl, as read by verification (core/reward/verification/labeledCase.ts). */
 export interface RewardCase {
 	readonly name: string;
 	readonly reward?: string;
@@ -11,19 +11,19 @@ export interface RewardCase {
 	readonly completion: string;
 	readonly answer?: unknown;
 	readonly row: Readonly<Record<string, unknown>>;
-	/** null: not recorded; absent: not truncated. */
+	/** null if not recorded, absent if not truncated. */
 	readonly truncated?: true | null;
 	readonly expect: Expectation;
 }
 
 export interface RewardCaseOptions {
-	/** The recorded reward whose value is expected; absent: the correctness reward. */
+	/** Recorded reward whose value is expected. Defaults to the correctness reward. */
 	readonly reward?: string;
-	/** Name of the function in the reward file; absent: the default function. */
+	/** Function name in the reward file. Defaults to the default function. */
 	readonly of?: string;
 }
 
-/** Turns a rollout into a case that expects the recorded value of one reward, or returns why it cannot. */
+/** Converts a rollout to a case that expects the recorded value of a reward. Returns the reason if it cannot. */
 export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions = {}): RewardCase | string {
 	const name = reward ?? judgingReward(line.rewards);
 	if (name === null) return 'that no reward marks correct or wrong';

@@ -1,24 +1,24 @@
 import { noStep, type RolloutLine } from '../../protocol/rolloutLine.ts';
 import { correctness } from '../reward/correctness.ts';
 
-/** Criteria for exported rollouts; all given criteria must hold. */
+/** Selection criteria for exported rollouts. A rollout must satisfy all of them. */
 export interface RolloutSelection {
-	/** Inclusive. */
+	/** Inclusive step range. */
 	readonly steps?: { readonly from?: number; readonly to?: number };
-	/** Inclusive; rollouts without a reward are left out. */
+	/** Inclusive minimum. Rollouts without a reward are excluded. */
 	readonly minReward?: number;
 	readonly maxReward?: number;
-	/** By the accuracy reward; unjudged rollouts are left out. */
+	/** Selects by the accuracy reward. Unjudged rollouts are excluded. */
 	readonly correct?: boolean;
 	readonly groups?: readonly { readonly step: number; readonly group: number }[];
 	readonly rollouts?: readonly { readonly step: number; readonly group: number; readonly index: number }[];
-	/** false: only finished ones. Rollouts without a record of truncation are left out. */
+	/** false selects finished rollouts only. Rollouts that do not record truncation are excluded. */
 	readonly truncated?: boolean;
-	/** The best n of each group, by reward; ties go to the first. */
+	/** Selects the n rollouts with the highest reward in each group. Ties go to the first. */
 	readonly bestPerGroup?: number;
 }
 
-/** Whether a step can match a selection; an unknown step (null) is in no range. */
+/** Returns whether a step can match a selection. An unknown step (null) is outside every range. */
 export function selectsStep(step: number | null, { steps, groups, rollouts }: RolloutSelection): boolean {
 	if (steps?.from !== undefined && (step === null || step < steps.from)) return false;
 	if (steps?.to !== undefined && (step === null || step > steps.to)) return false;
@@ -27,7 +27,7 @@ export function selectsStep(step: number | null, { steps, groups, rollouts }: Ro
 	return rollouts === undefined || rollouts.some((one) => one.step === place);
 }
 
-/** Whether a selection includes a rollout, judged by its position alone. */
+/** Returns whether a selection includes a rollout, considering only its position. */
 export function selectsPlace(
 	place: { readonly step: number; readonly group: number; readonly index: number },
 	selection: RolloutSelection,
@@ -42,7 +42,7 @@ export function selectsPlace(
 	);
 }
 
-/** Compiles a selection into a predicate with set lookups. */
+/** Compiles a selection into a predicate that uses set lookups. */
 export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) => string | null {
 	const groups = selection.groups && new Set(selection.groups.map(({ step, group }) => `${step} ${group}`));
 	const rollouts =

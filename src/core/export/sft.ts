@@ -9,8 +9,9 @@ import type { TraceTags } from '../trace/trace.ts';
 import { asMessages, asTexts, type TextForm } from './textForms.ts';
 
 /**
- * A line of SFT data: TRL's prompt-completion type, standard or conversational; or with `messages` its conversational
- * language-modeling type, in which the prompt is trained on as well unless the trainer is configured otherwise.
+ * A line of SFT data: either TRL's prompt-completion type (standard or conversational) or, with `messages`, its
+ * conversational language-modeling type. The latter also trains on the prompt unless the trainer is configured
+ * otherwise.
  */
 export type SftExample =
 	| { readonly prompt: string; readonly completion: string }
@@ -23,12 +24,12 @@ export interface SftOptions {
 		readonly perturbation: Perturbation;
 		readonly tags: TraceTags;
 		readonly random: Random;
-		/** Steps of other rollouts. */
+		/** Steps taken from other rollouts. */
 		readonly donors: readonly string[];
 	};
 }
 
-/** Returns the example of a rollout, or why there is none ("whose completion is empty"). */
+/** Returns the example for a rollout, or the reason why there is none ("whose completion is empty"). */
 export function sftExample(line: RolloutLine, { form, perturb }: SftOptions): SftExample | string {
 	const source = perturb === undefined ? line : perturbed(line, perturb);
 	if (typeof source === 'string') return source;
@@ -60,7 +61,7 @@ function perturbed(line: RolloutLine, perturb: NonNullable<SftOptions['perturb']
 	return { ...line, completion: message ? [{ ...message, content: changed }] : changed };
 }
 
-/** A certainly wrong answer, derived from the gold answer or from the given one. */
+/** Derives an answer that is certain to be wrong from the gold answer or the stated one. */
 function wrongAnswer(line: RolloutLine, completion: string, tags: TraceTags, random: Random): string | null {
 	const given = soleAnswer(parseTrace(completion, tags), tags);
 	const answer = goldText(line.answer) ?? given;

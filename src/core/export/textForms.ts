@@ -3,8 +3,9 @@ import { leavesOf, pathTo, soundParents } from '../trace/branches.ts';
 import { messageText } from '../trace/messageText.ts';
 
 /**
- * The two forms of TRL's datasets: `standard`, strings to which the trainer adds nothing, and `conversational`,
- * messages to which it applies the chat template of the model. A policy trained on raw prompts needs the first.
+ * The two text formats in TRL datasets. `standard` uses strings, which the trainer passes through unchanged.
+ * `conversational` uses messages, to which the trainer applies the model's chat template. A policy trained on raw
+ * prompts needs `standard`.
  */
 export const textForms = ['standard', 'conversational'] as const;
 export type TextForm = (typeof textForms)[number];
@@ -18,12 +19,12 @@ export interface MessagePair {
 	readonly completion: readonly Message[];
 }
 
-/** The form in which a rollout was recorded. */
+/** Returns the text format in which a rollout was recorded. */
 export function recordedForm({ prompt, completion }: Pick<RolloutLine, 'prompt' | 'completion'>): TextForm {
 	return typeof prompt === 'string' && typeof completion === 'string' ? 'standard' : 'conversational';
 }
 
-/** Message fields read by chat templates; others belong to the trainer. */
+/** Message fields that chat templates read; all others are specific to the trainer. */
 const kept = ['role', 'content', 'reasoning_content', 'tool_calls', 'tool_call_id', 'name'] as const;
 
 function cleaned(messages: readonly Message[]): Message[] {
@@ -34,7 +35,7 @@ function cleaned(messages: readonly Message[]): Message[] {
 	});
 }
 
-/** The messages of a completion; if they branch, the path to the last message. */
+/** Returns the messages in a completion. If they branch, returns the path to the last message. */
 function mainPath(messages: readonly Message[], parents: RolloutLine['parents']): readonly Message[] {
 	if (parents === undefined) return messages;
 	const sound = soundParents(parents, messages.length);
@@ -42,7 +43,7 @@ function mainPath(messages: readonly Message[], parents: RolloutLine['parents'])
 	return last === undefined ? messages : pathTo(last, sound).map((i) => messages[i] as Message);
 }
 
-/** Converts a rollout to messages: a string becomes a user or an assistant message. */
+/** Converts a rollout to messages: a string becomes a user or assistant message. */
 export function asMessages({ prompt, completion, parents }: RolloutLine): MessagePair | string {
 	const asked = typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : cleaned(prompt);
 	const said =
@@ -55,8 +56,8 @@ export function asMessages({ prompt, completion, parents }: RolloutLine): Messag
 }
 
 /**
- * Converts a rollout to strings; possible only if there is a single message, because joining several would change what
- * the model saw.
+ * Converts a rollout to strings. This requires a single message, because joining several would change what the model
+ * saw.
  */
 export function asTexts({ prompt, completion }: RolloutLine): TextPair | string {
 	const asked = oneText(prompt, 'user');

@@ -4,25 +4,26 @@ import { completionKey, judgedPairs } from './judgedPairs.ts';
 import { ordinalAlpha } from './krippendorff.ts';
 
 export interface FeedbackAgreement {
-	/** Most active first. */
+	/** Most active rater first. */
 	readonly raters: readonly { readonly name: string; readonly ratings: number; readonly preferences: number }[];
 	/** Number of rated completions. */
 	readonly rated: number;
-	/** Number of completions rated by at least two people, and their agreement; null if it cannot be computed. */
+	/** Number of completions rated by at least two people, and their agreement (null if it cannot be computed). */
 	readonly shared: number;
 	readonly alpha: number | null;
-	/** Number of decided pairs, and of undecided ones. */
+	/** Number of decided and undecided pairs. */
 	readonly pairs: number;
 	readonly undecided: number;
 	/**
-	 * Among pairs with different rewards, the share in which the better completion earned more; null if there are none.
+	 * Among pairs with different rewards, the fraction in which the preferred completion has the higher reward. null if
+	 * there are no such pairs.
 	 */
 	readonly reward: { readonly pairs: number; readonly share: Estimate } | null;
-	/** Pairs with equal rewards: the reward does not distinguish what people do. */
+	/** Number of pairs with equal rewards, where people see a difference that the reward does not. */
 	readonly blind: number;
 }
 
-/** Agreement of people with each other and with the rewards of the run. */
+/** Computes how well raters agree with each other and with the run's rewards. */
 export function feedbackAgreement(feedback: readonly Feedback[]): FeedbackAgreement {
 	const raters = new Map<string, { ratings: number; preferences: number }>();
 	const byCompletion = new Map<string, number[]>();

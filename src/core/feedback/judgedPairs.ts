@@ -1,23 +1,23 @@
 import type { Feedback, RatedCompletion } from '../../protocol/feedback.ts';
 
-/** Key of a completion's position, the same for all raters. */
+/** Returns a key for a completion's position. The key is the same for all raters. */
 export const completionKey = ({ split, step, group, index }: Omit<RatedCompletion, 'completion' | 'reward'>): string =>
 	`${split} ${step} ${group} ${index}`;
 
-/** Two completions of one prompt with a human preference. */
+/** Two completions for the same prompt with a human preference. */
 export interface JudgedPair {
 	readonly prompt: string;
 	readonly chosen: RatedCompletion;
 	readonly rejected: RatedCompletion;
-	/** Number of people for and against it. */
+	/** Number of people for and against the preference. */
 	readonly votes: readonly [for_: number, against: number];
-	/** Difference of the mean ratings of people who rated both; null if there are none. */
+	/** Difference between mean ratings from people who rated both, or null if there are none. */
 	readonly margin: number | null;
 }
 
 export interface JudgedPairs {
 	readonly pairs: readonly JudgedPair[];
-	/** Pairs with as many people on each side, or judged equal. */
+	/** Pairs that are tied or judged equal. */
 	readonly undecided: number;
 }
 
@@ -25,17 +25,17 @@ interface Tally {
 	readonly prompt: string;
 	readonly first: RatedCompletion;
 	readonly second: RatedCompletion;
-	/** By rater, difference in favor of the first; a direct comparison overrides ratings. */
+	/** For each rater, the difference in favor of the first completion. Direct comparisons override ratings. */
 	readonly ratings: Map<string, number>;
 	readonly preferences: Map<string, number>;
 }
 
-/** Max completions of one prompt that are paired with each other. */
+/** Maximum number of completions per prompt that are paired with each other. */
 const mostOfPrompt = 256;
 
 /**
- * Derives preference pairs from human feedback: direct comparisons, otherwise ratings, one vote per person, decided by
- * majority. Completions are paired if their prompts are the same text.
+ * Derives preference pairs from human feedback, using direct comparisons, or else ratings. Each person has one vote,
+ * and the majority decides. Completions are paired if their prompts have identical text.
  * @param feedback in any order
  */
 export function judgedPairs(feedback: readonly Feedback[]): JudgedPairs {
@@ -97,7 +97,7 @@ export function judgedPairs(feedback: readonly Feedback[]): JudgedPairs {
 	return { pairs, undecided };
 }
 
-/** A line of the export: TRL's fields, plus the number of people for and against. */
+/** Returns an export line: TRL's fields plus the number of votes for and against. */
 export const preferenceLine = ({ prompt, chosen, rejected, votes }: JudgedPair) => ({
 	prompt,
 	chosen: chosen.completion,

@@ -1,8 +1,8 @@
 /**
- * Krippendorff's alpha for ordinal values (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"): 1 - D_o /
- * D_e. 1: full agreement; 0: chance level; below 0: systematic disagreement.
- * @param units ratings per item; items with one rating are ignored
- * @returns null if no item has two ratings, or all ratings are equal
+ * Computes Krippendorff's alpha for ordinal values (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"): 1
+ * - D_o / D_e. 1 is full agreement, 0 is chance level, and values below 0 indicate systematic disagreement.
+ * @param units ratings per item; items with a single rating are ignored
+ * @returns null if no item has two ratings, or if all ratings are equal
  */
 export function ordinalAlpha(units: readonly (readonly number[])[]): number | null {
 	const pairable = units.filter((ratings) => ratings.length >= 2);
@@ -22,7 +22,7 @@ export function ordinalAlpha(units: readonly (readonly number[])[]): number | nu
 	}
 	const totals = coincidences.map((row) => row.reduce((sum, count) => sum + count, 0));
 	const all = totals.reduce((sum, count) => sum + count, 0);
-	// Squared distance of two ranks: all ranks between them, plus half of their own.
+	// Squared distance between two ranks: all ratings between them, plus half of those at each end.
 	const distance = (c: number, k: number) => {
 		const between = totals.slice(c, k + 1).reduce((sum, count) => sum + count, 0);
 		return (between - ((totals[c] as number) + (totals[k] as number)) / 2) ** 2;

@@ -3,18 +3,18 @@ import type { ScaleRewards } from '../../protocol/groupStages.ts';
 export type { ScaleRewards };
 
 export interface Advantages {
-	/** One per row, in the order of the rewards. 0 for rows without a reward. */
+	/** One advantage per row, in the order of the rewards. 0 for rows without a reward. */
 	readonly values: Float64Array;
-	/** One per group: true if it has fewer than two rewards or all are equal; its advantages are exactly 0. */
+	/** One flag per group: true if the group has fewer than two rewards or all are equal, so all its advantages are 0. */
 	readonly dead: readonly boolean[];
-	/** One per group, sample standard deviation (n - 1) of its rewards; NaN for fewer than two. */
+	/** Sample standard deviation (n - 1) of each group's rewards; NaN for fewer than two rewards. */
 	readonly groupStd: Float64Array;
 }
 
 /** Added to the standard deviation, as in TRL. */
 export const stdEpsilon = 1e-4;
 
-/** Mean of the non-NaN values; NaN if there are none. */
+/** Returns the mean of the non-NaN values, or NaN if there are none. */
 export function mean(values: ArrayLike<number>): number {
 	let sum = 0;
 	let n = 0;
@@ -27,7 +27,7 @@ export function mean(values: ArrayLike<number>): number {
 	return n === 0 ? Number.NaN : sum / n;
 }
 
-/** Sample standard deviation (n - 1) of the non-NaN values; NaN for fewer than two (TRL's `nanstd`). */
+/** Returns the sample standard deviation (n - 1) of the non-NaN values, or NaN for fewer than two (TRL's `nanstd`). */
 export function sampleStd(values: ArrayLike<number>): number {
 	const centre = mean(values);
 	let squares = 0;
@@ -42,12 +42,12 @@ export function sampleStd(values: ArrayLike<number>): number {
 }
 
 /**
- * Group-relative advantages: A_i = (r_i - mean of the group) / (std + 1e-4), DeepSeekMath (Shao et al. 2024) section
- * 4.1.2, with TRL's sample standard deviation. `scale` selects the standard deviation: of the group, of the whole
- * batch, or none (Dr. GRPO, Liu et al. 2025). A null reward is excluded from mean and standard deviation and gets
- * advantage 0. A dead group (max reward = min reward) gets exactly 0, where floating point would leave about 1e-13 /
- * 1e-4.
- * @param rewards one per row; the rows of a group are contiguous
+ * Computes group-relative advantages: A_i = (r_i - mean of the group) / (std + 1e-4), as in DeepSeekMath (Shao et al.
+ * 2024) section 4.1.2, with TRL's sample standard deviation. `scale` selects the standard deviation of the group, of
+ *   the entire batch, or none (Dr. GRPO, Liu et al. 2025). A null reward is excluded from the mean and standard
+ *   deviation and gets advantage 0. A dead group (max reward = min reward) gets exactly 0, where floating-point
+ *   arithmetic would leave about 1e-13 / 1e-4.
+ * @param rewards one per row; the rows of each group are contiguous
  */
 export function computeAdvantages(
 	rewards: readonly (number | null)[],

@@ -8,7 +8,7 @@ export interface ClipRange {
 export interface TokenLossInput extends ClipRange {
 	readonly logprob: number;
 	readonly oldLogprob: number;
-	/** Unused if beta is 0. */
+	/** Not used if beta is 0. */
 	readonly refLogprob: number;
 	readonly advantage: number;
 	readonly beta: number;
@@ -21,9 +21,9 @@ export interface TokenLoss {
 }
 
 /**
- * The loss of one token, the plain reference implementation for the graph of the engine: -min(ratio * A, clip(ratio, 1
- * - epsilonLow, 1 + epsilonHigh) * A) + beta * k3, ratio = exp(logprob - oldLogprob). PPO's clipped surrogate (Schulman
- * et al. 2017, equation 7) with DAPO's two ranges and DeepSeekMath's KL (equation 4).
+ * Loss of a single token. This is the plain reference implementation for the engine's graph: -min(ratio * A,
+ * clip(ratio, 1 - epsilonLow, 1 + epsilonHigh) * A) + beta * k3, ratio = exp(logprob - oldLogprob). It combines PPO's
+ * clipped surrogate (Schulman et al. 2017, equation 7), DAPO's two clip ranges, and DeepSeekMath's KL (equation 4).
  */
 export function tokenLoss(input: TokenLossInput): TokenLoss {
 	const ratio = Math.exp(input.logprob - input.oldLogprob);
@@ -39,7 +39,7 @@ export function tokenLoss(input: TokenLossInput): TokenLoss {
 	return { loss: loss === 0 ? 0 : loss, gradient: gradient === 0 ? 0 : gradient };
 }
 
-/** On which side clipping removes a token from the gradient (TRL's `is_low_clipped`, `is_high_clipped`). */
+/** Returns the side on which clipping removes a token's gradient (TRL's `is_low_clipped`, `is_high_clipped`). */
 export function clipSide(
 	logprob: number,
 	oldLogprob: number,

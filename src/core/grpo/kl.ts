@@ -1,7 +1,7 @@
 /**
- * Estimators of KL(policy || reference) for one token that the policy sampled, from its log-probabilities in nats
- * (Schulman 2020, "Approximating KL divergence"). With r = reference / policy: k1 = -log r, k2 = (log r)^2 / 2,
- * k3 = r - 1 - log r. k3 is DeepSeekMath's equation 4 and what GRPO's loss uses.
+ * Estimators of KL(policy || reference) for a token sampled from the policy, based on log-probabilities in nats
+ * (Schulman 2020, "Approximating KL divergence"). With r = reference / policy: k1 = -log r, k2 = (log r)^2 / 2, k3 = r
+ * - 1 - log r. k3 is DeepSeekMath's equation 4 and is used in the GRPO loss.
  */
 export type KlEstimator = 'k1' | 'k2' | 'k3';
 
@@ -13,7 +13,7 @@ export function klEstimate(estimator: KlEstimator, logprob: number, refLogprob: 
 		case 'k2':
 			return (logRatio * logRatio) / 2;
 		case 'k3':
-			// expm1 stays exact for small differences, where exp(x) - 1 would cancel.
+			// expm1 remains accurate for small differences, where exp(x) - 1 suffers from cancellation.
 			return Math.expm1(logRatio) - logRatio;
 	}
 }

@@ -4,13 +4,14 @@ export interface Schedule {
 	readonly learning_rate: number;
 	readonly lr_scheduler_type: SchedulerName;
 	readonly warmup_steps: number;
-	/** Number of updates of the stage. */
+	/** Number of updates in the stage. */
 	readonly steps: number;
 }
 
 /**
- * The learning rate of an update, as in transformers' `optimization.py`: `index` is 0-based, so the first update of a
- * warm-up has rate 0. `constant` ignores warm-up. `cosine` is half a period down to 0, `linear` decays linearly to 0.
+ * Returns the learning rate of an update, as in `optimization.py` from transformers. `index` is 0-based, so the first
+ * warm-up update has rate 0. `constant` ignores warm-up, `cosine` follows half a period down to 0, and `linear` decays
+ * linearly to 0.
  */
 export function learningRateAt(schedule: Schedule, index: number): number {
 	const { learning_rate: peak, warmup_steps: warmup, steps } = schedule;

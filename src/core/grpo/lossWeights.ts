@@ -1,24 +1,26 @@
 import type { EmbeddedLossType } from '../../protocol/groupStages.ts';
 
-/** What the normalization of the loss needs to know about a row. */
+/** Row properties needed to normalize the loss. */
 export interface LossRow {
-	/** Completion tokens, end-of-sequence included. */
+	/** Number of completion tokens, including end-of-sequence. */
 	readonly length: number;
-	/** Left out of the loss: truncated under `mask_truncated_completions`. It still counts as a row. */
+	/**
+	 * Whether the row is excluded from the loss (truncated under `mask_truncated_completions`). It still counts as a row.
+	 */
 	readonly masked: boolean;
 }
 
 export interface LossNormalization {
 	readonly lossType: EmbeddedLossType;
-	/** dr_grpo divides by it. */
+	/** Divisor for dr_grpo. */
 	readonly maxCompletionLength: number;
-	/** dapo: unmasked completion tokens of the whole generation batch, all its parts together. */
+	/** For dapo: number of unmasked completion tokens in the entire generation batch, across all of its parts. */
 	readonly generationTokens: number;
-	/** dapo: into how many updates the generation batch is split. */
+	/** For dapo: number of updates that the generation batch is split into. */
 	readonly stepsPerGeneration: number;
 }
 
-/** Completion tokens that count in the loss. */
+/** Counts the completion tokens that contribute to the loss. */
 export function countTokens(rows: readonly LossRow[]): number {
 	let tokens = 0;
 	for (const row of rows) if (!row.masked) tokens += row.length;
@@ -26,15 +28,15 @@ export function countTokens(rows: readonly LossRow[]): number {
 }
 
 /**
- * The weight of each token of each row of one update, so that loss = sum over tokens of weight * tokenLoss equals that
+ * Returns the token weight of each row in an update, so that loss = sum over tokens of weight * tokenLoss equals that
  * of TRL 1.13's `GRPOTrainer._compute_loss` on one process without gradient accumulation:
  * - `grpo` 1 / (rows * |o_i|): DeepSeekMath (Shao et al. 2024) equation 3
- * - `bnpo` 1 / tokens of the update
+ * - `bnpo` 1 / tokens in the update
  * - `dr_grpo` 1 / (rows * max_completion_length): Dr. GRPO (Liu et al. 2025)
- * - `dapo` 1 / (tokens of the generation batch / steps_per_generation): DAPO (Yu et al. 2025) equation 8
+ * - `dapo` 1 / (tokens in the generation batch / steps_per_generation): DAPO (Yu et al. 2025) equation 8
  *
- * All rows of the update must be given, including skipped ones, because they count in the denominators. The tokens of a
- * row share one weight; a masked row has 0.
+ * Pass all rows of the update, including skipped ones, because they count in the denominators. All tokens in a row
+ * share one weight; masked rows have weight 0.
  */
 export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): Float64Array {
 	const tokens = Math.max(1, countTokens(rows));
@@ -53,7 +55,7 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): F
 	});
 }
 
-/** Whether removing the row from the update changes neither loss nor gradient (except the metrics that count it). */
+/** Returns whether removing the row leaves loss and gradient unchanged (metrics that count rows may still change). */
 export function isSkippable(row: { readonly weight: number; readonly advantage: number }, beta: number): boolean {
 	return row.weight === 0 || (row.advantage === 0 && beta === 0);
 }

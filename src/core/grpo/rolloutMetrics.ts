@@ -1,19 +1,19 @@
 import { mean, type ScaleRewards, sampleStd } from './advantages.ts';
 import { type Metrics, metricValue } from './stepMetrics.ts';
 
-/** One completion of a generation batch. */
+/** A completion from a generation batch. */
 export interface ScoredRollout {
-	/** By reward name; null: not applicable or failed. */
+	/** Rewards by name; null if not applicable or failed. */
 	readonly rewards: Readonly<Record<string, number | null>>;
-	/** Weighted sum; null if no reward applied. */
+	/** Weighted sum of the rewards, or null if none applied. */
 	readonly reward: number | null;
-	/** Completion tokens, including end-of-sequence. */
+	/** Number of completion tokens, including end-of-sequence. */
 	readonly length: number;
 	readonly truncated: boolean;
 }
 
 function lengths(name: string, values: readonly number[]): Metrics {
-	// TRL reports 0 if no completion finished; here, as everywhere, null means no valid sample.
+	// TRL reports 0 if no completion finished; we use null, which always means that there is no valid sample.
 	return {
 		[`completions/mean_${name}`]: metricValue(mean(values)),
 		[`completions/min_${name}`]: metricValue(values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)),
@@ -22,17 +22,17 @@ function lengths(name: string, values: readonly number[]): Metrics {
 }
 
 export interface RewardGroups {
-	/** One per group, from `computeAdvantages`. */
+	/** One flag per group, from `computeAdvantages`. */
 	readonly dead: readonly boolean[];
-	/** Rollouts per group; the rollouts of a group are contiguous. */
+	/** Number of rollouts per group. The rollouts of each group are contiguous. */
 	readonly size: number;
 	readonly scale: ScaleRewards;
 }
 
 /**
- * TRL's `frac_reward_zero_std`: the share of rewards whose standard deviation is 0. With `scale_rewards` "batch", the
- * standard deviation is that of the whole batch, so the result is 0 or 1; otherwise that of the group. For fewer than
- * two rewards it is NaN and does not count as 0, except in groups of one.
+ * Computes TRL's `frac_reward_zero_std`: the fraction of rewards whose standard deviation is 0. With `scale_rewards`
+ * "batch", the standard deviation is computed over the entire batch, so the result is 0 or 1; otherwise, over the
+ * group. For fewer than two rewards it is NaN and does not count as 0, except in groups of one.
  */
 function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups): number {
 	const per = scale === 'batch' ? rewards.length : size;
@@ -47,11 +47,12 @@ function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups)
 }
 
 /**
- * Metrics of a generation batch with TRL 1.13's names and definitions (`_generate_and_score_completions`): `reward`,
- * `reward_std` (sample standard deviation over the whole batch), `rewards/<name>/mean|std`, `frac_reward_zero_std` and
- * completion lengths in tokens. One difference: lengths of finished completions are null if there are none (TRL: 0).
- * `groups/dead`, the share of groups without a gradient regardless of reward scaling, is our own.
- * @param rewardNames all rewards of the recipe, so that one that never applied is reported as null
+ * Computes the metrics of a generation batch, with TRL 1.13's names and definitions
+ * (`_generate_and_score_completions`): `reward`, `reward_std` (sample standard deviation over the entire batch),
+ * `rewards/<name>/mean|std`, `frac_reward_zero_std`, and completion lengths in tokens. One difference: lengths of
+ * finished completions are null if there are none (TRL: 0). `groups/dead`, the fraction of groups without a gradient
+ * regardless of reward scaling, is our own metric.
+ * @param rewardNames all rewards in the recipe, so that one that never applied is reported as null
  * @param groups null if the batch has no groups
  */
 export function rolloutMetrics(

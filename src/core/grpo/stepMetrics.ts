@@ -1,14 +1,14 @@
 import { type ClipRange, clipSide } from './clippedLoss.ts';
 import { klEstimate } from './kl.ts';
 
-/** One row of an update, including skipped rows; arrays have one entry per completion token. */
+/** One row of an update, including skipped rows. Arrays have one entry per completion token. */
 export interface UpdateRow {
-	/** Excluded from the loss and these metrics: truncated under `mask_truncated_completions`. */
+	/** Whether the row is excluded from the loss and these metrics (truncated under `mask_truncated_completions`). */
 	readonly masked: boolean;
 	readonly advantage: number;
-	/** Under the policy before the update; for a skipped row, those of the sampler are used. */
+	/** Log-probabilities under the policy before the update. Skipped rows use those of the sampler. */
 	readonly logprobs: ArrayLike<number>;
-	/** null: same as `logprobs` (first update of a batch). */
+	/** null if identical to `logprobs` (first update of a batch). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly refLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;
@@ -16,15 +16,16 @@ export interface UpdateRow {
 
 export type Metrics = Record<string, number | null>;
 
-/** A value as written to metrics.jsonl: NaN and infinities mean "no valid sample". */
+/** Converts a value for metrics.jsonl. NaN and infinities become null, which means that there is no valid sample. */
 export function metricValue(value: number): number | null {
 	return Number.isFinite(value) ? value : null;
 }
 
 /**
- * Metrics of one update with TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`): `kl` (only with beta above
- * 0), `entropy`, `clip_ratio/low_mean|high_mean|region_mean` are means over all unmasked completion tokens of the
- * update, `clip_ratio/low_min` and `high_max` the min and max share over completions.
+ * Computes the metrics of one update, with TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`). `kl` (only
+ * if beta is above 0), `entropy`, and `clip_ratio/low_mean|high_mean|region_mean` are means over all unmasked
+ * completion tokens of the update; `clip_ratio/low_min` and `high_max` are the minimum and maximum fraction over
+ * completions.
  */
 export function updateMetrics(rows: readonly UpdateRow[], settings: ClipRange & { readonly beta: number }): Metrics {
 	let tokens = 0;

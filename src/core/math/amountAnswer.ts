@@ -13,7 +13,10 @@ const scaleWords: Readonly<Record<string, bigint>> = {
 	trillion: 1_000_000_000_000n,
 };
 
-/** A number or expression with a unit before or behind it: `5 \text{ cm}`, `\$5`, `12 apples`, `5 million`, `5 ft 6 in`. */
+/**
+ * Parses a number or expression preceded or followed by a unit: `5 \text{ cm}`, `\$5`, `12 apples`, `5 million`, `5 ft
+ * 6 in`.
+ */
 export function parseAmount(t: string): Scalar | null {
 	const currency = /^([+-]?) ?(?:\\text ?\{ ?(dollar|USD|US|Rs\.?|EUR|GBP)\$? ?\}|([$€£¥₹])) ?(.+)$/.exec(t);
 	if (currency !== null) {
@@ -31,7 +34,7 @@ export function parseAmount(t: string): Scalar | null {
 	return parseAmountValue(t);
 }
 
-/** `5 ft 6 in`, `2 hours and 30 minutes`: amounts of one dimension, as one. */
+/** Parses amounts of the same dimension as a single amount: `5 ft 6 in`, `2 hours and 30 minutes`. */
 export function parseCompound(t: string): Scalar | null {
 	const compound =
 		/^(\d+(?:\.\d+)?) ?((?:\\text ?\{[^{}]*\})|[a-zA-Z']+) ?(?:,|and)? ?(\d+(?:\.\d+)?) ?((?:\\text ?\{[^{}]*\})|[a-zA-Z']+)$/.exec(
@@ -41,7 +44,7 @@ export function parseCompound(t: string): Scalar | null {
 	const [major, minor] = [parseUnit(compound[2] as string), parseUnit(compound[4] as string)];
 	const [a, b] = [parsePlainNumber(compound[1] as string), parsePlainNumber(compound[3] as string)];
 	if (!major || !minor || !a || !b || major.dimension !== minor.dimension) return null;
-	// The smaller unit comes second: 5 cm and 3 cm are two lengths.
+	// The smaller unit must come second: 5 cm and 3 cm are two separate lengths.
 	if (Q.compare(minor.factor, major.factor) < 0) {
 		const value = Q.add(a.value, Q.divide(Q.multiply(b.value, minor.factor), major.factor));
 		return scalar({ op: 'number', value }, t, { unit: major });
@@ -52,7 +55,7 @@ export function parseCompound(t: string): Scalar | null {
 const parseMoney = (text: string): Scalar | null =>
 	parseScalarText(trimmed(text), text, null) ?? parseAmountValue(text);
 
-/** Where the number ends: a digit, a brace, a root, π; what follows is letters, text or a degree sign. */
+/** Separates a number (ending in a digit, a brace, a root, or π) from the letters, text, or degree sign after it. */
 const suffix =
 	/^(.*?(?:[\d)}!a-zA-Z]|\\pi)) ?(%|percent|per ?cent|pct|percentage points?|(?:%|percent|per ?cent) of [a-zA-Z ]+|(?:\\text ?\{[^{}]*\}|\^ ?\{\\circ\})[^=<>]*)$|^([+-]?(?:[\d.,]+|(?:\d+ ?)?\\frac ?\{\d+\} ?\{\d+\}|\d+(?: \d+)? ?\/ ?\d+)(?:\d|\})?) ?-?((?:[a-zA-Z$€£¥₹°¢元][a-zA-Z.' -]*)(?:[/^{}\d a-zA-Z().]*))$/;
 
@@ -80,21 +83,21 @@ function parseAmountValue(t: string): Scalar | null {
 		return scalar({ op: 'number', value: Q.multiply(number.value, Q.rational(times)) }, t, { unit });
 	}
 	if (words === '') return null;
-	// \sin 30^\circ is a sine, not an angle.
+	// \sin 30^\circ is the sine of an angle, not an angle.
 	if (/\\(?:sin|cos|tan|cot|sec|csc)(?![a-zA-Z])/.test(value)) return null;
 	const spaced =
 		/(?:\s|\})$/.test(t.slice(0, t.length - behind.length)) || behind.startsWith('\\text') || behind.startsWith('^');
-	// "5m" may be five times m; "5 m" and \text{m} are metres.
+	// "5m" can be five times m; "5 m" and \text{m} are meters.
 	if (!spaced && /^[a-zA-Z](?:[\^/]|$)/.test(words)) return null;
 	if (/^[a-zA-Z]$/.test(words) && !isUnitName(words) && !behind.startsWith('\\text')) return null;
 	const unit = parseUnit(behind);
 	if (unit === null) return null;
-	// Two or three letters that are no unit may be factors: 2 xy.
+	// Letters that do not form a unit can be factors: 2 xy.
 	if (unit.dimension.startsWith('label:') && /^[a-zA-Z]{1,2}$/.test(words) && !behind.startsWith('\\text')) return null;
 	return parseScalarText(value, t, unit);
 }
 
-/** `l^2/8 square feet`, `3/(1000\pi) meters / second`: words of a known unit behind any expression. */
+/** Parses any expression followed by the name of a known unit: `l^2/8 square feet`, `3/(1000\pi) meters / second`. */
 function expressionWithUnit(t: string): Scalar | null {
 	const match = /^(.*[\d)}]) ?((?:(?:square|cubic) )?[a-zA-Z]{3,12}(?: ?(?:\/|per) ?[a-zA-Z]{1,12})?)$/.exec(t);
 	if (match === null || /\\[a-zA-Z]*$/.test(match[1] as string)) return null;

@@ -2,19 +2,19 @@ import type { Expression } from './expression.ts';
 import type { Rational } from './rational.ts';
 import type { Unit } from './units.ts';
 
-/** A number or an expression, with what is written around it. */
+/** A number or an expression, with its percent sign, unit, and other annotations. */
 export interface Scalar {
 	readonly kind: 'scalar';
 	readonly expression: Expression;
-	/** Set when the expression is a rational number. */
+	/** Exact value if the expression is a rational number. */
 	readonly exact: Rational | null;
-	/** Significant digits of a number written with a decimal point; null: exact. */
+	/** Number of significant digits if written with a decimal point, or null if the number is exact. */
 	readonly digits: number | null;
 	readonly percent: boolean;
-	/** Written with `\approx` and without the exact value. */
+	/** Whether the value is written with `\approx` and without an exact value. */
 	readonly approximate: boolean;
 	readonly unit: Unit | null;
-	/** What was read, for literal comparison. */
+	/** Source text, for literal comparison. */
 	readonly source: string;
 }
 
@@ -23,7 +23,7 @@ export interface Infinite {
 	readonly sign: 1 | -1;
 }
 
-/** `(a, b)`, `[a, b)`, `⟨a, b⟩`: a tuple, or with two items an interval; they are the same signs. */
+/** A tuple, or an interval if it has two items, because both use the same notation: `(a, b)`, `[a, b)`, `⟨a, b⟩`. */
 export interface Sequence {
 	readonly kind: 'sequence';
 	readonly open: '(' | '[';
@@ -31,13 +31,13 @@ export interface Sequence {
 	readonly items: readonly Answer[];
 }
 
-/** A set in braces, or several answers: the order does not matter. Empty: no solution. */
+/** A set in braces or several answers, in any order. Empty if there is no solution. */
 export interface AnswerList {
 	readonly kind: 'list';
 	readonly items: readonly Answer[];
-	/** `in order` when the parts stand without brackets, so that named values can be matched with them. */
+	/** `bare` if the parts are not in brackets, so that named values can be matched with them in order. */
 	readonly written: 'braces' | 'bare';
-	/** Of which these are values: `x = 1, 2`. */
+	/** Name whose values are listed, as in `x = 1, 2`. */
 	readonly name?: string;
 }
 
@@ -48,7 +48,7 @@ export interface Matrix {
 
 export type Comparison = '=' | '<' | '>' | '≤' | '≥' | '≠';
 
-/** An equation or inequality that is more than a name with a value. */
+/** An equation or inequality other than a name with a value. */
 export interface Relation {
 	readonly kind: 'relation';
 	readonly sides: readonly Expression[];
@@ -62,7 +62,7 @@ export interface Named {
 	readonly value: Answer;
 }
 
-/** A set of real numbers: parts are intervals and points, and the variable that runs through it where one is named. */
+/** A set of real numbers that consists of intervals and points, and the name of its variable if it has one. */
 export interface Region {
 	readonly kind: 'region';
 	readonly parts: readonly RegionPart[];
@@ -70,7 +70,7 @@ export interface Region {
 }
 
 export interface Endpoint {
-	/** null: infinite. */
+	/** null if infinite. */
 	readonly value: Scalar | null;
 	readonly closed: boolean;
 }
@@ -80,7 +80,7 @@ export interface RegionPart {
 	readonly high: Endpoint;
 }
 
-/** Digits in a stated base: `1011_2`. */
+/** Digits in an explicit base, such as `1011_2`. */
 export interface BasedNumber {
 	readonly kind: 'based';
 	readonly digits: string;
@@ -94,14 +94,14 @@ export interface Ratio {
 	readonly clock: string | null;
 }
 
-/** One of the letters of a multiple-choice question, with the text that follows it. */
+/** A multiple-choice letter and the text that follows it. */
 export interface Choice {
 	readonly kind: 'choice';
 	readonly letter: string;
 	readonly rest: string | null;
 }
 
-/** `a \equiv b \pmod m`. */
+/** A congruence, `a \equiv b \pmod m`. */
 export interface Congruence {
 	readonly kind: 'congruence';
 	readonly left: Expression;
@@ -109,7 +109,7 @@ export interface Congruence {
 	readonly modulus: Rational;
 }
 
-/** Words, compared literally. */
+/** Words, which are compared literally. */
 export interface Words {
 	readonly kind: 'words';
 	readonly words: string;
@@ -130,5 +130,5 @@ export type Answer =
 	| Congruence
 	| Words;
 
-/** Reads a part of an answer; in brackets a comma always divides. */
+/** Parses part of an answer. Inside brackets, a comma always separates items. */
 export type ParseAnswer = (text: string, inBrackets?: boolean) => Answer | null;

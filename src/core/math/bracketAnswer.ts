@@ -16,7 +16,7 @@ export function parseBracketed(t: string, parse: ParseAnswer): Answer | null {
 	const split = splitOutside(inside, commas);
 	if (split === null) return null;
 	if (split.pieces.length === 1) {
-		// Brackets around one thing only group it.
+		// Brackets around a single item only group it.
 		return open === '(' && close === ')' ? parse(inside) : null;
 	}
 	if (split.pieces.length > mostItems || split.pieces.some((piece) => piece === '')) return null;
@@ -33,7 +33,7 @@ export function parseBracketed(t: string, parse: ParseAnswer): Answer | null {
 const matrixForm =
 	/^(.*?)(\(|\[|\|)?\s*\\begin ?\{(pmatrix|bmatrix|matrix|vmatrix|Bmatrix|smallmatrix|array)\}(?: ?\{[lcr| ]*\})?(.*)\\end ?\{\3\}\s*(\)|\]|\|)?$/;
 
-/** A matrix, with a factor before it; between bars, or behind `\det`, its determinant. */
+/** Parses a matrix with an optional leading factor. Between bars or after `\det`, parses its determinant. */
 export function parseMatrix(t: string, parse: ParseAnswer): Answer | null {
 	const match = matrixForm.exec(t);
 	if (match === null) return null;
@@ -69,10 +69,13 @@ export function parseMatrix(t: string, parse: ParseAnswer): Answer | null {
 	return { kind: 'matrix', rows: result as Answer[][] };
 }
 
-/** Rows of a determinant: beyond, its expansion has too many terms. */
+/** Maximum number of rows in a determinant; with more rows, its expansion has too many terms. */
 const mostDeterminantRows = 5;
 
-/** By Laplace's expansion along the first row; null: not square, too large, or of what are no plain numbers and letters. */
+/**
+ * Computes the determinant by Laplace expansion along the first row. Returns null if the matrix is not square, is too
+ * large, or has entries other than plain numbers and letters.
+ */
 function determinant(rows: readonly (readonly Answer[])[]): Expression | null {
 	const size = rows.length;
 	if (size > mostDeterminantRows || rows.some((row) => row.length !== size)) return null;

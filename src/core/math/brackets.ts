@@ -1,9 +1,9 @@
-/** Nesting beyond this is no answer. */
+/** Maximum nesting depth of an answer. */
 const mostDepth = 60;
 
 const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
-/** Index of what closes the bracket at `open`, counting its own kind alone; -1: nothing does. */
+/** Returns the index of the bracket that closes the one at `open`, counting only brackets of that type, or -1. */
 export function groupEnd(text: string, open: number): number {
 	const opener = text[open] as string;
 	const closer = closers[opener];
@@ -24,7 +24,7 @@ export interface Piece {
 	readonly end: number;
 }
 
-/** Length of a LaTeX command at `at`, which is a backslash: `\frac`, `\{`. */
+/** Returns the length of the LaTeX command at `at`, which must be a backslash: `\frac`, `\{`. */
 function commandLength(text: string, at: number): number {
 	let end = at + 1;
 	while (end < text.length && /[a-zA-Z]/.test(text[end] as string)) end++;
@@ -34,13 +34,14 @@ function commandLength(text: string, at: number): number {
 export interface Token {
 	readonly text: string;
 	readonly start: number;
-	/** Depth of brackets around it; the brackets themselves have that of what is around them. */
+	/** Number of enclosing brackets. A bracket itself has the depth of its surroundings. */
 	readonly depth: number;
 }
 
 /**
- * Commands and characters with the depth of their brackets: `( ) [ ] { } \{ \} \langle \rangle` and environments. An
- * interval closes with another bracket than it opens, so kinds are not matched. null: too deep, or closed more than opened.
+ * Splits text into commands and characters, with the depth of the brackets around them: `( ) [ ] { } \{ \} \langle
+ * \rangle` and environments. An interval can close with a different bracket than it opens with, so bracket types are
+ * not matched. Returns null if the nesting is too deep or there are more closing than opening brackets.
  */
 export function tokens(text: string): Token[] | null {
 	const list: Token[] = [];
@@ -58,7 +59,7 @@ export function tokens(text: string): Token[] | null {
 	return depth === 0 ? list : null;
 }
 
-/** Splits where a token outside all brackets is one of the separators. The separators are given beside the pieces. */
+/** Splits text at separators outside all brackets. Returns the separators along with the pieces. */
 export function splitOutside(
 	text: string,
 	separators: ReadonlySet<string>,
@@ -78,12 +79,12 @@ export function splitOutside(
 	return { pieces, between };
 }
 
-/** Whether the first and the last character are brackets of one another, of any kind. */
+/** Returns whether the first and last characters are brackets that enclose everything else, regardless of type. */
 export function isEnclosed(text: string): boolean {
 	const list = tokens(text);
 	if (list === null || list.length < 2) return false;
 	const [first, last] = [list[0], list.at(-1)];
 	if (first?.depth !== 0 || last?.depth !== 0) return false;
-	// Between them nothing is outside.
+	// No token in between may be outside the brackets.
 	return list.slice(1, -1).every((token) => token.depth > 0) && /[([{]|\\\{|\\langle/.test(first.text);
 }

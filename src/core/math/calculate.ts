@@ -6,15 +6,15 @@ import { parseAnswer } from './parseAnswer.ts';
 import type { Rational } from './rational.ts';
 
 const longest = 500;
-/** Decimal places of what has no short exact form. */
+/** Number of decimal places for values without a short exact form. */
 const places = 15;
 
-/** A value in words, or why there is none. */
+/** A value as text, or the reason why there is none. */
 export type Calculated = { readonly value: string } | { readonly fault: string };
 
 /**
- * The value of an expression, as one types it or in LaTeX: exactly where it is rational (`1/3 ≈ 0.333…`), else to 15 places.
- * Angles in radians; `log` has base 10. Await `loadLatexParser` first.
+ * Evaluates an expression, typed as plain text or LaTeX. Rational results are exact (`1/3 ≈ 0.333…`); others have 15
+ * decimal places. Angles are in radians, and `log` has base 10. Await `loadLatexParser` first.
  */
 export function calculate(text: string): Calculated {
 	const written = text
@@ -62,7 +62,7 @@ function rationalAsText({ n, d }: Rational): string {
 	return `${shortened(`${n}/${d}`)} ≈ ${decimal(n, d)}`;
 }
 
-/** null: it has more places than one reads. */
+/** Returns null if the decimal has too many places to be readable. */
 function exactDecimal(n: bigint, d: bigint): string | null {
 	for (let digits = 1, scale = 10n; digits <= 30; digits++, scale *= 10n) {
 		if ((n * scale) % d === 0n) return placed((n * scale) / d, digits);
@@ -70,7 +70,7 @@ function exactDecimal(n: bigint, d: bigint): string | null {
 	return null;
 }
 
-/** Rounded half away from zero. */
+/** Formats a fraction as a decimal, rounded half away from zero. */
 function decimal(n: bigint, d: bigint): string {
 	const scale = 10n ** BigInt(places);
 	const size = n < 0n ? -n : n;

@@ -1,7 +1,7 @@
 import { groupEnd } from './brackets.ts';
 import { withoutFullWidth } from './fullWidth.ts';
 
-/** Characters without width or that only steer the direction of text. */
+/** Characters that have no width or only control text direction. */
 const invisible =
 	/\u034f|[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]|[\ufe00-\ufe0f]/g;
 
@@ -31,7 +31,7 @@ const fractions: Readonly<Record<string, string>> = {
 	'⅒': '1}{10',
 };
 
-/** One character for what LaTeX writes otherwise. Digits of other scripts are no digits here: see docs/accuracy.md. */
+/** LaTeX replacements for single characters. Digits in other scripts do not count as digits: see docs/accuracy.md. */
 const characters: Readonly<Record<string, string>> = {
 	'−': '-',
 	'‐': '-',
@@ -121,7 +121,7 @@ const superscriptPattern = new RegExp(`[${superscripts}]+`, 'g');
 const subscriptPattern = new RegExp(`[${subscripts}]+`, 'g');
 const fractionPattern = new RegExp(`[${Object.keys(fractions).join('')}]`, 'g');
 
-/** Unicode as LaTeX: superscripts, fractions, operators, spaces. Nothing invisible is left. */
+/** Replaces Unicode superscripts, fractions, operators, and spaces with LaTeX. Removes all invisible characters. */
 export function replaceCharacters(text: string): string {
 	return withoutFullWidth(text)
 		.normalize('NFC')
@@ -144,7 +144,7 @@ const functionWords =
 const plainFunction = new RegExp(`(?<![\\\\a-zA-Z])(${functionWords})(?=[\\s(^_{0-9\\\\]|[a-z](?![a-z]))`, 'g');
 const arcs: Readonly<Record<string, string>> = { asin: 'arcsin', acos: 'arccos', atan: 'arctan' };
 
-/** `name(…)` -> `open…close`, brackets balanced. */
+/** Replaces `name(…)` with `open…close`, matching nested brackets. */
 function replaceCall(text: string, name: RegExp, replacement: (inside: string) => string): string {
 	let result = '';
 	let from = 0;
@@ -160,12 +160,12 @@ function replaceCall(text: string, name: RegExp, replacement: (inside: string) =
 }
 
 /**
- * An answer in one spelling: Unicode and plain-text mathematics as LaTeX, no sizes, styles or spacing commands, text as
- * `\text{…}`, no mathematics delimiters. The value stays the same.
+ * Normalizes the spelling of an answer: converts Unicode and plain-text math to LaTeX, writes text as `\text{…}`, and
+ * removes math delimiters and commands for size, style, and spacing. The value is unchanged.
  */
 export function cleanText(text: string): string {
 	let t = replaceCharacters(text);
-	// A doubled backslash before a letter comes from a text that was escaped twice; in a matrix it ends a row.
+	// A double backslash before a letter comes from text that was escaped twice; in a matrix, it ends a row.
 	if (t.includes('\\begin')) t = t.replace(/\\\\(?:\[[^\]]{0,12}\])?/g, '\\cr ');
 	else t = t.replace(/\\\\(?=[a-zA-Z({[])/g, '\\').replace(/\\\\(?=[,;!% ])/g, ' ');
 	t = t
@@ -219,7 +219,7 @@ export function cleanText(text: string): string {
 		.replace(/\\(?:[ ])/g, ' ')
 		.replace(/\\tag\*?\{[^{}]*\}|\\(?:label|ref)\{[^{}]*\}/g, '');
 	t = unwrapStyles(t);
-	// A letter with an accent is another letter.
+	// A letter with an accent is a different letter.
 	t = t.replace(
 		/\\(dot|ddot|tilde|widetilde|widehat|hat|check|breve|acute|grave|overline) ?(?:\{ ?([a-zA-Z]|\\[a-zA-Z]+) ?\}|([a-zA-Z]))(?: ?_ ?(?:\{ ?(\w+) ?\}|(\w)))?(?=(.?))/g,
 		(
@@ -243,7 +243,7 @@ export function cleanText(text: string): string {
 	t = replaceCall(t, /(?<![\\a-zA-Z])abs(?=\()/g, (inside) => `|${inside}|`);
 	t = replaceCall(t, /\\sqrt ?(?=\()/g, (inside) => `\\sqrt{${inside}}`);
 	t = replaceCall(t, /\\sqrt\[3\] ?(?=\()/g, (inside) => `\\sqrt[3]{${inside}}`);
-	// A root sign before a whole number roots the number, not its first digit.
+	// A root sign before an integer applies to the entire integer, not just its first digit.
 	t = t.replace(
 		/\\sqrt(\[\d+\])? +(\d+(?:\.\d+)?)/g,
 		(_, index: string | undefined, digits: string) => `\\sqrt${index ?? ''}{${digits}}`,
@@ -260,7 +260,7 @@ export function cleanText(text: string): string {
 	return t.replace(/\s+/g, ' ').trim();
 }
 
-/** Commands whose braces hold what they style; those of words become `\text{…}`. */
+/** Commands that style the contents of their braces. Commands for words become `\text{…}`. */
 const styles =
 	/\\(mathrm|text|textbf|textit|textrm|textsf|texttt|textnormal|textup|mbox|hbox|rm|bf|it|mathbf|mathit|mathsf|mathtt|mathcal|mathnormal|bm|boldsymbol|operatorname|operatorname\*|boxed|fbox|underline|emph|overrightarrow|overleftarrow|vec|hat|mathop|ensuremath|color|textcolor)(?![a-zA-Z])\*?\s*/g;
 const words = new Set([
@@ -306,7 +306,7 @@ function unwrapStyles(text: string, depth = 0): string {
 			result += `{${unwrapStyles(raw, depth + 1)}}`.replace(/^\{([a-zA-Z])\}$/, ' $1');
 			continue;
 		}
-		// Seconds and minutes, where nothing follows that a function could be of.
+		// Seconds and minutes, unless followed by something that could be a function argument.
 		const isUnit = /^(?:min|sec)$/.test(raw.trim()) && !/^\s*[\w(\\{]/.test(text.slice(from, from + 4));
 		result += isUnit ? `\\text{${raw.trim()}}` : wordText(unwrapStyles(raw, depth + 1), name);
 	}
@@ -315,7 +315,7 @@ function unwrapStyles(text: string, depth = 0): string {
 
 const knownOperator = new RegExp(`^(?:${functionWords}|arccot|arcsec|arccsc|det|arg|deg)$`);
 
-/** What a text command holds: a word stays text, mathematics in it becomes mathematics. */
+/** Converts the contents of a text command: words remain text, and math in it becomes math. */
 function wordText(inside: string, command: string): string {
 	const content = inside.replace(/\s+/g, ' ');
 	const bare = content.trim();
@@ -331,7 +331,7 @@ function wordText(inside: string, command: string): string {
 	return `\\text{${content}}`;
 }
 
-/** Delimiters of mathematics go; a dollar before or after a number alone is a currency. */
+/** Removes math delimiters. A dollar sign before or after a lone number is a currency and is kept. */
 function removeDollars(text: string): string {
 	if (!text.includes('$')) return text;
 	const count = text.split('$').length - 1;

@@ -21,7 +21,7 @@ import * as Q from './rational.ts';
 import { asRegion } from './regionAnswer.ts';
 import { literalWords } from './words.ts';
 
-/** Whether two answers are the same. Throws `TooMuchWork` when that would take more than the budget. */
+/** Returns whether two answers are equal. Throws `TooMuchWork` if the comparison exceeds its budget. */
 export function answersAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	if (gold.kind === 'named' || answer.kind === 'named') return namedAgree(gold, answer, budget);
 	if (gold.kind === 'choice' || answer.kind === 'choice') return choicesAgree(gold, answer, budget);
@@ -46,10 +46,10 @@ export function answersAgree(gold: Answer, answer: Answer, budget: Budget): bool
 		return a !== null && b !== null && regionsAgree(a, b, budget);
 	}
 	if (gold.kind === 'list' && answer.kind === 'list') return listsAgree(gold, answer, budget);
-	// One element in braces is that element.
+	// Braces around a single element are equivalent to the element.
 	if (gold.kind === 'list' && gold.items.length === 1) return answersAgree(gold.items[0] as Answer, answer, budget);
 	if (answer.kind === 'list' && answer.items.length === 1) return answersAgree(gold, answer.items[0] as Answer, budget);
-	// "3/2 or 1.5": one answer written twice.
+	// "3/2 or 1.5" is one answer written twice.
 	if (answer.kind === 'list' && answer.items.length > 1 && gold.kind !== 'list') {
 		const [first, ...others] = answer.items as [Answer, ...Answer[]];
 		const same =
@@ -74,7 +74,9 @@ function wordsOf(answer: Answer): string | null {
 	return null;
 }
 
-/** A name that only one side has is dropped; two names must be the same, but for an index or an argument. */
+/**
+ * Compares answers with names. A name on only one side is ignored; two names must match except for index or argument.
+ */
 function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	if (gold.kind === 'named' && answer.kind === 'named') {
 		if (sameName(gold.name, answer.name)) {
@@ -91,7 +93,7 @@ function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	return gold.kind === 'named' ? answersAgree(gold.value, answer, budget) : answersAgree(gold, named.value, budget);
 }
 
-/** `y = 2x + 1` as an equation; null when the name is no letter. */
+/** Returns `y = 2x + 1` as an equation, or null if the name is neither a letter nor a possible product of letters. */
 function equationOf({ name, value }: Named): Relation | null {
 	if (value.kind !== 'scalar') return null;
 	const letter = /^([a-zA-Z])(?:_\{?(\w)\}?)?$/.exec(name);
@@ -99,7 +101,7 @@ function equationOf({ name, value }: Named): Relation | null {
 		const symbol = letter[2] === undefined ? (letter[1] as string) : `${letter[1]}_${letter[2]}`;
 		return { kind: 'relation', sides: [{ op: 'symbol', name: symbol }, value.expression], comparisons: ['='] };
 	}
-	// xy = 3 may be a product.
+	// xy = 3 can be a product.
 	if (!/^[a-z]{2,4}$/.test(name)) return null;
 	const product: Expression = { op: 'multiply', args: [...name].map((one) => ({ op: 'symbol', name: one }) as const) };
 	return { kind: 'relation', sides: [product, value.expression], comparisons: ['='] };
@@ -114,11 +116,11 @@ function choicesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	const [a, b] = [letterOf(gold), letterOf(answer)];
 	if (a !== null && b !== null) {
 		if (a !== b) return false;
-		// Both give the option's text too: it must not be another option's.
+		// If both include the text of the option, the texts must match too.
 		if (gold.kind !== 'choice' || answer.kind !== 'choice' || gold.rest === null || answer.rest === null) return true;
 		return literalWords(gold.rest) === literalWords(answer.rest);
 	}
-	// The option's text in place of its letter.
+	// One side gives the text of the option instead of its letter.
 	const rest = (gold.kind === 'choice' ? gold : (answer as Choice)).rest;
 	const other = gold.kind === 'choice' ? answer : gold;
 	return rest !== null && wordsOf(other) !== null && literalWords(rest) === wordsOf(other) && budget !== undefined;
@@ -135,7 +137,10 @@ function matricesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 
 const isRow = (item: Answer): boolean => item.kind === 'sequence' && item.open === '[' && item.close === ']';
 
-/** `[[1, 2], [3, 4]]` are rows. A tuple in round brackets says no shape: it is a row where the other side is one, else a column. */
+/**
+ * Converts an answer to a matrix. `[[1, 2], [3, 4]]` lists rows. A tuple in parentheses does not specify a shape: it is
+ * a row if the other side is one, otherwise a column.
+ */
 function asMatrix(answer: Answer, other: Answer): Matrix | null {
 	if (answer.kind === 'matrix') return answer;
 	if (answer.kind !== 'sequence') return null;
@@ -147,7 +152,7 @@ function asMatrix(answer: Answer, other: Answer): Matrix | null {
 	return { kind: 'matrix', rows: isOtherRow ? [answer.items] : answer.items.map((item) => [item]) };
 }
 
-/** The base may be left out, as it is the question's; digits count. With both bases the values count. */
+/** Compares digits if the base is the same or omitted (the question gives it), and values if the bases differ. */
 function basedAgree(gold: Answer, answer: Answer): boolean {
 	if (gold.kind === 'based' && answer.kind === 'based') {
 		if (gold.base === answer.base) return gold.digits === answer.digits;
@@ -164,7 +169,7 @@ function baseValue(digits: string, base: number): bigint {
 	return value;
 }
 
-/** Proportional parts; times of day literally. `2:3` is 2/3. */
+/** Compares ratios by proportion and times of day literally. `2:3` equals 2/3. */
 function ratiosAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	if (gold.kind === 'ratio' && answer.kind === 'ratio') {
 		if (gold.clock !== null && answer.clock !== null) {
@@ -196,8 +201,9 @@ function sequencesAgree(gold: Sequence, answer: Sequence, budget: Budget): boole
 }
 
 /**
- * In any order. What occurs twice counts once, unless it does in both of two plain lists (`1, 1, 2` is not `1, 2, 2`). Named values are matched by
- * their names, with plain values in the order given (`AB = 4, CD = 5` is `4, 5`), unless they are values of an unknown.
+ * Compares lists in any order. Repeated values count once, unless both sides are plain lists with repeats (`1, 1, 2` is
+ * not `1, 2, 2`). Named values are matched by name, or with plain values in the given order (`AB = 4, CD = 5` is `4,
+ * 5`), unless they are values of an unknown.
  */
 function listsAgree(gold: AnswerList, answer: AnswerList, budget: Budget): boolean {
 	if (gold.name !== undefined && answer.name !== undefined && !sameName(gold.name, answer.name)) return false;
@@ -231,7 +237,7 @@ function listsAgree(gold: AnswerList, answer: AnswerList, budget: Budget): boole
 	return true;
 }
 
-/** Names of the parts, when all have one. */
+/** Returns the names of the parts if every part has one. */
 function namesOf({ items }: AnswerList): string[] | null {
 	const names = items.flatMap((item) => (item.kind === 'named' ? [item.name] : []));
 	return items.length > 1 && names.length === items.length ? names : null;
@@ -252,7 +258,7 @@ function inOrder(gold: AnswerList, answer: AnswerList, budget: Budget): boolean 
 	return gold.items.every((item, i) => answersAgree(item, answer.items[i] as Answer, budget));
 }
 
-/** `x = 1, y = 2` against `(1, 2)`: names in alphabetical order. */
+/** Matches `x = 1, y = 2` with `(1, 2)`, taking the names in alphabetical order. */
 function namesMatchTuple(list: AnswerList, tuple: Sequence, budget: Budget): boolean {
 	if (tuple.open !== '(' || tuple.close !== ')' || list.items.length !== tuple.items.length || list.items.length < 2)
 		return false;

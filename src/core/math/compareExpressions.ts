@@ -6,7 +6,10 @@ import { type Rational, rational } from './rational.ts';
 
 type Domain = 'positive' | 'real' | 'small' | 'whole';
 
-/** Seeded points; each symbol another number. Dyadic, so that polynomials are evaluated without rounding. */
+/**
+ * Returns a seeded random point with a different number for each symbol. Dyadic, so polynomials evaluate without
+ * rounding.
+ */
 export function randomPoint(symbols: Iterable<string>, domain: Domain, random: Random): Point {
 	const point = new Map<string, Rational>();
 	for (const symbol of symbols) {
@@ -23,25 +26,26 @@ export function randomPoint(symbols: Iterable<string>, domain: Domain, random: R
 	return point;
 }
 
-/** Whether a function occurs that jumps at whole numbers, which random points never hit. */
+/** Returns whether an expression contains a function that jumps at integers, which random points never hit. */
 function hasSteps(node: Expression): boolean {
 	if (node.op === 'number' || node.op === 'constant' || node.op === 'symbol') return false;
 	if (node.op === 'mod' || (node.op === 'call' && ['floor', 'ceil', 'sign'].includes(node.name))) return true;
 	return node.args.some(hasSteps);
 }
 
-/** Points that must agree, and tries to find them, in each domain. */
+/** Number of points that must agree in each domain, and the maximum number of attempts to find them. */
 const wanted = 3;
 const tries = 9;
 
 /**
- * Whether two expressions are the same number or the same function of their symbols, decided by evaluation to 77 digits:
- * constants once, functions at seeded random points (Schwartz 1980: a polynomial of degree d that is not zero is zero at a
- * random point out of S with a probability of at most d/|S|; here |S| is 2^20 a symbol, and several points must agree).
+ * Returns whether two expressions are the same number or the same function of their symbols, by evaluating them to 77
+ * digits: constants once, functions at seeded random points (Schwartz 1980: a nonzero polynomial of degree d is zero at
+ * a random point from S with a probability of at most d/|S|; here, |S| is 2^20 per symbol, and several points must
+ * agree).
  *
- * Points are real. Where a root or logarithm leaves the real numbers on a side, the point does not count: `√(ab)` is
- * `√a √b` where both are defined. |x| and x differ at a negative point. If no real point counts (or `i` occurs), principal
- * complex values are compared; if the functions are defined at whole numbers alone, those are taken.
+ * Points are real. A point is skipped if a root or logarithm on either side leaves the real numbers: `√(ab)` equals `√a
+ * √b` where both are defined. |x| and x differ at a negative point. If no real point is valid (or `i` occurs),
+ * principal complex values are compared; if the functions are defined only at integers, integers are used.
  */
 export function expressionsEqual(a: Expression, b: Expression, budget: Budget): boolean {
 	const symbols = new Set([...freeSymbols(a), ...freeSymbols(b)].filter((name) => !name.endsWith('()')));
@@ -71,7 +75,7 @@ export function expressionsEqual(a: Expression, b: Expression, budget: Budget): 
 		if (check(domain, complex && domain !== 'real') === 'differ') return false;
 	}
 	if (counted >= wanted && !(hasSteps(a) || hasSteps(b))) return true;
-	// Of 13 whole numbers each, but exact; where nothing else is defined (factorials).
+	// Only 13 integers per symbol, but exact. Used where nothing else is defined (factorials).
 	const whole = check('whole', false);
 	if (whole === 'differ') return false;
 	if (counted >= wanted) return true;

@@ -12,13 +12,13 @@ import { isUnfinished } from './unfinished.ts';
 import { literalWords } from './words.ts';
 
 export interface MathLimits {
-	/** Steps of evaluation, of some microseconds each. */
+	/** Maximum number of evaluation steps, at a few microseconds each. */
 	readonly steps: number;
 }
 
 const defaultLimits: MathLimits = { steps: 12_000 };
 
-/** What a gold column may hold besides the answer: a worked solution that ends in `#### 18` or has a box. */
+/** Extracts the answer from a gold column, which can contain a worked solution that ends in `#### 18` or has a box. */
 export function goldAnswer(gold: string): string {
 	const hashes = gold.lastIndexOf('####');
 	if (hashes >= 0) return gold.slice(hashes + 4).trim();
@@ -29,7 +29,7 @@ export function goldAnswer(gold: string): string {
 
 const missingGold = /^(?:nan|null|none|n\/a|undefined)?$/i;
 
-/** Reads the gold answer; a worked solution in its place by what it states in so many words. Empty: it cannot be read. */
+/** Parses the gold answer, or the answer stated explicitly in a worked solution. Returns an empty list on failure. */
 function readGold(gold: string): Answer[] {
 	const answers = readWithRounding(gold);
 	if (answers.length > 0 || !/\banswer\b/i.test(gold)) return answers;
@@ -41,15 +41,15 @@ function readGold(gold: string): Answer[] {
 }
 
 /**
- * Whether a prediction is mathematically the gold answer. The gold answer comes first: it is a bare answer, a prediction
- * may be a bare answer, a sentence or a whole completion. They are not treated alike: a gold answer that cannot be read
- * makes the verdict null, a prediction that cannot be read is wrong.
+ * Returns whether a prediction is mathematically equal to the gold answer, which is the first argument. The gold answer
+ * is bare; the prediction can be a bare answer, a sentence, or an entire completion. The two are treated differently:
+ * an unreadable gold answer makes the verdict null, while an unreadable prediction is wrong.
  *
- * Needs the LaTeX parser (`loadLatexParser`) for more than plain numbers. Its cost is bounded but not to the millisecond:
- * `createMathComparer` (src/rewards/mathVerifier.ts) adds the hard limit.
+ * Requires the LaTeX parser (`loadLatexParser`) for anything beyond plain numbers. The cost is bounded, but not to the
+ * millisecond: `createMathComparer` (src/rewards/mathVerifier.ts) adds the hard limit.
  *
- * @param sole the prediction is a whole answer section, in which several different boxes are a list of candidates, a hedge
- * ("it could be") states nothing, and arithmetic is done
+ * @param sole whether the prediction is an entire answer section, in which several different boxes are a list of
+ * candidates, a hedge ("it could be") does not count as a statement, and arithmetic must be carried out
  */
 export function compareMath(
 	gold: string,
@@ -95,7 +95,7 @@ function compareReadings(
 		if (expected.some((one) => agrees(one, answers) || agrees(one, readingsForGold(one, reading)))) {
 			return verdict(1, `${shownAnswer(reading)} is ${shownAnswer(goldText)}.`);
 		}
-		// A text that could be read has said what it says: other readings would be other answers.
+		// This reading was parsed, so it is what the text states; other readings would be different answers.
 		if (answers.some(({ kind }) => kind !== 'words'))
 			return verdict(0, `${shownAnswer(reading)} is not ${shownAnswer(goldText)}.`);
 	}
@@ -103,8 +103,8 @@ function compareReadings(
 }
 
 /**
- * What a text can be read as: one answer, or for `\frac13 \approx 0.33` the exact and the rounded value. Empty: it is neither
- * mathematics nor words, or it offers two values that differ by more than rounding.
+ * Parses a text as one answer, or as the exact and the rounded value in `\frac13 \approx 0.33`. Returns an empty list
+ * if the text is neither math nor words, or if it gives two values that differ by more than rounding.
  */
 export function readWithRounding(reading: string): Answer[] {
 	if (reading.length > mostAnswerLength) return [];
@@ -120,7 +120,7 @@ export function readWithRounding(reading: string): Answer[] {
 	const rounded = parseAnswer(last);
 	if (exact === null || rounded === null) return [];
 	if (nearlyTheSame(exact, rounded)) return [exact, rounded];
-	// x ≈ 3.14: the left side is a name. Else two different values are offered.
+	// In x ≈ 3.14, the left side is a name. Otherwise, the text gives two different values.
 	const whole = parseAnswer(cleaned);
 	return whole?.kind === 'named' && exact.kind === 'scalar' ? [whole] : [];
 }

@@ -3,23 +3,23 @@ import * as Q from './rational.ts';
 import { findBoxed } from './statedAnswer.ts';
 
 export interface Verdict {
-	/** 1: the same; 0: another, or none; null: the gold answer cannot be read, so nothing can be said. */
+	/** 1 if the answers are equal, 0 if they differ or there is none, null if the gold answer cannot be parsed. */
 	readonly value: 1 | 0 | null;
-	/** One sentence for a person. */
+	/** One-sentence explanation for users. */
 	readonly reason: string;
 }
 
 export const verdict = (value: Verdict['value'], reason: string): Verdict => ({ value, reason });
 
-/** For reasons: one line of limited length. */
+/** Formats an answer for a reason, on a single line of limited length. */
 export function shownAnswer(text: string): string {
 	const line = text.replace(/\s+/g, ' ').trim();
 	return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
 /**
- * The verdict where a plain number meets a plain number, bare or in one box: exact arithmetic in microseconds, without the
- * parser. null: it takes more than that.
+ * Compares two plain numbers, bare or in a single box, with exact arithmetic. Takes microseconds and does not need the
+ * parser. Returns null if the comparison is more complex than that.
  */
 export function comparePlainNumbers(gold: string, prediction: string, sole = false): Verdict | null {
 	if (gold.length > 40 || prediction.length > 20_000) return null;
@@ -31,14 +31,14 @@ export function comparePlainNumbers(gold: string, prediction: string, sole = fal
 		const last = boxes.at(-1);
 		if (last === undefined || (boxes.length > 1 && (sole || boxes.some(({ content }) => content !== last.content))))
 			return null;
-		// What stands behind the box may belong to it.
+		// Text after the box may belong to the answer.
 		if (/^\s*\$?\s*(?:\\?%|[a-zA-Z^\\{(])/.test(stated.slice(last.end, last.end + 8))) return null;
 		stated = last.content.trim();
 	}
 	const b = parsePlainNumber(stated);
 	if (b === null || a.percent !== b.percent) return null;
 	if (Q.equal(a.value, b.value)) return verdict(1, `Both are ${Q.rationalText(a.value)}.`);
-	// What may be rounded is for the rule about decimals.
+	// Numbers that may be rounded are left to the decimal rule.
 	if (a.digits !== null || b.digits !== null) return null;
 	return verdict(0, `${shownAnswer(stated)} is not ${shownAnswer(gold)}.`);
 }

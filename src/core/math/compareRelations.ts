@@ -8,8 +8,9 @@ import * as Q from './rational.ts';
 import { negated } from './readExpression.ts';
 
 /**
- * Equations with left minus right in a constant proportion, or with the same root in a letter in which both are linear;
- * inequalities in a positive proportion (a negative one turns them); chains side by side, in either direction.
+ * Returns whether two relations are equivalent. For equations, the differences between the sides must be proportional
+ * by a constant, or both must have the same root in a letter in which they are linear. For inequalities, the constant
+ * must be positive (a negative one flips the sign). Chains are compared side by side, in either direction.
  */
 export function relationsAgree(gold: Relation, answer: Relation, budget: Budget): boolean {
 	if (gold.sides.length !== answer.sides.length) return false;
@@ -41,12 +42,12 @@ const differenceOf = ({ sides }: Relation): Expression => ({
 	args: [sides[0] as Expression, negated(sides[1] as Expression)],
 });
 
-/** Whether a = c b for a constant c that is not zero, at random points; and its sign. */
+/** Tests at random points whether a = c b for a nonzero constant c. Returns the sign of c, or null if there is none. */
 function proportion(a: Expression, b: Expression, budget: Budget): 'positive' | 'negative' | 'complex' | null {
 	const names = new Set([...freeSymbols(a), ...freeSymbols(b)]);
 	const symbols = new Set([...names].filter((name) => !name.endsWith('()')));
 	if (names.size === 0 || symbols.size > 24) return null;
-	// f(2) > 3: without letters to vary, no more than the same difference is told.
+	// Without letters to vary, as in f(2) > 3, the differences can only be compared directly.
 	if (symbols.size === 0) {
 		if (expressionsEqual(a, b, budget)) return 'positive';
 		return expressionsEqual(a, negated(b), budget) ? 'negative' : null;
@@ -69,9 +70,10 @@ function proportion(a: Expression, b: Expression, budget: Budget): 'positive' | 
 }
 
 /**
- * Whether two equations have the same solutions for a letter in which both are linear with a coefficient that is a product
- * of powers of the other letters: the same root at random values of those, and none or all alike where one of them is 0
- * (`xy = 3` is `y = 3/x`, `xy = 2x` is not `y = 2`).
+ * Returns whether two equations have the same solutions for a letter in which both are linear, with a coefficient that
+ * is a product of powers of the other letters. The roots must match at random values of the other letters; where one of
+ * them is 0, both equations must have no solution or both must hold for all values (`xy = 3` is `y = 3/x`, but `xy =
+ * 2x` is not `y = 2`).
  */
 function sameRoot(a: Expression, b: Expression, budget: Budget): boolean {
 	const [inA, inB] = [freeSymbols(a), freeSymbols(b)];
@@ -87,7 +89,7 @@ function sameRoot(a: Expression, b: Expression, budget: Budget): boolean {
 			const point = new Map(randomPoint(others, i % 2 === 0 ? 'positive' : 'real', random));
 			if (i >= 8) for (const name of others) point.set(name, Q.rational(BigInt((i % 4) - 1)));
 			const [first, second] = [rootOf(a, letter, point, budget), rootOf(b, letter, point, budget)];
-			// At the special places a side may be undefined where the other has no solution.
+			// At these special points, one side can be undefined where the other has no solution.
 			if (i >= 8 && [first, second].every((one) => one === 'none' || one === 'undefined')) continue;
 			if (first === 'undefined' && second === 'undefined') continue;
 			if (typeof first === 'string' || typeof second === 'string') fits = i >= 8 && first === second;
@@ -101,7 +103,10 @@ function sameRoot(a: Expression, b: Expression, budget: Budget): boolean {
 	return false;
 }
 
-/** Whether the coefficient of a letter is a constant times powers of the others: doubling one of them scales it alike. */
+/**
+ * Returns whether the coefficient of a letter is a constant times powers of the other letters, so that doubling any of
+ * them always scales it by the same factor.
+ */
 function isMonomial(node: Expression, letter: string, others: readonly string[], budget: Budget): boolean {
 	const random = Random.of('monomial', letter);
 	const slope = (point: ReadonlyMap<string, Q.Rational>): C.Complex | null => {
@@ -125,7 +130,7 @@ function isMonomial(node: Expression, letter: string, others: readonly string[],
 	return true;
 }
 
-/** Root in one letter of what is linear in it. */
+/** Returns the root of an expression that is linear in a letter. */
 function rootOf(
 	node: Expression,
 	letter: string,

@@ -10,7 +10,7 @@ import { conversion } from './units.ts';
 
 const hundred = Q.rational(100n);
 
-/** The value that a side stands for, its percent sign and unit applied. */
+/** Returns a side multiplied by a factor that accounts for its percent sign or unit. */
 function scaled(side: Scalar, factor: Q.Rational): Scalar {
 	if (Q.equal(factor, Q.one)) return side;
 	const expression: Expression = { op: 'multiply', args: [{ op: 'number', value: factor }, side.expression] };
@@ -36,7 +36,7 @@ export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): bool
 	}
 	const [a, b] = [scaled(gold, factors.a), scaled(answer, factors.b)];
 	if (gold.percent === answer.percent) return plainAgree(a, b, budget) || letterUnitAgrees(gold, answer);
-	// 50% is 0.5. Where the gold answer is a percentage its sign may be left out, as a unit may.
+	// 50% is 0.5. If the gold answer is a percentage, the percent sign can be omitted, like a unit.
 	if (gold.percent && plainAgree(a, b, budget)) return true;
 	const hundredth = Q.divide(Q.one, hundred);
 	return plainAgree(gold.percent ? scaled(a, hundredth) : a, answer.percent ? scaled(b, hundredth) : b, budget);
@@ -52,7 +52,7 @@ function sameText(gold: Scalar, answer: Scalar): boolean {
 	);
 }
 
-/** `\approx 5` for 5: what is only said to be near is not stated, unless it has the digits that stand for an exact value. */
+/** Returns whether an answer such as `\approx 5` is only an approximation, without enough digits to count as exact. */
 function isOnlyNear(gold: Scalar, answer: Scalar): boolean {
 	if (!answer.approximate || gold.approximate || gold.digits !== null) return false;
 	return answer.digits === null || answer.digits < leastDigits;
@@ -74,7 +74,7 @@ function angleAgrees(gold: Scalar, answer: Scalar, budget: Budget): boolean {
 	return plainAgree({ ...degrees, expression, exact: null }, radians, budget);
 }
 
-/** `5m` read as a product is `5 \text{ m}`. */
+/** Returns whether `5m`, parsed as a product, matches `5 \text{ m}`. */
 function letterUnitAgrees(gold: Scalar, answer: Scalar): boolean {
 	if ((gold.unit === null) === (answer.unit === null)) return false;
 	const bare = (side: Scalar) => side.source.replace(/\\text ?\{([^{}]*)\}/g, '$1').replace(/[\s{}\\]/g, '');
@@ -96,24 +96,24 @@ function plainAgree(a: Scalar, b: Scalar, budget: Budget): boolean {
 	return expressionsEqual(a.expression, b.expression, budget);
 }
 
-/** Two decimals are equal when they are the same number, but for the noise of a printed floating-point number. */
+/** Returns whether a decimal matches a value. Two decimals must be equal except for floating-point noise. */
 function decimalFits(decimal: Scalar, value: Q.Rational, other: Scalar): boolean {
 	if (decimal.exact === null || decimal.digits === null) return false;
 	if (other.digits !== null && decimal.digits < 12) return false;
 	return decimalStandsFor(decimal.exact, decimal.digits, value, value);
 }
 
-/** A rational interval around the real value of a constant. */
+/** Returns a rational interval around the real value of a constant. */
 function valueBounds(expression: Expression, budget: Budget): [Q.Rational, Q.Rational] | null {
 	if (freeSymbols(expression).size > 0) return null;
 	const value = evaluate(expression, new Map(), budget)?.value;
 	if (value === undefined || value.im > value.error || value.im < -value.error) return null;
-	// Cut by 64 bits, so that bounds stay short.
+	// Drop 64 bits to keep the bounds short.
 	const at = (scaled: bigint): Q.Rational => Q.rational(scaled >> 64n, 1n << (F.bits - 64n));
 	return [at(value.re - value.error), at(value.re + value.error)];
 }
 
-/** Whether a rounded value is within 2% of its exact one. */
+/** Returns whether a rounded value is within 2% of the exact one. */
 export function nearlyTheSame(exact: Answer, rounded: Answer): boolean {
 	if (exact.kind === 'named') return nearlyTheSame(exact.value, rounded);
 	if (rounded.kind === 'named') return nearlyTheSame(exact, rounded.value);

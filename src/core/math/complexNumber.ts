@@ -1,9 +1,9 @@
 import * as F from './fixedPoint.ts';
 
 /**
- * A complex number in fixed point with a bound on its error: the true value is at most `error` away. Bounds are generous
- * (some units in the last place an operation), so that two values that differ by more than both bounds are different, for
- * certain; with 256 bits there is room.
+ * A fixed-point complex number with an error bound: the true value is at most `error` away. Bounds are generous
+ * (several units in the last place per operation), so values that differ by more than both bounds are certain to be
+ * different; 256 bits leave room for that.
  */
 export interface Complex {
 	readonly re: bigint;
@@ -11,7 +11,7 @@ export interface Complex {
 	readonly error: bigint;
 }
 
-/** What an operation may be off by through its own rounding. */
+/** Maximum rounding error that a single operation adds. */
 const ulps = 8n;
 
 export const real = (re: bigint, error = 0n): Complex => ({ re, im: 0n, error });
@@ -21,12 +21,12 @@ export const imaginaryUnit: Complex = { re: 0n, im: F.unit, error: 0n };
 const minusI: Complex = { re: 0n, im: -F.unit, error: 0n };
 
 const size = (a: bigint): bigint => (a < 0n ? -a : a);
-/** At least the magnitude. */
+/** Returns an upper bound on the magnitude. */
 export const above = (a: Complex): bigint => size(a.re) + size(a.im);
-/** At most the magnitude. */
+/** Returns a lower bound on the magnitude. */
 const below = (a: Complex): bigint => (size(a.re) > size(a.im) ? size(a.re) : size(a.im));
 
-/** Rounding relative to a large result: 2^-240 of it. */
+/** Returns the rounding error relative to a large result: 2^-240 of it. */
 const relative = (a: bigint): bigint => size(a) >> (F.bits - 16n);
 
 export const add = (a: Complex, b: Complex): Complex => ({
@@ -42,7 +42,7 @@ export function multiply(a: Complex, b: Complex): Complex {
 	const error = (exact >> F.bits) + ulps;
 	if (a.im === 0n && b.im === 0n) {
 		const product = a.re * b.re;
-		// Whole numbers and short binary fractions multiply without rounding.
+		// Integers and short binary fractions multiply without rounding.
 		return real(F.checked(product / F.unit), exact === 0n && product % F.unit === 0n ? 0n : error);
 	}
 	return {
@@ -73,12 +73,12 @@ export function magnitude(a: Complex): Complex {
 	return real(F.integerRoot(a.re * a.re + a.im * a.im), a.error + ulps);
 }
 
-/** Without what is no more than error beside the real axis, where principal values jump. */
+/** Removes an imaginary part that is within the error, because principal values jump at the real axis. */
 function settled(a: Complex): Complex {
 	return a.im !== 0n && size(a.im) <= a.error ? { ...a, im: 0n, error: 2n * a.error } : a;
 }
 
-/** In (-π, π]. */
+/** Returns the argument, in (-π, π]. */
 export function argument(given: Complex): Complex {
 	const a = settled(given);
 	if (a.im === 0n && a.re === 0n && a.error === 0n) return zero;
@@ -96,7 +96,7 @@ export function exponential(a: Complex): Complex {
 	return { re: F.multiply(length, cosine), im: F.multiply(length, sine), error: error + relative(a.im) };
 }
 
-/** Principal value. */
+/** Returns the principal value of the logarithm. */
 export function logarithm(given: Complex): Complex {
 	const a = settled(given);
 	const least = below(a) - a.error;
@@ -106,13 +106,13 @@ export function logarithm(given: Complex): Complex {
 	return { re: F.logarithm(magnitude(a).re), im: argument(a).re, error: 2n * error };
 }
 
-/** Principal value. */
+/** Returns the principal square root. */
 export function squareRoot(given: Complex): Complex {
 	const a = settled(given);
 	if (above(a) <= 2n * a.error) return real(0n, F.integerRoot((4n * a.error) << F.bits) + ulps);
 	const root = principalRoot(a);
 	const error = a.error === 0n ? 0n : (a.error << F.bits) / (below(root) + 1n);
-	// 9 has an exact root.
+	// Perfect squares such as 9 have an exact root.
 	const isExact = a.error === 0n && a.im === 0n && root.re * root.re + root.im * root.im === size(a.re) << F.bits;
 	return { ...root, error: isExact ? 0n : error + ulps };
 }
@@ -123,13 +123,13 @@ function principalRoot(a: Complex): Complex {
 	}
 	const length = magnitude(a).re;
 	const re = F.squareRoot((length + size(a.re)) / 2n);
-	// The other part without cancellation.
+	// Compute the other part without cancellation.
 	const other = F.divide(size(a.im), 2n * re);
 	const [x, y] = a.re >= 0n ? [re, other] : [other, re];
 	return { re: x, im: a.im < 0n ? -y : y, error: 0n };
 }
 
-/** By squaring; at most 10,000. */
+/** Raises to an integer power of at most 10,000 by repeated squaring. */
 export function wholePower(a: Complex, exponent: bigint): Complex {
 	const times = exponent < 0n ? -exponent : exponent;
 	if (times > 10_000n) throw new F.Undefined('too large a power');
@@ -158,14 +158,14 @@ export function sineCosine(a: Complex): { readonly sine: Complex; readonly cosin
 	};
 }
 
-/** -i ln(iz + √(1 - z²)). */
+/** Computes -i ln(iz + √(1 - z²)). */
 export function arcsine(a: Complex): Complex {
 	const root = squareRoot(subtract(one, multiply(a, a)));
 	if (a.im === 0n && root.im === 0n) return real(F.arctangent2(a.re, root.re), 2n * (a.error + root.error) + ulps);
 	return multiply(minusI, logarithm(add(multiply(imaginaryUnit, a), root)));
 }
 
-/** i/2 (ln(1 - iz) - ln(1 + iz)). */
+/** Computes i/2 (ln(1 - iz) - ln(1 + iz)). */
 export function arctangent(a: Complex): Complex {
 	if (a.im === 0n) return real(F.arctangent(a.re), a.error + 64n);
 	const turned = multiply(imaginaryUnit, a);
@@ -173,12 +173,14 @@ export function arctangent(a: Complex): Complex {
 	return multiply({ re: 0n, im: F.unit / 2n, error: 0n }, difference);
 }
 
-/** Known well enough to compare: to 100 bits of itself, or to 2^-156. */
+/** Returns whether a value is precise enough to compare: to 100 bits relative to its size, or to 2^-156. */
 export function isCertain(a: Complex): boolean {
 	return a.error <= above(a) >> 100n || a.error <= 1n << 100n;
 }
 
-/** Whether two values may be the same. Values that are certain and may be the same are taken for the same. */
+/**
+ * Returns whether two values could be equal. Values that are precise enough and could be equal are treated as equal.
+ */
 export function agree(a: Complex, b: Complex): boolean {
 	return above(subtract(a, b)) <= 2n * (a.error + b.error) + 2n * ulps;
 }

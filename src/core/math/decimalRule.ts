@@ -1,21 +1,21 @@
 import * as Q from './rational.ts';
 
-/** Fewer significant digits do not stand for an exact value: 0.33 is not 1/3, 3.14 is not π. */
+/** Minimum number of significant digits for a decimal to count as exact: 0.33 is not 1/3, and 3.14 is not π. */
 export const leastDigits = 6;
-/** Decimals this long are what a program prints of a floating-point number, whose last digits are noise. */
+/** Decimals with this many digits look like printed floating-point numbers, whose last digits are noise. */
 const floatDigits = 12;
 
 /** 10^-10. */
 const floatTolerance = Q.rational(1n, 10_000_000_000n);
 
 /**
- * Whether a decimal with `digits` significant digits stands for a value that lies between `low` and `high` (equal bounds
- * for an exact rational). It does when it is that value rounded to the digits written, and at least six of them are
- * written; the last digit may be cut instead of rounded when there are at least eight. A value that needs no more digits
- * than are written must be met exactly.
+ * Returns whether a decimal with `digits` significant digits can represent a value in [`low`, `high`] (equal bounds for
+ * an exact rational). It can if it is the value rounded to those digits and has at least six of them. With at least
+ * eight digits, the last one can be truncated instead of rounded. A value that needs no more digits than are given must
+ * match exactly.
  *
- * math-verify rounds both sides to six places after the point, Qwen2.5-Math allows 10^-4 of the value; this is the
- * stricter reading of the two.
+ * math-verify rounds both sides to six decimal places, and Qwen2.5-Math allows a relative error of 10^-4; this rule is
+ * the stricter of the two.
  */
 export function decimalStandsFor(decimal: Q.Rational, digits: number, low: Q.Rational, high: Q.Rational): boolean {
 	if (Q.equal(low, high) && Q.equal(decimal, low)) return true;
@@ -36,7 +36,7 @@ function within(value: Q.Rational, low: Q.Rational, high: Q.Rational, allowed: Q
 	);
 }
 
-/** Value of one unit in the last of the significant digits. */
+/** Returns the value of one unit in the last significant digit. */
 function lastPlace(value: Q.Rational, digits: number): Q.Rational {
 	const { n, d } = Q.absolute(value);
 	// 10^exponent <= value < 10^(exponent + 1).

@@ -7,10 +7,10 @@ import { NumberTooLarge, type Rational } from './rational.ts';
 
 export type Point = ReadonlyMap<string, Rational>;
 
-/** More work than one comparison may do. */
+/** Thrown when a comparison exceeds its step budget. */
 export class TooMuchWork extends Error {}
 
-/** Steps of one comparison. A step costs a few microseconds, a logarithm or a sine some tens. */
+/** Step budget of one comparison. A step takes a few microseconds; a logarithm or sine takes a few dozen. */
 export class Budget {
 	#left: number;
 
@@ -26,19 +26,19 @@ export class Budget {
 
 export interface Value {
 	readonly value: C.Complex;
-	/** A function left its real domain on the way (root or logarithm of a negative number). */
+	/** Whether a function left its real domain during evaluation (root or logarithm of a negative number). */
 	readonly leftReals: boolean;
 }
 
 /**
- * The value at a point. null where it is not defined (division by zero, a factorial of a fraction) or too large.
- * Throws `TooMuchWork`.
+ * Evaluates an expression at a point. Returns null if the value is undefined (division by zero, factorial of a
+ * fraction) or too large. Throws `TooMuchWork`.
  */
 export function evaluate(expression: Expression, point: Point, budget: Budget): Value | null {
 	const evaluation = new Evaluation(point, budget);
 	try {
 		const value = evaluation.of(expression);
-		// What has lost its digits on the way is not known.
+		// A value that has lost its precision is unknown.
 		return C.isCertain(value) ? { value, leftReals: evaluation.leftReals } : null;
 	} catch (error) {
 		if (error instanceof F.Undefined || error instanceof NumberTooLarge || error instanceof RangeError) return null;
@@ -47,10 +47,10 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 }
 
 const mostTerms = 400;
-/** 2^-160, the finest step of what must be told apart where a function jumps. */
+/** 2^-160, the smallest difference that is resolved where a function jumps. */
 const rounding = 1n << 96n;
 
-/** A rational; off by rounding unless it is a binary fraction. */
+/** Converts a rational. Exact for binary fractions; rounded otherwise. */
 function exactly(value: Rational): C.Complex {
 	const scaled = F.checked(value.n << F.bits);
 	return C.real(scaled / value.d, scaled % value.d === 0n ? 0n : 1n);
@@ -146,14 +146,14 @@ class Evaluation {
 		return value.im === 0n ? value : C.real(value.re, value.error);
 	}
 
-	/** A real number that is known well enough to be told from the next whole number. */
+	/** Returns a real number that is precise enough to distinguish it from the nearest integer. */
 	#near(value: C.Complex): bigint {
 		const { re, error } = this.#real(value);
 		if (error > rounding) throw new F.Undefined('too uncertain');
 		return re;
 	}
 
-	/** A whole number; values off by rounding count. Elsewhere the function is not defined. */
+	/** Returns an integer, snapping values that are off by rounding error. The function is undefined for other values. */
 	#whole(value: C.Complex): Rational {
 		const { re, error } = this.#real(value);
 		const rounded = (re + F.unit / 2n) >> F.bits;
@@ -194,13 +194,16 @@ class Evaluation {
 		return C.exponential(C.multiply(value, this.#logarithm(base)));
 	}
 
-	/** The exponent as a whole number, where it is one at this point. */
+	/** Returns the exponent as an integer if it is one at this point. */
 	#exponentAt(value: C.Complex): Rational | null {
 		if (value.im !== 0n || value.error !== 0n) return null;
 		return value.re % F.unit === 0n ? { n: value.re >> F.bits, d: 1n } : null;
 	}
 
-	/** With a whole exponent, or of a negative number with an odd denominator (the real root, as in school); else null. */
+	/**
+	 * Computes a power with an integer exponent, or the real root of a negative number if the denominator is odd (as
+	 * taught in school). Returns null otherwise.
+	 */
 	#rationalPower(base: C.Complex, { n, d }: Rational): C.Complex | null {
 		if (base.re === 0n && base.im === 0n && n <= 0n) throw new F.Undefined('power of zero');
 		if (d === 1n && n <= 10_000n && n >= -10_000n) {
@@ -245,7 +248,7 @@ class Evaluation {
 				return C.real(a.im, a.error);
 			case 'arg':
 				return C.argument(a);
-			// What is a whole number but for rounding is that whole number.
+			// Snap to the nearest integer when the difference is within rounding error.
 			case 'floor':
 				return C.real(((this.#near(a) + rounding) >> F.bits) << F.bits);
 			case 'ceil':
@@ -292,7 +295,7 @@ class Evaluation {
 		}
 	}
 
-	/** Where a denominator is zero but for rounding, the function has a pole. */
+	/** Returns the inverse. The function has a pole where the denominator is zero within rounding error. */
 	#inverse(a: C.Complex): C.Complex {
 		if (C.isZero(a)) throw new F.Undefined('pole');
 		return C.divide(C.one, a);
@@ -323,7 +326,7 @@ class Evaluation {
 		const square = C.multiply(a, a);
 		if (name === 'arsinh') return this.#logarithm(C.add(a, this.#squareRoot(C.add(square, C.one))));
 		if (name === 'arcosh') {
-			// √(a-1) √(a+1) is the principal branch where √(a²-1) is not.
+			// √(a-1) √(a+1) gives the principal branch; √(a²-1) does not.
 			const root = C.multiply(this.#squareRoot(C.subtract(a, C.one)), this.#squareRoot(C.add(a, C.one)));
 			return this.#logarithm(C.add(a, root));
 		}
@@ -333,7 +336,7 @@ class Evaluation {
 		throw new F.Undefined(name);
 	}
 
-	/** A number in [-2, 2] that depends on the name and, to 48 digits, on the arguments. */
+	/** Returns a number in [-2, 2] that depends on the name and on the arguments (to 48 digits). */
 	#unknown(name: string, args: readonly C.Complex[]): C.Complex {
 		if (args.some(({ error }) => error > rounding >> 8n)) throw new F.Undefined('too uncertain');
 		const digits = args.map(({ re, im }) => `${(re + rounding / 2n) / rounding},${(im + rounding / 2n) / rounding}`);

@@ -2,8 +2,8 @@ import type { Expression, ListOperation } from './expression.ts';
 import * as Q from './rational.ts';
 
 /**
- * The exact rational value of an expression of numbers and rational operations; null where something else occurs (a root,
- * a symbol). Throws `NumberTooLarge` and, for a division by zero, `RangeError`.
+ * Returns the exact rational value of an expression made of numbers and rational operations, or null if it contains
+ * anything else (a root, a symbol). Throws `NumberTooLarge`, or `RangeError` for a division by zero.
  */
 export function exactValue(node: Expression): Q.Rational | null {
 	switch (node.op) {
@@ -63,7 +63,7 @@ export function exactValue(node: Expression): Q.Rational | null {
 	}
 }
 
-/** Larger factorials have more digits than are computed. */
+/** Largest supported factorial; larger ones have too many digits. */
 const largestFactorial = 1_500n;
 
 export function factorial(value: Q.Rational): Q.Rational {

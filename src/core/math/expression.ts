@@ -1,6 +1,6 @@
 import type { Rational } from './rational.ts';
 
-/** Functions of one argument that are evaluated. Angles in radians. */
+/** Functions of one argument that can be evaluated. Angles are in radians. */
 export const functionNames = [
 	'sqrt',
 	'abs',
@@ -35,12 +35,12 @@ export const functionNames = [
 ] as const;
 export type FunctionName = (typeof functionNames)[number];
 
-/** Of any number of values. */
+/** Operations on any number of values. */
 export type ListOperation = 'max' | 'min' | 'gcd' | 'lcm';
-/** Over a range of whole numbers. */
+/** Operations over a range of integers. */
 export type SeriesOperation = 'sum' | 'product';
 
-/** An expression as it is compared: read from LaTeX, nothing simplified. */
+/** An expression in the form used for comparison: parsed from LaTeX, without any simplification. */
 export type Expression =
 	| { readonly op: 'number'; readonly value: Rational }
 	| { readonly op: 'symbol'; readonly name: string }
@@ -60,7 +60,7 @@ export type Expression =
 			readonly args: readonly [Expression, Expression, Expression];
 	  };
 
-/** Names of the free symbols, with those of undefined functions as `f()`. */
+/** Returns the names of free symbols. Undefined functions are listed as `f()`. */
 export function freeSymbols(expression: Expression): Set<string> {
 	const names = new Set<string>();
 	const visit = (node: Expression, bound: ReadonlySet<string>): void => {
@@ -82,7 +82,7 @@ export function freeSymbols(expression: Expression): Set<string> {
 	return names;
 }
 
-/** Whether the imaginary unit, or a function of complex numbers, occurs. */
+/** Returns whether the expression contains the imaginary unit or a function of complex numbers. */
 export function isComplex(node: Expression): boolean {
 	if (node.op === 'constant') return node.name === 'i';
 	if (node.op === 'number' || node.op === 'symbol') return false;

@@ -1,13 +1,13 @@
 /**
- * Real functions on binary fixed-point numbers: a bigint `v` stands for `v / 2^bits`. 256 fractional bits are 77 decimal
- * digits, so that two different closed forms of an answer are not taken for one another: `e^{\pi\sqrt{163}}` differs from
- * its nearest integer in the 31st digit. Every function has a bounded cost.
+ * Real functions on binary fixed-point numbers: a bigint `v` represents `v / 2^bits`. 256 fractional bits are 77
+ * decimal digits, which keeps different closed forms of an answer apart: `e^{\pi\sqrt{163}}` differs from its nearest
+ * integer in the 31st digit. The cost of every function is bounded.
  */
 export const bits = 256n;
 export const unit = 1n << bits;
 const guard = 48n;
 
-/** Outside the domain of a real function, or beyond what is computed. */
+/** Thrown outside the domain of a real function, or beyond the supported range. */
 export class Undefined extends Error {}
 
 const largest = 1n << 20_000n;
@@ -17,14 +17,14 @@ export function checked(value: bigint): bigint {
 	return value;
 }
 
-/** Rounds towards zero, so that products of opposite signs are opposite. */
+/** Multiplies, rounding toward zero so that products of opposite signs are exact opposites. */
 export const multiply = (a: bigint, b: bigint): bigint => checked((a * b) / unit);
 export function divide(a: bigint, b: bigint): bigint {
 	if (b === 0n) throw new Undefined('division by zero');
 	return checked((a << bits) / b);
 }
 
-/** Floor of the square root (Newton from above). */
+/** Returns the floor of the square root (Newton's method from above). */
 export function integerRoot(value: bigint): bigint {
 	if (value < 2n) return value;
 	let x = 1n << BigInt((value.toString(16).length * 4 + 1) >> 1);
@@ -40,7 +40,7 @@ export function squareRoot(a: bigint): bigint {
 	return integerRoot(a << bits);
 }
 
-/** atan(1/n) with guard bits, by its series. */
+/** Computes atan(1/n) from its series, with guard bits. */
 function inverseArctangent(n: bigint): bigint {
 	let term = (1n << (bits + guard)) / n;
 	const square = n * n;
@@ -52,7 +52,7 @@ function inverseArctangent(n: bigint): bigint {
 	return sum;
 }
 
-/** atanh(1/n) with guard bits, by its series. */
+/** Computes atanh(1/n) from its series, with guard bits. */
 function inverseHyperbolicArctangent(n: bigint): bigint {
 	let term = (1n << (bits + guard)) / n;
 	const square = n * n;
@@ -64,20 +64,20 @@ function inverseHyperbolicArctangent(n: bigint): bigint {
 	return sum;
 }
 
-/** Machin: π/4 = 4 atan(1/5) - atan(1/239). */
+/** Machin's formula: π/4 = 4 atan(1/5) - atan(1/239). */
 const widePi = 4n * (4n * inverseArctangent(5n) - inverseArctangent(239n));
 export const pi = widePi >> guard;
 const wideLn2 = 2n * inverseHyperbolicArctangent(3n);
 export const ln2 = wideLn2 >> guard;
 
-/** Argument at most about 6,900, so that the result stays within limits. */
+/** Computes the exponential. The argument is limited to about 6,900 to keep the result in range. */
 export function exponential(a: bigint): bigint {
 	if (a > 6_900n * unit) throw new Undefined('too large');
 	if (a < -1_000n * unit) return 0n;
 	const wide = a << guard;
 	let k = wide / wideLn2;
 	if (a < 0n) k -= 1n;
-	// Halved eight times, the series needs few terms.
+	// After eight halvings, the series needs only a few terms.
 	const rest = (wide - k * wideLn2) >> 8n;
 	const one = 1n << (bits + guard);
 	let term = one;
@@ -90,7 +90,7 @@ export function exponential(a: bigint): bigint {
 	return checked(k >= 0n ? (sum << k) >> guard : sum >> (guard - k));
 }
 
-/** Natural logarithm of a positive number. */
+/** Computes the natural logarithm of a positive number. */
 export function logarithm(a: bigint): bigint {
 	if (a <= 0n) throw new Undefined('logarithm of a number that is not positive');
 	const wideUnit = 1n << (bits + guard);
@@ -99,7 +99,7 @@ export function logarithm(a: bigint): bigint {
 	const shift = guard - k;
 	let m = shift >= 0n ? a << shift : a >> -shift;
 	let scale = 1n;
-	// Square roots bring m close to 1, where the series is short.
+	// Square roots bring m close to 1, where the series converges quickly.
 	for (let i = 0; i < 3; i++) {
 		m = integerRoot(m << (bits + guard));
 		scale *= 2n;
@@ -115,7 +115,7 @@ export function logarithm(a: bigint): bigint {
 	return (2n * scale * sum + k * wideLn2) >> guard;
 }
 
-/** Sine and cosine. Arguments beyond 2^64 would have no digit left after reduction. */
+/** Computes sine and cosine. Arguments beyond 2^64 would have no digits left after range reduction. */
 export function sineCosine(a: bigint): { readonly sine: bigint; readonly cosine: bigint } {
 	if (a > unit << 64n || a < -(unit << 64n)) throw new Undefined('too large an angle');
 	const halfPi = widePi / 2n;
@@ -146,7 +146,7 @@ export function sineCosine(a: bigint): { readonly sine: bigint; readonly cosine:
 }
 
 export function arctangent(a: bigint): bigint {
-	// atan(a) = 2 atan(a / (1 + sqrt(1 + a²))), until the series is short.
+	// Apply atan(a) = 2 atan(a / (1 + sqrt(1 + a²))) until the series is short.
 	let x = a;
 	let scale = 1n;
 	if (a > unit << 400n || a < -(unit << 400n)) return a > 0n ? pi / 2n : -pi / 2n;
@@ -164,7 +164,7 @@ export function arctangent(a: bigint): bigint {
 	return sum * scale;
 }
 
-/** Angle of the point (x, y) in (-π, π]; 0 for the origin. */
+/** Returns the angle of the point (x, y) in (-π, π], or 0 for the origin. */
 export function arctangent2(y: bigint, x: bigint): bigint {
 	if (x === 0n) return y > 0n ? pi / 2n : y < 0n ? -pi / 2n : 0n;
 	const angle = arctangent(divide(y, x));

@@ -1,9 +1,9 @@
-/** Full-width forms of ASCII characters. Not the tilde, which stands between words there. */
+/** Full-width forms of ASCII characters, except the tilde, which is used as a separator in such text. */
 const forms = /[\uff01-\uff5d]/g;
-/** From a full-width form to its ASCII character (Unicode, block "Halfwidth and Fullwidth Forms"). */
+/** Offset between a full-width form and its ASCII character (Unicode block "Halfwidth and Fullwidth Forms"). */
 const offset = 0xfee0;
 
-/** Digits, letters and signs as East Asian text writes them (`１２`, `ｘ＋１`, `（`) in ASCII; braces as LaTeX shows them. */
+/** Converts the digits, letters, and symbols of East Asian text (`１２`, `ｘ＋１`, `（`) to ASCII, and braces to LaTeX. */
 export function withoutFullWidth(text: string): string {
 	return text.replace(forms, (form) => {
 		const character = String.fromCodePoint((form.codePointAt(0) as number) - offset);

@@ -4,7 +4,7 @@ import { parsePlainNumber } from './plainNumber.ts';
 import { intersection, union } from './region.ts';
 import { asRegion } from './regionAnswer.ts';
 
-/** Most parts of a list, set or tuple. */
+/** Maximum number of items in a list, set, or tuple. */
 export const mostItems = 64;
 
 const isInequality = /[<>]|\\(?:le|ge|ne|in)(?![a-zA-Z])/;
@@ -13,11 +13,11 @@ export const commas = new Set([',', ';']);
 
 const semicolon = new Set([';']);
 
-/** What only says where a letter comes from: `k \in \mathbb{Z}`, `where n is an integer`. */
+/** Qualifiers that only specify the domain of a letter: `k \in \mathbb{Z}`, `where n is an integer`. */
 const qualifier =
 	/^(?:(?:where|for|with|if|when) .*|\(?(?:[a-zA-Z](?: ?, ?[a-zA-Z])*) ?\\in ?\\mathbb ?\{?[A-Z]\}?(?:\^\{?\+\}?|_\{?\+\}?)?\)?|[a-zA-Z] is an? (?:integer|real number|constant|arbitrary constant)|(?:for )?any (?:integer|real number|constant) [a-zA-Z]|[a-zA-Z] (?:any )?(?:integer|an integer)|[a-zA-Z]+ ?= ?(?:\\pm ?)?\d ?, ?\\ldots.*|\\text ?\{(?: ?where| ?for| ?with| ?if).*)$/;
 
-/** Several parts: separated by commas, semicolons, "and", "or", or by a ± inside. */
+/** Parses several parts, separated by commas, semicolons, "and", or "or", or implied by a ±. */
 export function parseParts(text: string, inBrackets: boolean, parse: ParseAnswer): Answer | null {
 	let t = text;
 	const alternatives = outsideWords(t, 'or');
@@ -56,7 +56,7 @@ export function parseParts(text: string, inBrackets: boolean, parse: ParseAnswer
 	const items: Answer[] = [];
 	for (const piece of expanded) {
 		const item = parse(piece, inBrackets);
-		// Words with commas are words: "Paris, France".
+		// Words separated by commas are just words: "Paris, France".
 		if (item === null || (item.kind === 'words' && !allWords(expanded))) return null;
 		items.push(item);
 	}
@@ -65,7 +65,7 @@ export function parseParts(text: string, inBrackets: boolean, parse: ParseAnswer
 
 const allWords = (pieces: readonly string[]): boolean => pieces.every((piece) => /^[\p{L}\\{} .'-]+$/u.test(piece));
 
-/** Splits at a word outside brackets. */
+/** Splits text at a word outside brackets. */
 function outsideWords(text: string, word: 'and' | 'or'): string[] {
 	if (!text.includes(word)) return [text];
 	const list = tokens(text);
@@ -83,9 +83,11 @@ function outsideWords(text: string, word: 'and' | 'or'): string[] {
 	return pieces;
 }
 
-/** `a ± b` is two answers; several ± go together with ∓, else each has its own sign. */
+/**
+ * Expands `a ± b` to two answers. Several ± signs are tied together if there is a ∓; otherwise, each is independent.
+ */
 function expandSigns(piece: string): string[] {
-	if (piece.startsWith('\\{')) return [piece]; // its elements are expanded
+	if (piece.startsWith('\\{')) return [piece]; // the elements are expanded separately
 	const signs = piece.match(/\\(?:pm|mp)(?![a-zA-Z])/g);
 	if (signs === null) return [piece];
 	if (signs.includes('\\mp') || signs.length === 1) {
@@ -98,7 +100,7 @@ function expandSigns(piece: string): string[] {
 	return ['+', '-'].flatMap((sign) => expandSigns(piece.replace(/\\pm(?![a-zA-Z])/, sign)));
 }
 
-/** Values of one name are a list with that name ("x = 1 or x = 2", "x = 1, 2"); values of several names keep theirs. */
+/** Combines values of a single name into a named list ("x = 1 or x = 2", "x = 1, 2"). Different names are kept. */
 export function listOf(items: readonly Answer[], written: AnswerList['written']): AnswerList {
 	const names = new Set(items.filter((item): item is Named => item.kind === 'named').map(({ name }) => name));
 	const [name] = names;
@@ -107,17 +109,17 @@ export function listOf(items: readonly Answer[], written: AnswerList['written'])
 	return { kind: 'list', items: items.map((item) => (item.kind === 'named' ? item.value : item)), written, name };
 }
 
-/** `x | condition`, `x : condition`. */
+/** Set-builder notation: `x | condition`, `x : condition`. */
 const builder =
 	/^\s*\(?[a-zA-Z](?:_\w)?(?: ?, ?[a-zA-Z])*\)?(?: ?\\in ?\\mathbb ?\{?[A-Z]\}?)? ?(?:\||:|\\colon) ?(.*(?:[<>=]|\\(?:le|ge|ne|in)(?![a-zA-Z])).*)$/;
 
-/** Whether braces that were not escaped hold a set: several parts, or a letter with a condition. */
+/** Returns whether unescaped braces contain a set: several parts, or a letter with a condition. */
 export function isSetInside(inside: string): boolean {
 	const parts = splitOutside(inside, new Set([',']));
 	return (parts !== null && parts.pieces.length > 1 && parsePlainNumber(inside) === null) || builder.test(inside);
 }
 
-/** The inside of a set: elements, or `x | condition`. */
+/** Parses the contents of a set: elements, or `x | condition`. */
 export function parseSet(inside: string, parse: ParseAnswer): Answer | null {
 	const condition = builder.exec(inside)?.[1];
 	if (condition !== undefined) {

@@ -1,12 +1,12 @@
-/** `x_1` is a value of x. */
+/** Removes the index: `x_1` is a value of x. */
 const withoutIndex = (name: string): string => name.replace(/_(?:\{[^{}]*\}|\w)$/, '');
 
-/** `f(x)` -> `f`; only with letters between the brackets: `P(2)` is another name than `P(3)`. */
+/** Converts `f(x)` to `f()`, but only for letters in the parentheses: `P(2)` and `P(3)` are different names. */
 const withoutArgument = (name: string): string => name.replace(/(?<=.)\([a-zA-Z](?:,[a-zA-Z])*\)$/, '()');
 
 /**
- * Whether two names on the left of an equals sign name the same: `f(x)` and `f(n)`, `x_1` and `x` (but not `x_2`), `y` and
- * `f(x)`.
+ * Returns whether two names on the left of an equals sign are equivalent: `f(x)` and `f(n)`, `x_1` and `x` (but not
+ * `x_2`), `y` and `f(x)`.
  */
 export function sameName(a: string, b: string): boolean {
 	const [first, second] = [plain(a), plain(b)];
@@ -17,5 +17,5 @@ export function sameName(a: string, b: string): boolean {
 
 const plain = (name: string): string => name.replace(/\s+/g, '').replace(/_\{(\w+)\}/g, '_$1');
 
-/** Names of unknowns, whose values have no order: roots x_1 and x_2. */
+/** Returns whether a name is an unknown, whose values have no order, such as the roots x_1 and x_2. */
 export const isUnknown = (name: string): boolean => /^[xtzwurknm]$/.test(withoutIndex(plain(name)));

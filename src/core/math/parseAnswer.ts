@@ -11,12 +11,12 @@ import { parseRelation } from './relationAnswer.ts';
 import { parseExpression, scalar, trimmed } from './scalarAnswer.ts';
 import { parseChoice, parseKeyword, parseWords, wholeText } from './wordAnswer.ts';
 
-/** Answers within answers: a list of tuples of fractions has three. */
+/** Maximum nesting of answers within answers: a list of tuples of fractions has three levels. */
 const mostDepth = 8;
 
 /**
- * Reads a cleaned answer (`cleanText`). null: it is neither mathematics that can be compared nor words. Each form is tried
- * in turn, from the outside in: a list before the equations in it, an equation before its sides.
+ * Parses a cleaned answer (`cleanText`). Returns null if it is neither words nor math that can be compared. Formats are
+ * tried from the outside in: a list before the equations in it, an equation before its sides.
  */
 export function parseAnswer(text: string): Answer | null {
 	return parseAt(text, false, 0);
@@ -42,7 +42,7 @@ function parseForm(text: string, inBrackets: boolean, depth: number): Answer | n
 	if (inner !== null) t = trimmed(inner);
 	if (t === '') return null;
 	t = t.replace(/,? (?:for|where) (?:all|any|every|some|each) [^()]*$/, '');
-	// "x < 2 : (-∞, 2)": the inequality and its interval.
+	// "x < 2 : (-∞, 2)" gives the inequality and its interval.
 	const twice = /^([^:]*(?:[<>]|\\[lg]e(?![a-zA-Z]))[^:]*): ?([([].*[)\]])$/.exec(t);
 	if (twice !== null) {
 		const [first, second] = [parse(twice[1] as string), parse(twice[2] as string)].map((one) => one && asRegion(one));
@@ -72,7 +72,7 @@ function parseForm(text: string, inBrackets: boolean, depth: number): Answer | n
 	);
 }
 
-/** Outside brackets `1,000` is a number, when every comma stands so. */
+/** Treats `1,000` outside brackets as a number if every comma is a thousands separator. */
 function joinThousands(t: string): string {
 	if (!/\d,\d{3}/.test(t) || /[([{]/.test(t.replace(/(?:\\[a-zA-Z]+|[_^]) ?\{/g, ''))) return t;
 	if (!/^(?:[^,]|(?<=(?<![\d.,])\d{1,3}(?:,\d{3})*),(?=\d{3}(?!\d)))*$/.test(t)) return t;

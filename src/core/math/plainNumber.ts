@@ -1,9 +1,9 @@
 import * as Q from './rational.ts';
 
-/** A number as it is written, before any mathematics. */
+/** A number as written, before any math is applied. */
 export interface PlainNumber {
 	readonly value: Q.Rational;
-	/** Significant digits when it is written with a decimal point; null for an exact number. */
+	/** Number of significant digits if written with a decimal point, or null if the number is exact. */
 	readonly digits: number | null;
 	readonly percent: boolean;
 }
@@ -20,21 +20,22 @@ const mixedSlash = /^([+-]?) ?(\d+) +(\d+) ?\/ ?(\d+)$/;
 const repeating = /^([+-]?) ?(\d*)\.(\d*)\\overline ?\{ ?(\d+) ?\}$/;
 const dotted = /^([+-]?) ?(\d*)\.(\d+) ?\\ldots$/;
 
-/** Separators between groups of three digits go. */
+/** Removes the separators between groups of three digits. */
 const plain = (text: string): string => text.replace(/[, ]/g, '');
 
 function signed(sign: string | undefined, value: Q.Rational): Q.Rational {
 	return sign === '-' ? Q.negate(value) : value;
 }
 
-/** Digits from the first that is not zero, up to the last written. */
+/** Counts the digits from the first nonzero one to the last. */
 function significantDigits(text: string): number {
 	return text.replace('.', '').replace(/^0+/, '').length;
 }
 
 /**
- * Reads a number in one of the usual spellings: `1,000`, `-0.5`, `1.5e3`, `1.5\times 10^{3}`, `3/4`, `\frac34`, `3 1/2`,
- * `3\frac12`, `0.\overline{3}`, `0.333…`, `50%`. null for anything else, also for a denominator of zero or too many digits.
+ * Parses a number in any common notation: `1,000`, `-0.5`, `1.5e3`, `1.5\times 10^{3}`, `3/4`, `\frac34`, `3 1/2`,
+ * `3\frac12`, `0.\overline{3}`, `0.333…`, `50%`. Returns null for anything else, including a denominator of zero or too
+ * many digits.
  */
 export function parsePlainNumber(text: string): PlainNumber | null {
 	const percent = /\s?%$/.test(text);
@@ -79,7 +80,7 @@ function readFraction(t: string): Q.Rational | null {
 	if (m !== null) {
 		const top = BigInt((m[3] ?? m[4]) as string);
 		const bottom = BigInt((m.length > 5 ? (m[5] ?? m[6]) : m[4]) as string);
-		// `2\frac{3}{2}` is a product, if anything.
+		// `2\frac{3}{2}` is a product rather than a mixed number.
 		if (top >= bottom) return null;
 		return signed(m[1], Q.add(Q.rational(BigInt(m[2] as string)), Q.rational(top, bottom)));
 	}
@@ -87,7 +88,7 @@ function readFraction(t: string): Q.Rational | null {
 	if (m !== null) return signed(m[1], repeatingValue(m[2] ?? '', m[3] ?? '', m[4] as string));
 	m = dotted.exec(t);
 	if (m !== null) {
-		// 0.333… and 0.1666…, 0.142857142857…: what was written at least twice (a digit three times) goes on.
+		// 0.333…, 0.1666…, 0.142857142857…: digits that occur at least twice (a single digit three times) repeat forever.
 		const digits = m[3] as string;
 		for (let length = 1; length <= 9; length++) {
 			const period = digits.slice(-length);

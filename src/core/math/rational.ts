@@ -1,13 +1,13 @@
-/** An exact rational: `d` > 0, in lowest terms. */
+/** An exact rational in lowest terms, with `d` > 0. */
 export interface Rational {
 	readonly n: bigint;
 	readonly d: bigint;
 }
 
-/** Numerator and denominator longer than this are not computed: about 5,000 decimal digits. */
+/** Maximum number of bits in a numerator or denominator: about 5,000 decimal digits. */
 export const mostBits = 16_384;
 
-/** A number that would not fit the limits; whoever wrote it gets no value for it. */
+/** Thrown when a number exceeds the limits, so that it has no value. */
 export class NumberTooLarge extends Error {}
 
 export function bitLength(value: bigint): number {
@@ -21,7 +21,7 @@ function gcd(a: bigint, b: bigint): bigint {
 	return x;
 }
 
-/** Throws `NumberTooLarge` beyond the limit, `RangeError` for a denominator of zero. */
+/** Creates a rational. Throws `NumberTooLarge` if it exceeds the limit, or `RangeError` if the denominator is zero. */
 export function rational(n: bigint, d = 1n): Rational {
 	if (d === 0n) throw new RangeError('division by zero');
 	if (d === 1n) {
@@ -44,13 +44,13 @@ export const multiply = (a: Rational, b: Rational): Rational => rational(a.n * b
 export const divide = (a: Rational, b: Rational): Rational => rational(a.n * b.d, a.d * b.n);
 export const equal = (a: Rational, b: Rational): boolean => a.n === b.n && a.d === b.d;
 export const absolute = (a: Rational): Rational => (a.n < 0n ? negate(a) : a);
-/** Sign of a - b. */
+/** Returns the sign of a - b. */
 export const compare = (a: Rational, b: Rational): number => {
 	const difference = a.n * b.d - b.n * a.d;
 	return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 };
 
-/** To a whole power. Throws `NumberTooLarge` before a power that would have too many digits is computed. */
+/** Raises to an integer power. Throws `NumberTooLarge` before computing a power with too many digits. */
 export function power(base: Rational, exponent: bigint): Rational {
 	if (exponent === 0n) return one;
 	const magnitude = exponent < 0n ? -exponent : exponent;
@@ -65,10 +65,10 @@ export function power(base: Rational, exponent: bigint): Rational {
 	return exponent > 0n ? rational(n, d) : rational(d, n);
 }
 
-/** Most digits that a decimal exponent may add. */
+/** Maximum number of digits that a decimal exponent can add. */
 const mostShift = 4_000;
 
-/** `12`, `-0.5`, `.5`, `1.5e-3`; null for anything else. Throws `NumberTooLarge`. */
+/** Parses `12`, `-0.5`, `.5`, or `1.5e-3`. Returns null for anything else. Throws `NumberTooLarge`. */
 export function parseDecimal(text: string): Rational | null {
 	const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
 	if (match === null) return null;
@@ -82,7 +82,7 @@ export function parseDecimal(text: string): Rational | null {
 	return shift >= 0 ? rational(digits * 10n ** BigInt(shift)) : rational(digits, 10n ** BigInt(-shift));
 }
 
-/** A short decimal or fraction, for reasons that people read. */
+/** Formats a short decimal or fraction for display in reasons. */
 export function rationalText(value: Rational): string {
 	const text = value.d === 1n ? `${value.n}` : `${value.n}/${value.d}`;
 	return text.length > 40 ? `${text.slice(0, 40)}…` : text;

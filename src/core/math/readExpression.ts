@@ -2,7 +2,7 @@ import type { Expression, FunctionName, ListOperation } from './expression.ts';
 import { type MathJson, parseLatex } from './latexParser.ts';
 import { NumberTooLarge, parseDecimal, rational } from './rational.ts';
 
-/** The text is no expression that can be evaluated. */
+/** Thrown when the text is not an expression that can be evaluated. */
 class Unreadable extends Error {}
 
 const mostNodes = 2_000;
@@ -44,7 +44,7 @@ const calls: Readonly<Record<string, FunctionName>> = {
 	Sign: 'sign',
 };
 
-/** Names by which the library knows what is a plain letter in an answer. */
+/** Library names that are plain letters in an answer. */
 const letters: Readonly<Record<string, string>> = {
 	GoldenRatio: 'varphi',
 	EulerGamma: 'gamma',
@@ -54,15 +54,15 @@ const letters: Readonly<Record<string, string>> = {
 	Beta: 'beta',
 };
 
-/** Letters that name functions when a bracket follows: `f(x)` is no product. */
+/** Letters that are function names when followed by a parenthesis: `f(x)` is not a product. */
 const functionLetters = /^(?:[fghFGHPQRTWpq]|varphi|phi|psi|Phi|Psi|Gamma|zeta|sigma|mu|tau)(?:_.*)?$/;
 
 const number = (value: bigint, d = 1n): Expression => ({ op: 'number', value: rational(value, d) });
 const minusOne = number(-1n);
 
 /**
- * Reads one expression: no relation, list, set or matrix. null when the text is not one, or is larger than what is
- * compared (2,000 nodes, depth 60).
+ * Parses one expression, which must not be a relation, list, set, or matrix. Returns null if the text is not an
+ * expression or exceeds the size limits for comparison (2,000 nodes, depth 60).
  */
 export function readExpression(latex: string): Expression | null {
 	try {
@@ -106,7 +106,7 @@ class Reader {
 		if (name === 'e' || name === 'ExponentialE') return { op: 'constant', name: 'e' };
 		if (name === 'i' || name === 'ImaginaryUnit') return { op: 'constant', name: 'i' };
 		const letter = letters[name] ?? name;
-		// Names of more than a letter that the library knows (EmptySet, Integers, Nothing) are no numbers.
+		// Library names longer than one letter (EmptySet, Integers, Nothing) are not numbers.
 		if (
 			!/^(?:[A-Za-z]|[a-z]{2,8}|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega)(?:_[A-Za-z0-9]+)*$/.test(
 				letter,
@@ -188,10 +188,10 @@ class Reader {
 					args: [{ op: 'multiply', args: [read(0), { op: 'constant', name: 'pi' }] }, number(180n)],
 				};
 			case 'Delimiter':
-				// ( … ), [ … ] and { … } around one expression group it; a comma makes something else.
+				// ( … ), [ … ], and { … } around a single expression are grouping; a comma gives them a different meaning.
 				if (args.length > 2) throw new Unreadable('delimiter');
 				return read(0);
-			// What the library takes for an index: `x[y-1]` in an answer is a product.
+			// The library parses this as an index, but `x[y-1]` in an answer is a product.
 			case 'At':
 				return { op: 'multiply', args: all() };
 			case 'List':
@@ -208,7 +208,7 @@ class Reader {
 					variable,
 					args: [
 						this.read(limits[2] as MathJson, depth),
-						// An infinite series is compared by its first terms: equal series have equal ones.
+						// Compare infinite series by their first terms: equal series have equal terms.
 						limits[3] === 'PositiveInfinity' ? number(37n) : this.read(limits[3] as MathJson, depth),
 						new BoundReader(this, variable).read(args[0] as MathJson, depth),
 					],
@@ -225,13 +225,16 @@ class Reader {
 			case 'OverHat':
 				return read(0);
 		}
-		// A name that the library takes for a function: `N(x+1)`.
-		// So is a derivative: D(f, x) is D(f, x), and is not worked out.
+		// The library parses some names as functions: `N(x+1)`. It also does so for derivatives: D(f, x) remains D(f, x)
+		// and is not evaluated.
 		if (/^[A-Za-z]$/.test(head) && args.length > 0) return { op: 'unknown', name: head, args: all() };
 		throw new Unreadable(head);
 	}
 
-	/** Factors side by side; a number before a proper fraction is a mixed number; a function's letter before brackets a call. */
+	/**
+	 * Converts adjacent factors to a product. A number before a proper fraction is a mixed number, and a function letter
+	 * before a parenthesis is a call.
+	 */
 	#juxtaposed(args: readonly MathJson[], depth: number): Expression {
 		if (args.length === 0) throw new Unreadable('nothing');
 		const [first, second] = args;
@@ -292,7 +295,7 @@ class Reader {
 	}
 }
 
-/** Inside a sum over i, the letter is an index and no imaginary unit. */
+/** Within a sum over i, treats the letter as an index rather than the imaginary unit. */
 class BoundReader {
 	readonly #reader: Reader;
 	readonly #variable: string;

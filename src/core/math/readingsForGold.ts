@@ -5,12 +5,12 @@ import { parseAnswer } from './parseAnswer.ts';
 import { wholeText } from './wordAnswer.ts';
 
 /**
- * What a stated answer may say besides its plain reading, given the form of the gold answer. Each of these forms has
- * another meaning by itself: `1,22` is two numbers, `e` a constant, `5m²` a product.
+ * Returns additional readings of a stated answer that are allowed by the form of the gold answer. Each has a different
+ * meaning on its own: `1,22` is two numbers, `e` a constant, `5m²` a product.
  *
- * - a decimal comma (`1,22`), where the gold answer is a decimal number that is not whole
- * - a choice in lower case (`b`, `(b)`), where the gold answer is the letter of a choice
- * - a unit of one letter right behind a decimal number or with a power (`1000.99m²`), where the gold answer is a number
+ * - a decimal comma (`1,22`), if the gold answer is a non-integer decimal
+ * - a lowercase choice (`b`, `(b)`), if the gold answer is a choice letter
+ * - a one-letter unit directly after a decimal number or with a power (`1000.99m²`), if the gold answer is a number
  */
 export function readingsForGold(gold: Answer, reading: string): Answer[] {
 	const text = cleanText(reading);
@@ -27,7 +27,10 @@ function read(text: string): Answer[] {
 	return answer === null ? [] : [answer];
 }
 
-/** Digits, a comma, digits. Three digits behind one to three are a thousand, unless the first is a zero. */
+/**
+ * Digits, a comma, digits. Three digits after one to three digits are a thousands group, unless the first digit is a
+ * zero.
+ */
 const commaNumber = /(?<![\d.,])(?!(?!0,)\d{1,3},\d{3}(?!\d))(\d+),(\d+)(?![\d.,]*\d)/;
 /** `1.234,5`. */
 const pointsAndComma = /(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)/;

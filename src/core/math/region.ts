@@ -5,7 +5,7 @@ import { type Expression, freeSymbols } from './expression.ts';
 import * as F from './fixedPoint.ts';
 import * as Q from './rational.ts';
 
-/** Real value of a constant in fixed point; null: it has symbols, is complex or undefined. */
+/** Returns the real value of a constant in fixed point, or null if it has symbols, is complex, or is undefined. */
 export function realValue(expression: Expression): bigint | null {
 	if (freeSymbols(expression).size > 0) return null;
 	const value = evaluate(expression, new Map(), new Budget(4_000))?.value;
@@ -13,14 +13,14 @@ export function realValue(expression: Expression): bigint | null {
 	return value.re;
 }
 
-/** Closer than this, relative to the larger, two end points are the same point. */
+/** Returns whether two endpoints are equal within a tolerance relative to their size. */
 function samePoint(a: bigint, b: bigint): boolean {
 	const difference = a > b ? a - b : b - a;
 	const size = (a < 0n ? -a : a) + (b < 0n ? -b : b) + F.unit;
 	return difference <= size >> 150n;
 }
 
-/** Position of an end point on the line; infinite ones beyond all others. */
+/** Position of an endpoint on the real line; infinite endpoints lie beyond all others. */
 interface Position {
 	readonly infinite: -1 | 0 | 1;
 	readonly value: bigint;
@@ -50,7 +50,7 @@ function place(part: RegionPart): Placed | null {
 	return low === null || high === null ? null : { low, high, part };
 }
 
-/** Whether two regions have the same end points, whatever their letters. */
+/** Returns whether two regions have the same endpoints, regardless of variable names. */
 export function sameRegion(a: Region, b: Region): boolean {
 	const [first, second] = [a.parts.map(place), b.parts.map(place)];
 	if (first.length !== second.length) return false;
@@ -66,7 +66,7 @@ export function sameRegion(a: Region, b: Region): boolean {
 	});
 }
 
-/** Sorted, without empty parts, with parts that touch joined. null: an end point has no value. */
+/** Sorts the parts, removes empty ones, and joins adjacent ones. Returns null if an endpoint has no value. */
 function normalized(parts: readonly RegionPart[]): RegionPart[] | null {
 	const placed = parts.map(place);
 	if (placed.some((one) => one === null)) return null;
@@ -128,13 +128,13 @@ export function intersection(regions: readonly Region[]): Region | null {
 	return joined === null ? null : { kind: 'region', parts: joined, variable };
 }
 
-/** The end point further inside; at the same place the open one. */
+/** Returns the innermost of two endpoints. At the same position, an open endpoint wins. */
 function tighter(a: Endpoint, b: Endpoint, direction: number): Endpoint {
 	if (direction === 0) return { value: a.value, closed: a.closed && b.closed };
 	return direction > 0 ? a : b;
 }
 
-/** What is in the first and not in the second. */
+/** Returns the part of a region that is not in the other. */
 export function without(region: Region, removed: Region): Region | null {
 	const infinite: Endpoint = { value: null, closed: false };
 	const outside: RegionPart[] = [];
@@ -150,12 +150,15 @@ export function without(region: Region, removed: Region): Region | null {
 }
 
 function endpoint(item: Sequence['items'][number], closed: boolean, side: -1 | 1): Endpoint | null {
-	// An infinite end is on its own side and never reached.
+	// An infinite endpoint must be on its own side and open.
 	if (item.kind === 'infinite') return item.sign === side && !closed ? { value: null, closed } : null;
 	return item.kind === 'scalar' ? { value: item, closed } : null;
 }
 
-/** `(a, b]` as an interval; null for what is none: other than two items, symbols, or ends in the wrong order. */
+/**
+ * Returns `(a, b]` as an interval, or null if the sequence is not one: a different number of items, symbols, or
+ * endpoints in the wrong order.
+ */
 export function regionOfSequence({ open, close, items }: Sequence): Region | null {
 	if (items.length !== 2) return null;
 	const low = endpoint(items[0] as Sequence['items'][number], open === '[', -1);
@@ -176,8 +179,8 @@ const flipped: Readonly<Record<Comparison, Comparison>> = {
 };
 
 /**
- * The solutions of `a < x`, `1 < 2x + 3 ≤ 5`, `|x - 1| < 2`, `x ≠ 3`: comparisons of one linear term (or its absolute
- * value, or an undefined function such as f(x)) with constants. null for anything that takes more to solve.
+ * Solves relations such as `a < x`, `1 < 2x + 3 ≤ 5`, `|x - 1| < 2`, and `x ≠ 3`: comparisons of one linear term (or
+ * its absolute value, or an undefined function such as f(x)) with constants. Returns null for anything more complex.
  */
 export function regionOfRelation({ sides, comparisons }: Relation): Region | null {
 	if (sides.length === 3) {
@@ -269,7 +272,7 @@ function substitute(node: Expression, name: string, value: Q.Rational): Expressi
 	return { ...node, args: node.args.map((arg) => substitute(arg, name, value)) } as Expression;
 }
 
-/** a x + b with rational a and b, held against four points; an undefined function stands for itself. */
+/** Returns a x + b with rational a and b, verified at four points. An undefined function is treated as a variable. */
 function linearTerm(node: Expression): Linear | null {
 	if (node.op === 'unknown' && node.args.every((arg) => arg.op === 'symbol'))
 		return { variable: `${node.name}()`, slope: Q.one, offset: Q.zero };
@@ -292,7 +295,7 @@ function linearTerm(node: Expression): Linear | null {
 	return { variable, slope, offset: zero };
 }
 
-/** (bound - offset) / slope. */
+/** Returns (bound - offset) / slope. */
 function shifted(bound: Expression, { slope, offset }: Linear): Expression {
 	if (offset.n === 0n && Q.equal(slope, Q.one)) return bound;
 	const difference: Expression = { op: 'add', args: [bound, { op: 'number', value: Q.negate(offset) }] };

@@ -3,7 +3,7 @@ import { splitOutside } from './brackets.ts';
 import { listOf } from './listAnswer.ts';
 import { intersection, regionOfSequence, union, without } from './region.ts';
 
-/** What stands for a set of real numbers. */
+/** Converts an answer to a set of real numbers if it can represent one. */
 export function asRegion(answer: Answer) {
 	if (answer.kind === 'region') return answer;
 	if (answer.kind === 'sequence') return regionOfSequence(answer);
@@ -33,7 +33,7 @@ export function parseUnion(t: string, parse: ParseAnswer): Answer | null {
 	if (split === null || split.between.length === 0) return null;
 	const answers = split.pieces.map((piece) => parse(piece));
 	if (answers.some((answer) => answer === null)) return null;
-	// Sets of what are no numbers: {1,3} ∪ {2,4} as one set.
+	// Combine sets whose elements are not numbers: {1,3} ∪ {2,4} becomes a single set.
 	if (split.between.every((token) => token === '\\cup') && answers.every((answer) => answer?.kind === 'list')) {
 		return listOf(
 			answers.flatMap((answer) => (answer as AnswerList).items),

@@ -27,7 +27,10 @@ const comparisons: Readonly<Record<string, Comparison | '≈' | '∈'>> = {
 
 const relationTokens = new Set(Object.keys(comparisons));
 
-/** What may stand before `=` as the name of an answer: letters with an index, `f(x)`, `|AB|`, `\angle ABC`, `(p, q)`, `P(A)`. */
+/**
+ * Text allowed before `=` as the name of an answer: letters with an index, `f(x)`, `|AB|`, `\angle ABC`, `(p, q)`,
+ * `P(A)`.
+ */
 const nameForm =
 	/^(?:\\(?:angle|triangle|overline|overrightarrow|vec|measuredangle|operatorname|text|mathcal|mathbb) ?)?(?:\{?[a-zA-Z]{1,4}'*\}?|\\(?!frac|sqrt|sin|cos|tan|log|ln|exp|pi(?![a-zA-Z]))[a-zA-Z]+(?: ?\{[^{}]*\})?)(?: ?_ ?(?:\{[^{}]*\}|\w|\\text ?\{[^{}]*\}))?'*(?:\^ ?(?:\{ ?(?:-1|T) ?\}|T))?(?: ?\([a-zA-Z0-9, \\]{0,20}\))?$|^\|[A-Z]{1,3}\|$|^\( ?[a-zA-Z](?:_\{?\w\}?)?(?: ?, ?[a-zA-Z](?:_\{?\w\}?)?){1,5} ?\)$|^\\text ?\{[^{}]*\}$|^(?!.*\b(?:is|are|if|when|so|get|have|solutions?|answers?)\b)[a-zA-Z]{2,12}(?: [a-zA-Z]{1,12}){0,4}$|^\\frac ?\{[A-Z]{2}\} ?\{[A-Z]{2}\}$|^[A-Z]{1,3}(?:_\{?[A-Za-z0-9]+\}?)? ?: ?[A-Z]{1,3}(?:_\{?[A-Za-z0-9]+\}?)?$|^P ?\([^()]*\)$/;
 
@@ -37,7 +40,7 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	const kinds = split.between.map((token) => comparisons[token] as Comparison | '≈' | '∈');
 	const sides = split.pieces;
 	if (sides.slice(1).some((side) => side === '') || sides.length > 12) return null;
-	// What a comma divides is several things, not one equation.
+	// Text separated by commas is several items, not one equation.
 	if ((splitOutside(t, commas)?.pieces.length ?? 2) > 1) return null;
 	if (kinds.includes('∈')) {
 		if (kinds.length !== 1 || !/^[a-zA-Z(\\]/.test(sides[0] as string)) return null;
@@ -51,7 +54,7 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	if (kinds.includes('≈')) return null;
 	if (sides[0] === '') return parseBound(sides, kinds as Comparison[]);
 	const read = sides.map((side) => (/^[+-]? ?\\infty$/.test(side) ? null : readSide(side)));
-	// -∞ < x < 2 says no more than x < 2.
+	// -∞ < x < 2 is equivalent to x < 2.
 	let [from, to] = [0, sides.length];
 	if (read[0] === null && /^[+-]? ?\\infty$/.test(sides[0] as string)) from = 1;
 	if (read.at(-1) === null && /^[+-]? ?\\infty$/.test(sides.at(-1) as string)) to -= 1;
@@ -62,7 +65,7 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	return regionOfRelation(relation) ?? relation;
 }
 
-/** `\ge 5`: a bound whose variable goes without saying. */
+/** Parses `\ge 5`, a bound with an implied variable. */
 function parseBound(sides: readonly string[], comparisons: readonly Comparison[]): Answer | null {
 	const bound = sides.length === 2 && comparisons[0] !== '≠' ? readSide(sides[1] as string) : null;
 	if (bound === null) return null;
@@ -70,7 +73,7 @@ function parseBound(sides: readonly string[], comparisons: readonly Comparison[]
 	return region && { ...region, variable: null };
 }
 
-/** A side of a relation; a number may have a unit or be a percentage. */
+/** Parses one side of a relation. A number can have a unit or be a percentage. */
 function readSide(side: string): Expression | null {
 	const amount = parsePlainNumber(trimmed(side));
 	if (amount !== null) {
@@ -115,7 +118,7 @@ function parseEquation(
 		exact.slice(1).map(() => '='),
 	);
 	if (relation === null) return null;
-	// A calculation: 3 + 4 = 7, or (x + 1)^2 = x^2 + 2x + 1, which holds for all x.
+	// Either a calculation, such as 3 + 4 = 7, or an identity, such as (x + 1)^2 = x^2 + 2x + 1.
 	if (relation.sides.every((side) => freeSymbols(side).size === 0)) return chainValue(exact, parse);
 	if (isIdentity(relation.sides)) return parse(last);
 	return relation;
@@ -131,7 +134,9 @@ function isIdentity([first, ...rest]: readonly Expression[]): boolean {
 	}
 }
 
-/** The value at the end of a chain `1 + 1 = 2`. All its parts must be read, and those that are numbers must agree. */
+/**
+ * Returns the value at the end of a chain such as `1 + 1 = 2`. All parts must be parsed, and its numbers must agree.
+ */
 function chainValue(parts: readonly string[], parse: ParseAnswer): Answer | null {
 	const value = parse(parts.at(-1) as string);
 	if (value === null || parts.length === 1) return value;
@@ -148,7 +153,7 @@ function chainValue(parts: readonly string[], parse: ParseAnswer): Answer | null
 
 const equalConstants = (a: Expression, b: Expression): boolean => isIdentity([a, b]);
 
-/** Within 2%, for a chain that ends in a rounded number. */
+/** Returns whether two values are within 2% of each other, for chains that end in a rounded number. */
 function nearly(a: Expression, b: Expression): boolean {
 	const [first, second] = [realValue(a), realValue(b)];
 	if (first === null || second === null) return false;
@@ -166,12 +171,12 @@ function relationOf(sides: readonly string[], kinds: readonly (Comparison | '≈
 	} as const;
 }
 
-/** Whether a letter occurs in a text outside commands. */
+/** Returns whether a letter occurs in a text, ignoring commands. */
 function mentionsText(name: string, text: string): boolean {
 	return /^[a-zA-Z]$/.test(name) && new RegExp(`(?<![\\\\a-zA-Z])${name}(?![a-zA-Z])`).test(text);
 }
 
-/** Whether the name occurs in the value: `x = x^2 - 1` is an equation. */
+/** Returns whether the name occurs in the value: `x = x^2 - 1` is an equation. */
 function mentions(name: string, value: Answer): boolean {
 	const letter = /^[a-zA-Z](?:_\w+)?$/.exec(name.replace(/[{}\s]/g, ''))?.[0];
 	if (letter === undefined) return false;

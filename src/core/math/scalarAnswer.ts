@@ -16,7 +16,7 @@ export function scalar(
 	try {
 		exact = exactValue(expression);
 	} catch (error) {
-		// A division by zero has no value; what is too large is left to evaluation, which bounds it.
+		// A division by zero has no value. Values that are too large are left to evaluation, which limits them.
 		if (error instanceof RangeError) return null;
 		if (!(error instanceof Q.NumberTooLarge)) throw error;
 	}
@@ -32,7 +32,7 @@ export function scalar(
 	};
 }
 
-/** No punctuation or quotes around it; no spaces. */
+/** Removes spaces, and any punctuation or quotes around the text. */
 export function trimmed(text: string): string {
 	let t = text.trim();
 	for (let i = 0; i < 6; i++) {
@@ -47,10 +47,10 @@ export function trimmed(text: string): string {
 	return t;
 }
 
-/** Names of functions as the parser knows them, which are no words. */
+/** Matches words but not function names that the parser knows. */
 const wordRun = /(?<![\\a-zA-Z])[a-zA-Z]{4,}/;
 
-/** Whether a text may be mathematics at all: no words, no digits apart ("1 2"), nothing that the parser reads otherwise. */
+/** Returns whether a text can be math: no words, no separated digits ("1 2"), nothing that the parser would misread. */
 export function readable(t: string): boolean {
 	if (t.length > 2_000 || wordRun.test(t.replace(/\\(?:operatorname|begin|end) ?\{[a-zA-Z]*\}/g, ''))) return false;
 	if (/(?<!_\d?)\d \d|\\text|\\begin|\\ldots|[%$#&"@~`?]|[^\x20-\x7e]/.test(t)) return false;
@@ -68,7 +68,7 @@ export function parseScalarText(value: string, source: string, unit: Unit | null
 
 export function parseExpression(t: string): Scalar | null {
 	if (t.startsWith('[') && isEnclosed(t)) return null;
-	// One or two letters set as text inside an expression are symbols.
+	// One or two letters in a text command inside an expression are symbols.
 	const latex = /[+*/^=-]|\\frac/.test(t) ? t.replace(/\\text ?\{([a-zA-Z]{1,2})\}/g, ' $1 ') : t;
 	if (!readable(latex)) return null;
 	const expression = readExpression(latex.replace(/\\varphi/g, '\\phi'));

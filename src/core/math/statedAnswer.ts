@@ -1,9 +1,9 @@
 import { groupEnd } from './brackets.ts';
 import { withoutFullWidth } from './fullWidth.ts';
 
-/** Longer answers are not read. */
+/** Maximum answer length; longer answers are not parsed. */
 export const mostAnswerLength = 3_000;
-/** Of a completion, the end is read. */
+/** Maximum number of characters read from the end of a completion. */
 const mostTextLength = 200_000;
 
 interface Boxed {
@@ -12,7 +12,7 @@ interface Boxed {
 	readonly end: number;
 }
 
-/** Every `\boxed{…}` and `\fbox{…}` that is not inside another. A box that is not closed is none. */
+/** Returns all outermost `\boxed{…}` and `\fbox{…}` commands. Unclosed boxes are ignored. */
 export function findBoxed(text: string): Boxed[] {
 	const boxes: Boxed[] = [];
 	const pattern = /\\{1,2}(?:boxed|fbox)(?![a-zA-Z])\s*(?=[{\d])/g;
@@ -31,13 +31,13 @@ export function findBoxed(text: string): Boxed[] {
 	return boxes;
 }
 
-/** What may stand between boxes that are one answer in several parts. */
+/** Text allowed between boxes that form one answer in several parts. */
 const joint =
 	/^(?:[\s,;.$&\\()[\]]|\\(?:quad|qquad|text|mbox)(?![a-zA-Z])|[{}]|\band\b|\bor\b|[a-zA-Z](?:_?\{?\w{1,3}\}?)?(?:\([a-z]\))?\s?=)*$/;
-/** Or a few words with "and" among them: `\boxed{1} papers and \boxed{2} bins`. */
+/** A few words that include "and" are also allowed: `\boxed{1} papers and \boxed{2} bins`. */
 const wordedJoint = /^[^.!?\d=]{0,20}\band\b[^.!?\d=]{0,20}$/;
 
-/** The answer that boxes state: the last, with those before it that only a comma, "and" or "or" divides from it. */
+/** Returns the boxed answer: the last box, plus preceding boxes separated from it only by a comma, "and", or "or". */
 function boxedAnswer(
 	text: string,
 ): { readonly answer: string; readonly others: readonly string[]; readonly end: number } | null {
@@ -52,7 +52,7 @@ function boxedAnswer(
 	}
 	const group = boxes.slice(first).map(({ content }) => content);
 	const distinct = group.filter((content, i) => group.indexOf(content) === i);
-	// A percent sign or unit behind the box belongs to it.
+	// A percent sign or unit after the box is part of the answer.
 	const behind = /^\s*\$?\s*(\\?%|percent\b|pct\b|(?:\^\s*\{?\s*\\circ\s*\}?))/.exec(
 		text.slice(last.end, last.end + 20),
 	);
@@ -60,30 +60,30 @@ function boxedAnswer(
 	return { answer, others: boxes.slice(0, first).map(({ content }) => content), end: last.end };
 }
 
-/** `The answer is …`, `Answer: …`, `#### …`, as in Minerva's and GSM8K's conventions. */
+/** `The answer is …`, `Answer: …`, and `#### …`, following the conventions of Minerva and GSM8K. */
 const stated =
 	/(?:\banswers?(?:\*\*)?(?:\s+to (?:this|the) (?:question|problem|exercise))?(?:\s+(?:(?:therefore|thus|then)\s+)?(?:is|are|was|would be|will be|must be|should be|equals)(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?|\s*[:=]|\s*(?=\$|\\[([b])|(?<=final answers?)\s*(?=\n))|####)(?=[\s$\\*`"'(])|\b(?:respuesta|r[ée]ponse|resposta|risposta|antwort)(?:\s+final[ae]?)?\s+(?:es|est|é|è|ist|lautet)\s*:?(?=[\s$\\*(])|答案(?:是|为|為)?\s*:?(?=[\s$\\*(\d.+-])/gi;
 const statement =
 	/(?:\b(?:it|that|which)['’]s\s+(?=\S))|\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be|(?:increase|decrease|rise|grow|fall|change)[sd]? by)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
 const finalStatement = /\bfinal answer(?: is)?:?\s*(?=[$\d\\(-])/i;
-/** The speaker takes back what was said. */
+/** Phrases that retract an earlier statement. */
 const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oops|no,|not right|rather)\b/i;
 
-/** The speaker offers more than one answer. */
+/** Phrases that offer more than one answer. */
 const hedge = /\b(?:or|either|maybe|perhaps|possibly|could|might|alternatively|unless|otherwise)\b/i;
 
-/** What is only assumed, and what a grader is asked for, is no answer. */
+/** Assumptions and instructions to a grader, which are not answers. */
 const supposed = /^(?:so |now |then )?(?:let|suppose|assume|consider)\b|\bgraders?\b/i;
 
-/** White space that says no more than a shorter piece of it. Patterns would try every way to divide it. */
+/** Long whitespace, which means the same as short whitespace but makes patterns try every way to split it. */
 const longBlank = /\s{9,}/g;
 
-/** With long stretches of white space made short, which no answer has. */
+/** Shortens long runs of whitespace, which never occur in answers. */
 export function withoutLongBlanks(text: string): string {
 	return text.replace(longBlank, (blank) => (blank.includes('\n') ? '\n\n' : ' '));
 }
 
-/** Without the special tokens of a chat template and what follows them; displayed mathematics on one line. */
+/** Removes chat template special tokens and any text after them, and puts display math on one line. */
 function tidied(whole: string): string {
 	const text = withoutFullWidth(withoutLongBlanks(whole));
 	const end = text.search(/<\|[a-z_]{2,30}\|>/);
@@ -95,14 +95,17 @@ function tidied(whole: string): string {
 		.replace(/(\$\$|\\\[)((?:(?!\\\[)[^$]){0,2000}?)(\$\$|\\\])/g, (whole) => whole.replace(/\s+/g, ' '));
 }
 
-/** "5 is the answer": what stands before counts. */
+/** Matches "5 is the answer", where the answer comes first. */
 const before =
 	/(?:^|[.!?,:]\s+)(?:so|thus|hence|therefore|then)?,?\s*([^.!?]{1,300}?)\s+(?:is|are)\s+(?:the|our|my|your)\s+(?:final\s+|correct\s+|required\s+|desired\s+)?(?:answer|solution|result)s?[.!]?\s*$/i;
 
 const connective =
 	/^(?:(?:so|thus|hence|therefore|then|and|finally|now|we (?:get|have|find|obtain)|it follows that|this gives|which gives)(?:,\s*|\s+))+(?=\S)/i;
 
-/** Up to the end of the sentence: a full stop before a space, a line break, or a clause that gives reasons. */
+/**
+ * Returns the text up to the end of the sentence: a period before a space, a line break, or a clause that gives
+ * reasons.
+ */
 function clause(text: string): string {
 	const end =
 		/\n|[.!?](?=\s+[A-Z"*\\]|\s*$|["*]?\s*$)|[.!?]\s+(?=[a-z]{2,})|,?\s+(?:because|since|as (?:we|it|the)|so that|which|where(?:as)?|when|by|for (?:each|every)|in total|in all(?= *[.!]?$)|altogether|every (?:day|week|month|year)|at the|after|but)\b|,\s+(?:so|and (?:we|so|this)|as)\b/.exec(
@@ -111,10 +114,10 @@ function clause(text: string): string {
 	return (end === null ? text : text.slice(0, end.index)).trim();
 }
 
-/** Delimiters that open again close what was open: else each of many that are never closed would be read to the end. */
+/** A repeated opening delimiter closes the segment. Otherwise, each unclosed delimiter would be scanned to the end. */
 const mathSegment = /\$\$([^$]+)\$\$|\$([^$]+)\$|\\\(((?:(?!\\[()]).)*)\\\)|\\\[((?:(?!\\[[\]]).)*)\\\]/gs;
 
-/** The last piece between mathematics delimiters. */
+/** Returns the last segment between math delimiters. */
 function lastMath(text: string): string | null {
 	let last: string | null = null;
 	for (const match of text.matchAll(mathSegment)) last = match[1] ?? match[2] ?? match[3] ?? match[4] ?? null;
@@ -122,21 +125,21 @@ function lastMath(text: string): string | null {
 }
 
 /**
- * The readings of what a text states as its answer, the most literal first: later ones are for a text that cannot be read
- * as it stands. All readings are of one and the same statement, so a text cannot offer several answers. In order:
+ * Returns the readings of the answer that a text states, most literal first. Later readings are used if the text cannot
+ * be parsed as is. All readings are of the same statement, so a text cannot offer several answers. In order:
  *
- * 1. the last `\boxed{…}` (with boxes that only "and" or a comma divides from it, as one answer)
- * 2. what follows the last "the answer is", "answer:" or `####`, unless the text takes it back
+ * 1. the last `\boxed{…}` (combined with boxes separated from it only by "and" or a comma)
+ * 2. the text after the last "the answer is", "answer:", or `####`, unless it is retracted
  * 3. the text itself
- * 4. what the last sentence says: after "is", "=", "costs" and the like; the last mathematics in it
+ * 4. the statement in the last sentence: after "is", "=", "costs", and the like, or the last math in it
  *
- * @param sole the text is an answer section: every box in it must state the same, else it is a list of candidates, and with
- * "or", "maybe" and the like only the whole text counts
+ * @param sole whether the text is an answer section. In that case, all of its boxes must agree, otherwise they form a
+ * list of candidates; and if it contains "or", "maybe", or the like, only the entire text counts.
  */
 export function statedAnswers(whole: string, sole = false): string[] {
 	const text = tidied(whole.length > mostTextLength ? whole.slice(-mostTextLength) : whole);
 	const boxed = boxedAnswer(text);
-	// A final answer that is stated after the last box replaces it.
+	// A final answer stated after the last box replaces the box.
 	const final = boxed === null || sole ? -1 : text.slice(boxed.end).search(finalStatement);
 	if (boxed !== null && final < 0) {
 		if (sole && boxed.others.some((other) => other.trim() !== boxed.answer.trim())) {
@@ -144,7 +147,7 @@ export function statedAnswers(whole: string, sole = false): string[] {
 		}
 		return [boxed.answer];
 	}
-	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // a box that is not closed
+	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // unclosed box
 	if (sole && hedge.test(text)) return text.length <= mostAnswerLength ? [text.trim()] : [];
 	const readings: string[] = [];
 	let answered: string | null = null;
@@ -178,7 +181,7 @@ export function statedAnswers(whole: string, sole = false): string[] {
 	return readings.filter((one) => one !== '' && one.length <= mostAnswerLength);
 }
 
-/** A clause, what it says after its verb, and its only mathematics. */
+/** Returns a clause, the text after its verb, and its math if there is only one segment. */
 function within(said: string): string[] {
 	const readings = [said];
 	const segments = said.match(mathSegment) ?? [];
@@ -186,7 +189,7 @@ function within(said: string): string[] {
 	if (verb !== null && verb !== said) readings.push(verb);
 	if (segments.length === 1) {
 		const math = lastMath(said);
-		// A unit behind it belongs to it; words before it do not.
+		// Keep a unit after the math, but not words before it.
 		const at = said.lastIndexOf(segments[0] as string);
 		if (math !== null) readings.push(said.slice(at).trim(), math.trim());
 	} else if (segments.length === 0) {
@@ -196,7 +199,7 @@ function within(said: string): string[] {
 	return readings;
 }
 
-/** The only number of a clause, with what follows it. */
+/** Returns the only number in a clause, along with the text after it. */
 function onlyNumber(said: string): string | null {
 	const numbers = [...said.matchAll(/(?<![\w.,/^\\-])-?[$€£]?\d[\d,]*(?:\.\d+)?(?:\s?\/\s?\d+)?/g)];
 	const [first] = numbers;
@@ -204,18 +207,21 @@ function onlyNumber(said: string): string | null {
 	return said.slice(first.index);
 }
 
-/** What makes the only number of a sentence something else than what it states. */
+/** Words indicating that the only number in a sentence is not its answer. */
 const unstated =
 	/\b(?:not|no|never|neither|nor|cannot|than|least|most|more|less|fewer|up to|over|under|between|about|around|roughly|approximately|nearly|almost|if|suppose|assume|let|try|guess|step|problem|question|part|case|example|choice|option|multipl\w*|divid\w*|add\w*|subtract\w*|times|plus|minus|half|should|must|would|may|can|will|shall|scores?|grades?|graders?|rewards?|marks?|returns?|points?|instructions?|half|twice|double|squared?|cubed?|roots?)\b|n['’]t\b|[?^_=<>+*/~≈≤≥≠√%]/i;
 
-/** The only number of the last sentence and its unit, whatever the verb: `It travels 12km/h.` null: it may state something else. */
+/**
+ * Returns the only number in the last sentence with its unit, regardless of the verb: `It travels 12km/h.` Returns null
+ * if the number may not be the answer.
+ */
 function countedIn(text: string): string | null {
 	const sentence = text
 		.trim()
 		.split(/\n+|(?<=[.!?])\s+(?=[A-Z$\\])/)
 		.at(-1)
 		?.trim();
-	// A subject first: an instruction to whoever grades states nothing.
+	// Require a subject: instructions to a grader are not statements.
 	const named =
 		/^(?:(?:so|thus|hence|therefore|then|finally),?\s+)?(?:the|an?|it|he|she|they|we|his|her|its|their|this)\s/i;
 	if (sentence === undefined || !named.test(sentence) || correction.test(sentence) || hedge.test(sentence)) return null;
@@ -226,11 +232,11 @@ function countedIn(text: string): string | null {
 		/\d/.test(sentence.slice(sentence.indexOf(amount) + amount.length))
 	)
 		return null;
-	// A slash in a unit divides nothing.
+	// A slash in a unit is not a division.
 	return unstated.test(sentence.replace(/(?<=\p{L})\/(?=\p{L})/gu, '')) ? null : amount;
 }
 
-/** What follows the last verb or equals sign of the last sentence that has one. */
+/** Returns the text after the last verb or equals sign in the last sentence that has one. */
 function lastStatement(text: string): string | null {
 	const sentences = text
 		.split(/\n+|(?<=[.!?])\s+(?=[A-Z$\\])/)
@@ -242,11 +248,11 @@ function lastStatement(text: string): string | null {
 	if (supposed.test(sentence)) return null;
 	let found: string | null = null;
 	for (const match of sentence.matchAll(statement)) {
-		// An equals sign inside mathematics delimiters or braces belongs to an equation.
+		// An equals sign inside math delimiters or braces is part of an equation.
 		const after = sentence.slice(match.index + match[0].length);
 		if (match[0].trim() === '=') {
 			const before = sentence.slice(0, match.index);
-			// A chain of numbers is one answer, or none; it is no sentence.
+			// A chain of numbers is a single answer or none, not a sentence.
 			if (!/(?<![\\a-zA-Z])[a-zA-Z]{3,}/.test(before)) continue;
 			if ((before.match(/(?<!\\)\$/g)?.length ?? 0) % 2 === 1 || /\\[([](?:(?!\\[()[\]]).)*$/.test(before)) continue;
 		}

@@ -1,15 +1,15 @@
 import * as Q from './rational.ts';
 
-/** A unit of measurement: how many of its dimension's base unit it is. */
+/** A unit of measurement, expressed in the base unit of its dimension. */
 export interface Unit {
-	/** `length`, `length^2`, `length/time`, `currency:$`, or `label:apple` for a word that names what is counted. */
+	/** `length`, `length^2`, `length/time`, `currency:$`, or `label:apple` for the name of a counted object. */
 	readonly dimension: string;
 	readonly factor: Q.Rational;
 }
 
 type Row = readonly [dimension: string, factor: string, names: string];
 
-/** Factors are exact: the international definitions. */
+/** Conversion factors are exact, based on the international definitions. */
 const table: readonly Row[] = [
 	['length', '1', 'm meter meters metre metres'],
 	['length', '1e3', 'km kilometer kilometers kilometre kilometres'],
@@ -77,10 +77,10 @@ const byName = new Map<string, Unit>();
 for (const [dimension, factor, names] of table) {
 	for (const name of names.split(' ')) byName.set(name, { dimension, factor: factorOf(factor) });
 }
-/** `units` and what it is the power of fit every length. */
+/** `units` matches any length, and its powers match the corresponding powers. */
 const anyUnit = new Set(['unit', 'units']);
 
-/** Single letters are a unit only where they are set as text, or after a space. */
+/** Returns whether a name is a single letter, which is a unit only in a text command or after a space. */
 export const isLetterUnit = (name: string): boolean => name.length === 1 && byName.has(name) && /[a-zA-Z]/.test(name);
 export const isUnitName = (name: string): boolean => byName.has(name) || byName.has(name.toLowerCase());
 
@@ -90,7 +90,7 @@ function lookUp(name: string): Unit | null {
 
 const powers: Readonly<Record<string, number>> = { square: 2, sq: 2, cubic: 3, cu: 3 };
 
-/** One factor of a unit: `cm`, `cm^2`, `square inches`, `in.^3`. */
+/** Parses one factor of a unit: `cm`, `cm^2`, `square inches`, `in.^3`. */
 function parseFactor(text: string): { unit: Unit; any: boolean } | null {
 	const match = /^(?:(square|sq\.?|cubic|cu\.?) )?([a-zA-Z$€£¥₹°元¢]+)\.?(?: ?\^ ?(?:\{ ?(-?\d) ?\}|(\d)))?$/.exec(
 		text.trim(),
@@ -108,7 +108,7 @@ function parseFactor(text: string): { unit: Unit; any: boolean } | null {
 	};
 }
 
-/** Litres are lengths cubed. */
+/** Converts liters to a cubed length. */
 function normalized(unit: Unit): Unit {
 	if (unit.dimension === 'volume')
 		return { dimension: 'length^3', factor: Q.multiply(unit.factor, Q.rational(1n, 1000n)) };
@@ -117,8 +117,9 @@ function normalized(unit: Unit): Unit {
 }
 
 /**
- * Reads what follows a number: a known unit (`cm`, `km/h`, `square inches`, `miles per hour`), else a few words that name
- * what is counted, as a label by their last word in the singular. null: it is no unit.
+ * Parses the text after a number: a known unit (`cm`, `km/h`, `square inches`, `miles per hour`), or a few words that
+ * name the counted objects, which become a label based on the singular of the last word. Returns null if it is not a
+ * unit.
  */
 export function parseUnit(text: string): Unit | null {
 	const t = text
@@ -131,7 +132,7 @@ export function parseUnit(text: string): Unit | null {
 		.replace(/[.,]+$/, '')
 		.trim();
 	if (t === '' || t.length > 120) return null;
-	// A letter set as text, of a unit that is not in the table.
+	// A letter in a text command, for a unit that is not in the table.
 	if (/^[a-zA-Z]$/.test(t) && text.includes('\\text') && lookUp(t) === null)
 		return { dimension: `label:${t}`, factor: Q.one };
 	const [top = '', bottom, ...more] = t.split(/ ?\/ ?| per /);
@@ -166,18 +167,18 @@ function parseProduct(text: string): Unit | null {
 	return { dimension: names.sort().join('*'), factor };
 }
 
-/** Words that cannot be what is counted: the text says something else. */
+/** Words that cannot name counted objects; the text means something else. */
 const noLabel =
 	/^(?:and|or|not|if|is|are|was|be|no|than|but|plus|minus|times|mod|maybe|perhaps|approximately|about|when|where|because|since|true|false|answer|wrong|correct|incorrect|either|neither|then|else|which|million|billion|trillion|thousand|hundred|dozen|percent|only|ignore|previous|instructions|return|score|reward|grade)$/i;
 
-/** What takes back or adds to the number before it. */
+/** Words that negate or qualify the number before them. */
 const denial =
 	/^(?:or|not|but|than|plus|minus|times|maybe|perhaps|wrong|incorrect|ignore|instructions|reward|score|grade)$/i;
 
 function label(text: string): Unit | null {
 	if (!/^[\p{L}][\p{L}' -]*$/u.test(text)) return null;
 	const words = text.split(/[ -]/);
-	// "apples in the basket": what is counted stands first.
+	// In "apples in the basket", the counted objects come first.
 	const end = words.findIndex((word) =>
 		/^(?:of|in|on|at|from|to|for|over|after|before|during|until|through|more|less|fewer|extra|that|who|which|per|with|by|altogether|total|left|remaining|each|every|a|an|the|old|long|tall|wide|high|away|ago|later|in total)$/i.test(
 			word,
@@ -201,8 +202,8 @@ function singular(noun: string): string {
 }
 
 /**
- * Whether amounts with these units are equal: factors count when both name a dimension. A side without a unit takes the
- * other's; `units` fits any.
+ * Returns the factors for comparing amounts with two units, or null if the units are incompatible. Factors differ from
+ * 1 only if both units name a dimension. A side without a unit takes that of the other; `units` matches any unit.
  */
 export function conversion(a: Unit | null, b: Unit | null): { readonly a: Q.Rational; readonly b: Q.Rational } | null {
 	if (a === null || b === null || a.dimension === 'any' || b.dimension === 'any') return { a: Q.one, b: Q.one };

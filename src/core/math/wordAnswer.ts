@@ -4,7 +4,7 @@ import * as Q from './rational.ts';
 import { scalar } from './scalarAnswer.ts';
 import { literalWords, numberInWords } from './words.ts';
 
-/** What a `\text{…}` holds that is the whole answer. */
+/** Returns the contents of a `\text{…}` that is the entire answer. */
 export function wholeText(t: string): string | null {
 	const match = /^\\text ?\{/.exec(t);
 	if (match === null) return null;
@@ -30,11 +30,11 @@ const nothing =
 const reals =
 	/^(?:(?:\(?[a-z] ?\\in )?\\mathbb ?\{?R\}?\)?|(?:the set of )?all real(?: numbers?|s| values)?(?: of [a-z])?|any real number|\\text ?\{all real(?: number)?s?\}|\(-\\infty ?, ?\+?\\infty ?\))$/i;
 
-/** Words of up to three letters, which would be read as products; longer runs of letters are words anyway. */
+/** Words of up to three letters, which would be parsed as products. Longer runs of letters are always words. */
 const shortWord =
 	/^(?:yes|no|odd|red|all|any|boy|man|cat|dog|dne|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)$/i;
 
-/** `Bob`, `Amy`; `ACB`, which may be an order and is no product. */
+/** Names such as `Bob` and `Amy`, or `ACB`, which can be an ordering and is not a product. */
 const shortName = /^(?:[A-Z][a-z]{2}|[A-Z]{3,})$/;
 
 export function parseKeyword(t: string): Answer | null {
@@ -53,7 +53,7 @@ export function parseWords(t: string): Answer | null {
 	const words = literalWords(t);
 	const number = numberInWords(words);
 	if (number !== null) return scalar({ op: 'number', value: Q.rational(BigInt(number)) }, t);
-	// Mathematics that could not be read is not compared as if it were words.
+	// Do not compare math that could not be parsed as if it were words.
 	if (!/\p{L}{2,}/u.test(words) || /[\\^_={}<>|$]/.test(words)) return null;
 	return { kind: 'words', words };
 }

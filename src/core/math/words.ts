@@ -1,4 +1,4 @@
-/** Words as they are compared: lower case, no markup, no punctuation at the ends, no article. */
+/** Normalizes words for comparison: lowercase, without markup, articles, or punctuation at the ends. */
 export function literalWords(text: string): string {
 	return text
 		.normalize('NFC')
@@ -26,7 +26,7 @@ const scales: Readonly<Record<string, number>> = {
 	billion: 1_000_000_000,
 };
 
-/** A whole number written in English words: `twenty-one`, `three hundred and five`. null for anything else. */
+/** Parses an integer spelled out in English: `twenty-one`, `three hundred and five`. Returns null for anything else. */
 export function numberInWords(text: string): number | null {
 	const list = text
 		.toLowerCase()

@@ -3,23 +3,24 @@ import { matricesOf } from './parameterCounts.ts';
 
 export type Attention = 'eager' | 'sdpa' | 'flash_attention_2';
 
-/** How a model is computed. */
+/** Numeric settings for running a model. */
 export interface Arithmetic {
-	/** Bytes per number in matrix products: 4 in float32, 2 in bfloat16 and float16 (autocast). */
+	/** Bytes per number in matrix multiplications: 4 in float32, 2 in bfloat16 and float16 (autocast). */
 	readonly compute: 2 | 4;
 	readonly attention: Attention;
-	/** Rank of adapters; 0: all weights are trained. */
+	/** Adapter rank, or 0 if all weights are trained. */
 	readonly adapters: number;
-	/** Whether the rows of a batch differ in length, so that attention needs a mask. */
+	/** Whether the rows in a batch differ in length, so that attention needs a mask. */
 	readonly padded: boolean;
 }
 
 /**
- * Bytes that one block stores per token between forward and backward pass, in a sequence of `length` tokens.
+ * Returns the number of bytes that one block stores per token between the forward and backward pass, for a sequence of
+ * `length` tokens.
  *
- * After Korthikanti et al. (2022), section 4.1, adapted from Megatron to what PyTorch stores for Hugging Face blocks:
- * no dropout, gated feed-forward layers, grouped queries, float32 norms from individual operators, and autocast, which
- * stores a copy of the input of each matrix in the smaller type.
+ * Based on Korthikanti et al. (2022), section 4.1, adapted from Megatron to what PyTorch stores for Hugging Face
+ * blocks: no dropout, gated feed-forward layers, grouped queries, float32 norms made of individual operators, and
+ * autocast, which stores a copy of each matrix's input in the smaller type.
  */
 export function blockActivations(shape: ModelShape, how: Arithmetic, length: number): number {
 	const { width, heads, keyHeads, headWidth, feedForward } = shape;
@@ -28,13 +29,13 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 	const trained = adapters === 0;
 	const queries = heads * headWidth;
 	const keys = keyHeads * headWidth;
-	// The input in float32 (the residual stream itself, if that is float32), and the operand of the norm's weight.
+	// The input in float32 (which is the residual stream if that is float32), and the operand of the norm's weight.
 	const kept = shape.norm === 'layer' ? 4 * width + 8 : (trained ? 8 : 4) * width + 4;
-	// Inputs of matrices: one shared, or one copy each in the smaller type.
+	// Matrix inputs: one shared copy, or one copy each in the smaller type.
 	const into = (matrices: number) => (autocast ? 2 * width * matrices : 4 * width);
 	const inputs = into(shape.fusedAttention ? 1 : 3) + into(shape.gated && !shape.fusedFeedForward ? 2 : 1);
 	const repeated = attention === 'eager' || (attention === 'sdpa' && padded) ? queries : keys;
-	// Log-sum-exps (Dao 2023), or the probabilities themselves, in float32 and in the smaller type.
+	// Log-sum-exps (Dao 2023), or the probabilities themselves in float32 and in the smaller type.
 	const scores = attention === 'eager' ? heads * length * (autocast ? 6 : 4) : 4 * heads;
 	const mask = attention === 'sdpa' && padded ? c * length : 0;
 	const read = c * queries * (autocast && !trained && attention !== 'eager' ? 2 : 1);
@@ -47,12 +48,12 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 	);
 }
 
-/** Bytes of a token's residual stream: all that gradient checkpointing stores per block (Chen et al. 2016). */
+/** Bytes of a token's residual stream, which is all that gradient checkpointing stores per block (Chen et al. 2016). */
 export function residualBytes(shape: ModelShape, how: Arithmetic): number {
 	return shape.width * (how.adapters > 0 ? how.compute : 4);
 }
 
-/** Bytes of a token's gradients during the backward pass of one block. */
+/** Bytes of a token's gradients during the backward pass through one block. */
 export function backwardBytes(shape: ModelShape, how: Arithmetic): number {
 	return 8 * shape.width + how.compute * (shape.gated ? 2 : 1) * shape.feedForward * shape.expertsPerToken;
 }

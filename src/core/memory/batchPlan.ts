@@ -2,27 +2,28 @@ import type { ResolvedStage } from '../recipe/resolvedRecipe.ts';
 import type { ModelShape } from './modelShape.ts';
 import { type BatchPlan, logitChunk } from './stageMemory.ts';
 
-/** Recipe settings that determine how much is computed at once. */
+/** Recipe settings that determine batch sizes. */
 export interface BatchSettings {
-	/** Training processes over all machines. */
+	/** Number of training processes across all machines. */
 	readonly processes: number;
-	/** null: all rows of an update. */
+	/** null if all rows of an update are processed together. */
 	readonly microBatch: number | null;
 	readonly gradientCheckpointing: boolean;
-	/** Max tokens per row of stages that learn from given texts. */
+	/** Maximum number of tokens per row in stages that learn from existing texts. */
 	readonly maxLength: number;
 	readonly vllm: boolean;
-	/** Tokens of the longest prompt; null: unknown. */
+	/** Number of tokens in the longest prompt, or null if unknown. */
 	readonly promptTokens: number | null;
-	/** Tokens of the longest given text, including its prompt; null: unknown, `maxLength` is used. */
+	/** Number of tokens in the longest training text including its prompt, or null if unknown (`maxLength` is used). */
 	readonly textTokens: number | null;
 }
 
-/** Assumed tokens of prompts with unknown length; the estimate reports the assumption. */
+/** Number of tokens assumed for prompts of unknown length. The estimate reports this assumption. */
 export const assumedPromptTokens = 256;
 
 /**
- * Rows (pairs, in stages that learn from pairs) of an update per process; null if the stage has none on these engines.
+ * Returns the number of rows (pairs, in stages that learn from pairs) per update and process, or null if the stage has
+ * no updates on these engines.
  */
 export function updateRows(stage: ResolvedStage, processes: number): number | null {
 	if (stage.type === 'ppo' || stage.type === 'value-model' || stage.type === 'rejection-sampling') return null;
@@ -33,15 +34,15 @@ export function updateRows(stage: ResolvedStage, processes: number): number | nu
 	return Math.ceil(rows);
 }
 
-/** The largest divisor of an update's rows that does not exceed the requested size, as used by the trainer. */
+/** Returns the largest divisor of an update's rows that does not exceed the requested size, as the trainer does. */
 function microRows(rows: number, asked: number | null): number {
 	for (let size = Math.min(rows, asked ?? rows); size > 1; size--) if (rows % size === 0) return size;
 	return 1;
 }
 
 /**
- * What a process computes at once in a stage of the pytorch and ray engines; null if the engines do not support the
- * stage.
+ * Returns the batch that a process computes in a stage on the pytorch and ray engines, or null if these engines do not
+ * support the stage.
  */
 export function batchPlan(stage: ResolvedStage, settings: BatchSettings, shape: ModelShape): BatchPlan | null {
 	const { processes, microBatch, gradientCheckpointing } = settings;

@@ -6,17 +6,17 @@ import type { ReadShape } from './modelShape.ts';
 import { countAdapters, countParameters } from './parameterCounts.ts';
 import { type StageMemory, stageMemory } from './stageMemory.ts';
 
-/** What an estimate takes from model, data and machine. */
+/** Device type that memory is estimated for. */
 export type MemoryDevice = 'cpu' | 'cuda';
 
 export interface MemoryFacts {
 	readonly model: ReadShape;
-	/** Tokens of the longest prompt, and of the longest prompt with its worked solution; null: unknown. */
+	/** Number of tokens in the longest prompt, and in the longest prompt with its worked solution; null if unknown. */
 	readonly promptTokens: number | null;
 	readonly textTokens: number | null;
-	/** What the recipe would be computed on. */
+	/** Device on which the recipe would run. */
 	readonly device: MemoryDevice;
-	/** Bytes of one device: of the smallest GPU, or of the machine; null: not known here. */
+	/** Memory of a single device in bytes (the smallest GPU, or the machine), or null if unknown. */
 	readonly deviceBytes: number | null;
 }
 
@@ -24,15 +24,15 @@ export interface StageEstimate extends StageMemory {
 	/** 0-based stage index in the recipe. */
 	readonly stage: number;
 	readonly type: ResolvedStage['type'];
-	/** Rows of a forward and backward pass, and tokens of the longest row. */
+	/** Number of rows per forward and backward pass, and number of tokens in the longest row. */
 	readonly rows: number;
 	readonly length: number;
 }
 
-/** Memory that a recipe for the pytorch or ray engine needs, in bytes per process. */
+/** Memory that a recipe for the pytorch or ray engine requires, in bytes per process. */
 export interface MemoryEstimate {
 	readonly parameters: number;
-	/** Trained parameters: all, or adapters. */
+	/** Number of trained parameters: all of them, or those of the adapters. */
 	readonly trained: number;
 	readonly family: string;
 	readonly device: MemoryDevice;
@@ -40,30 +40,30 @@ export interface MemoryEstimate {
 	readonly precision: 'float32' | 'bfloat16' | 'float16';
 	readonly attention: Attention;
 	readonly stages: readonly StageEstimate[];
-	/** Tensors at the highest peak of all stages. */
+	/** Tensor memory at the highest peak across all stages. */
 	readonly tensors: number;
-	/** Memory besides tensors: driver and libraries of the device, and allocator overhead. Assumed. */
+	/** Memory other than tensors: device driver and libraries, and allocator overhead. Assumed. */
 	readonly overhead: number;
-	/** Reserved for vLLM on the same GPU. */
+	/** Memory reserved for vLLM on the same GPU. */
 	readonly vllm: number;
-	/** Total on one device: of one process on a GPU, of all processes on the CPU. */
+	/** Total on one device: of a single process on a GPU, or of all processes on the CPU. */
 	readonly total: number;
 	readonly deviceBytes: number | null;
-	/** null if the memory of the device is unknown. */
+	/** null if the device memory is unknown. */
 	readonly fits: boolean | null;
 	/** Assumptions, one sentence each. */
 	readonly notes: readonly string[];
-	/** What to change so that it fits, in one sentence; null if nothing is needed, or nothing was found. */
+	/** One sentence that suggests a change to make it fit, or null if none is needed or none was found. */
 	readonly advice: string | null;
 }
 
 const gibibyte = 2 ** 30;
-/** Per process: the CUDA context with library workspaces, or Python with torch; see docs/pytorch.md. */
+/** Per-process overhead: the CUDA context with library workspaces, or Python with torch. See docs/pytorch.md. */
 const fixedOverhead = { cuda: 0.7 * gibibyte, cpu: 0.6 * gibibyte } as const;
-/** Overhead of PyTorch's caching allocator on a GPU, as a share of its tensors. */
+/** Overhead of PyTorch's caching allocator on a GPU, as a fraction of tensor memory. */
 const fragmentation = 0.06;
 
-/** Whether the stage reads texts from its own file, whose lengths are unknown. */
+/** Returns whether the stage reads texts of unknown length from its own file. */
 function learnsFromFile(stage: ResolvedStage): boolean {
 	return ('data' in stage && stage.data !== null) || 'pairs' in stage;
 }
@@ -73,8 +73,8 @@ function processesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch): number {
 }
 
 /**
- * Estimates the memory that a recipe needs. Throws `unsupported` for the embedded engine, whose models are small, and
- * if no stage runs on the engine.
+ * Estimates the memory that a recipe requires. Throws `unsupported` for the embedded engine, whose models are small,
+ * and if no stage runs on the engine.
  */
 export function estimateRecipe(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
 	const { pytorch } = recipe;
@@ -94,7 +94,7 @@ function estimateOnce(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: M
 	const { lora } = pytorch;
 	const processes = processesOf(recipe, pytorch);
 	const precision = pytorch.precision ?? (facts.device === 'cuda' ? 'bfloat16' : 'float32');
-	// Flash attention is used if installed; without it more memory is needed.
+	// Flash attention is used if it is installed; without it, more memory is needed.
 	const attention = pytorch.attention === 'auto' ? 'sdpa' : pytorch.attention;
 	const sharded = pytorch.strategy === 'fsdp' && processes > 1;
 	const how: Arithmetic = {
@@ -193,7 +193,7 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 
 type Change = { readonly words: string; readonly settings: Partial<ResolvedPytorch> };
 
-/** The first change of settings under which it fits, cheapest first. */
+/** Returns the first settings change that makes the recipe fit, cheapest first. */
 function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: MemoryFacts): string {
 	const updates = recipe.stages
 		.map((stage) => updateRows(stage, processesOf(recipe, pytorch)))

@@ -3,7 +3,7 @@ import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** `14.2 GiB` */
+/** Formats a size, such as `14.2 GiB`. */
 export function bytesText(bytes: number): string {
 	let value = bytes;
 	let unit = 0;
@@ -14,7 +14,7 @@ export function bytesText(bytes: number): string {
 	return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Display names of the parts. */
+/** Display names of memory parts. */
 export const partWords: Readonly<Record<MemoryPart, string>> = {
 	weights: 'weights',
 	reference: 'reference model',
@@ -33,7 +33,7 @@ const momentWords: Readonly<Record<MemoryMoment, string>> = {
 	generation: 'while sampling',
 };
 
-/** `weights 1.8 GiB, optimizer 3.7 GiB, ...`: largest first. */
+/** Lists the parts, largest first: `weights 1.8 GiB, optimizer 3.7 GiB, ...`. */
 export function partsText(parts: StageEstimate['parts']): string {
 	return (Object.entries(parts) as [MemoryPart, number][])
 		.sort(([, a], [, b]) => b - a)
@@ -41,12 +41,12 @@ export function partsText(parts: StageEstimate['parts']): string {
 		.join(', ');
 }
 
-/** One line a stage: `Stage 2 (grpo): 14.2 GiB in the backward pass, 16 rows of 384 tokens`. */
+/** Formats one line per stage: `Stage 2 (grpo): 14.2 GiB in the backward pass, 16 rows of 384 tokens`. */
 export function stageText({ stage, type, peak, moment, rows, length }: StageEstimate): string {
 	return `Stage ${stage + 1} (${type}): ${bytesText(peak)} ${momentWords[moment]}, ${rows} rows of ${length} tokens`;
 }
 
-/** The total, in one sentence. */
+/** Summarizes the total in one sentence. */
 export function totalText({ total, device, processes, deviceBytes, fits }: MemoryEstimate): string {
 	const where = device === 'cuda' ? 'the GPU' : 'this machine';
 	const who = device === 'cuda' && processes > 1 ? 'Each process needs' : 'The run needs';
@@ -57,7 +57,7 @@ export function totalText({ total, device, processes, deviceBytes, fits }: Memor
 		: `${about}, and ${where} has ${bytesText(deviceBytes)}: it does not fit.`;
 }
 
-/** Memory of a pipeline, in one sentence: stages run one after the other, so the largest one counts. */
+/** Summarizes the memory of a pipeline in one sentence. Stages run one after another, so the largest one counts. */
 export function pipelineTotalText(forecast: {
 	readonly largest: string;
 	readonly total: number;
@@ -70,7 +70,7 @@ export function pipelineTotalText(forecast: {
 	return forecast.fits === false ? `${about}, but ${has}: not all of them fit.` : `${about}; ${has}.`;
 }
 
-/** Max duration of a pipeline according to its recipe; null if unlimited. */
+/** Describes the maximum duration of a pipeline according to its recipe. Returns null if it is unlimited. */
 export function minutesText({ minutes, bounded }: { readonly minutes: number | null; readonly bounded: boolean }) {
 	if (minutes === null) return null;
 	const sum = `${Number(minutes.toFixed(2))} minutes`;

@@ -1,42 +1,45 @@
 import { Failure } from '../../base/failure.ts';
 
-/** Sizes of a decoder, and what its implementation stores for the backward pass. */
+/** Decoder dimensions, and properties that determine what is stored for the backward pass. */
 export interface ModelShape {
 	readonly layers: number;
 	/** Width of the residual stream. */
 	readonly width: number;
 	readonly heads: number;
-	/** Key and value heads; fewer than `heads` if queries share them (Ainslie et al. 2023). */
+	/** Number of key and value heads; fewer than `heads` if queries share them (Ainslie et al. 2023). */
 	readonly keyHeads: number;
 	readonly headWidth: number;
 	readonly feedForward: number;
-	/** Whether the feed-forward layer multiplies two branches and has three matrices. */
+	/** Whether the feed-forward layer is gated: it multiplies two branches and has three matrices. */
 	readonly gated: boolean;
 	readonly vocabulary: number;
-	/** Whether the output matrix is the embedding. */
+	/** Whether the output matrix is tied to the embedding. */
 	readonly tied: boolean;
-	/** Rows of the learned position matrix; 0: none. */
+	/** Number of rows in the learned position matrix, or 0 if there is none. */
 	readonly positions: number;
-	/** Norms per block, without those of queries and keys. */
+	/** Number of norms per block, excluding those for queries and keys. */
 	readonly norms: number;
-	/** `layer`: one kernel that stores only its input; `rms`: Hugging Face's, which also stores the normalized states. */
+	/**
+	 * `layer`: one kernel that stores only its input. `rms`: the Hugging Face version, which also stores normalized
+	 * states.
+	 */
 	readonly norm: 'rms' | 'layer';
-	/** Whether queries and keys are normalized too. */
+	/** Whether queries and keys are also normalized. */
 	readonly queryNorm: boolean;
-	/** Biases of the attention matrices: none, q, k and v, or all (and in the feed-forward layer). */
+	/** Which matrices have biases: none, those for q, k, and v, or all (including the feed-forward layer). */
 	readonly biases: 'none' | 'attention' | 'all';
-	/** Whether one matrix computes queries, keys and values. */
+	/** Whether a single matrix computes queries, keys, and values. */
 	readonly fusedAttention: boolean;
-	/** Whether one matrix computes both branches of a gated feed-forward layer. */
+	/** Whether a single matrix computes both branches of a gated feed-forward layer. */
 	readonly fusedFeedForward: boolean;
-	/** Tensors of feed-forward width stored for the backward pass. */
+	/** Number of tensors of feed-forward width stored for the backward pass. */
 	readonly keptInside: number;
-	/** Parallel feed-forward layers (mixture of experts), and how many a token uses. */
+	/** Number of parallel feed-forward layers (mixture of experts), and how many of them each token uses. */
 	readonly experts: number;
 	readonly expertsPerToken: number;
 }
 
-/** The architecture of the embedded engine, as built by the trainer for a recipe with new sizes. */
+/** Returns the architecture of the embedded engine, as the trainer builds it for a recipe that specifies sizes. */
 export function shapeOfSizes(
 	sizes: {
 		readonly layers: number;
@@ -89,7 +92,7 @@ function needed(config: Config, what: string, ...names: string[]): number {
 	throw new Failure('invalid', `${what} has no valid size "${names[0]}".`, 'Select the folder of a language model.');
 }
 
-/** Families whose blocks differ from Llama's, by `model_type`. */
+/** Model families whose blocks differ from Llama's, by `model_type`. */
 const families: Readonly<Record<string, Partial<ModelShape>>> = {
 	qwen2: { biases: 'attention' },
 	qwen2_moe: { biases: 'attention' },
@@ -106,14 +109,14 @@ const families: Readonly<Record<string, Partial<ModelShape>>> = {
 	phi: { gated: false, norm: 'layer', biases: 'all', fusedFeedForward: true },
 };
 
-/** Activations that transformers computes operator by operator, each of which stores a tensor. */
+/** Activations that transformers computes as separate operators, each of which stores a tensor. */
 const decomposed: readonly string[] = ['gelu_new', 'gelu_fast', 'gelu_python'];
-/** Positions are a learned matrix instead of rotations. */
+/** Families that use a learned position matrix instead of rotary embeddings. */
 const learnedPositions: readonly string[] = ['gpt2', 'opt', 'reasoning-lab'];
-/** Families whose configurations omit `tie_word_embeddings` because it is true. */
+/** Families whose configurations omit `tie_word_embeddings` because it defaults to true. */
 const tiedByDefault: readonly string[] = ['gpt2', 'opt', 'gemma', 'gemma2', 'gemma3_text'];
 
-/** A shape, and whether its family is known: unknown ones are treated like Llama. */
+/** A shape, and whether its family is known. Unknown families are treated like Llama. */
 export interface ReadShape {
 	readonly shape: ModelShape;
 	readonly family: string;
@@ -121,8 +124,8 @@ export interface ReadShape {
 }
 
 /**
- * The shape described by a Hugging Face config.json; `what` names it in errors. For multimodal models, the text part is
- * used. Throws `invalid` if sizes are missing.
+ * Returns the shape described by a Hugging Face config.json. `what` names the file in errors. Uses the text part of
+ * multimodal models. Throws `invalid` if sizes are missing.
  */
 export function shapeOfConfig(value: unknown, what: string): ReadShape {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -157,7 +160,7 @@ export function shapeOfConfig(value: unknown, what: string): ReadShape {
 		biases: config.attention_bias === true ? 'attention' : 'none',
 		fusedAttention: false,
 		fusedFeedForward: false,
-		// Gated: both branches, the activated one, and their product.
+		// Gated: both branches, the activated branch, and their product.
 		keptInside: (gated ? 4 : 2) + (decomposed.includes(activation) ? 3 : 0),
 		experts,
 		expertsPerToken: experts > 1 ? (whole(config, 'num_experts_per_tok', 'num_experts_per_token') ?? 2) : 1,

@@ -1,21 +1,21 @@
 import type { ModelShape } from './modelShape.ts';
 
-/** Number of parameters of each kind. */
+/** Parameter counts by type. */
 export interface ParameterCounts {
 	/** Token and position embeddings. */
 	readonly embedding: number;
-	/** The output matrix if it is separate, otherwise 0. */
+	/** Output matrix if it is separate, otherwise 0. */
 	readonly output: number;
-	/** Matrices of all blocks: those that get adapters or are quantized. */
+	/** Matrices in all blocks, which are the ones that get adapters or are quantized. */
 	readonly matrices: number;
 	/** Norms and biases. */
 	readonly vectors: number;
-	/** Of the largest block. */
+	/** Parameters in the largest block. */
 	readonly block: number;
 	readonly total: number;
 }
 
-/** Rows and columns of each matrix of a block, including all experts. */
+/** Returns the dimensions of each matrix in a block, including all experts. */
 export function matricesOf(shape: ModelShape): (readonly [inputs: number, outputs: number])[] {
 	const { width, heads, keyHeads, headWidth, feedForward, gated, experts } = shape;
 	const queries = heads * headWidth;
@@ -60,7 +60,7 @@ export function countParameters(shape: ModelShape): ParameterCounts {
 	};
 }
 
-/** Parameters of rank-r adapters on every matrix of the blocks (Hu et al. 2021, section 4.1). */
+/** Counts the parameters of rank-r adapters on every matrix in the blocks (Hu et al. 2021, section 4.1). */
 export function countAdapters(shape: ModelShape, r: number): number {
 	return shape.layers * matricesOf(shape).reduce((sum, [inputs, outputs]) => sum + r * (inputs + outputs), 0);
 }

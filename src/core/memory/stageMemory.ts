@@ -2,7 +2,7 @@ import { type Arithmetic, backwardBytes, blockActivations, residualBytes } from 
 import type { ModelShape } from './modelShape.ts';
 import { countAdapters, countParameters } from './parameterCounts.ts';
 
-/** Kinds of memory use. */
+/** Categories of memory use. */
 export type MemoryPart =
 	| 'weights'
 	| 'reference'
@@ -14,62 +14,64 @@ export type MemoryPart =
 	| 'buckets'
 	| 'gathered';
 
-/** Moments at which a stage can be at its peak. */
+/** Phases in which a stage can reach its peak. */
 export type MemoryMoment = 'backward' | 'optimiser' | 'generation';
 
-/** How weights are stored: trained ones in float32, frozen ones in the precision or quantized. */
+/** Weight storage: trained weights in float32, frozen ones in the chosen precision or quantized. */
 export interface WeightsPlan {
-	/** Bits of frozen weights under adapters: 32, 16, 8 or 4; null: all weights are trained. */
+	/** Bits per frozen weight under adapters: 32, 16, 8, or 4. null if all weights are trained. */
 	readonly frozenBits: 4 | 8 | 16 | 32 | null;
-	/** Training processes that shard weights, gradients and moments (FSDP; ZeRO stage 3), otherwise 1. */
+	/** Number of training processes that shard weights, gradients, and moments (FSDP; ZeRO stage 3), otherwise 1. */
 	readonly shards: number;
-	/** Training processes with a full replica each, whose gradients are reduced in buckets (DDP); 1: none. */
+	/** Number of training processes that each hold a full replica, with gradients reduced in buckets (DDP). 1: no DDP. */
 	readonly replicas: number;
 }
 
-/** What a process computes at once in a stage. */
+/** Batch that a process computes in a stage. */
 export interface BatchPlan {
-	/** Sequences per forward and backward pass. */
+	/** Number of sequences per forward and backward pass. */
 	readonly rows: number;
-	/** Tokens of the longest. */
+	/** Number of tokens in the longest sequence. */
 	readonly length: number;
-	/** Passes per update. */
+	/** Number of passes per update. */
 	readonly passes: number;
-	/** Rows and columns of the logits of a pass: tokens, and classes. */
+	/** Dimensions of the logits in a pass: tokens and classes. */
 	readonly logits: { readonly tokens: number; readonly classes: number };
 	readonly gradientCheckpointing: boolean;
-	/** Whether there is a second, frozen model. */
+	/** Whether there is a second model, which is frozen. */
 	readonly reference: boolean;
-	/** Completions sampled at once, tokens of their prompts, and of both together; null: none. */
+	/**
+	 * Concurrently sampled completions, with their prompt and total lengths in tokens. null if the stage does not sample.
+	 */
 	readonly generation: { readonly rows: number; readonly prompt: number; readonly length: number } | null;
 }
 
 export interface StageMemory {
-	/** Bytes at the peak, by part; empty parts are omitted. */
+	/** Bytes at the peak, by part. Empty parts are omitted. */
 	readonly parts: Readonly<Partial<Record<MemoryPart, number>>>;
-	/** The sum of the parts. */
+	/** Sum of the parts. */
 	readonly peak: number;
 	readonly moment: MemoryMoment;
-	/** Bytes at each moment. */
+	/** Bytes in each phase. */
 	readonly moments: Readonly<Record<MemoryMoment, number>>;
 }
 
-/** Bits per weight quantized by bitsandbytes, including scales: NormalFloat with double quantization, or LLM.int8. */
+/** Bits per weight in bitsandbytes, including scales: NormalFloat with double quantization, or LLM.int8. */
 const quantizedBits = { 4: 4.127, 8: 8.03 } as const;
 
 /**
- * float32 copies of the logits alive at the peak: divided by the temperature (or normalized), the gradients of its
- * rows, the combined gradients, and those of the chosen tokens.
+ * Number of float32 copies of the logits that exist at the peak: logits divided by the temperature (or normalized), row
+ * gradients, combined gradients, and gradients of the selected tokens.
  */
 const logitCopies = 4;
-/** Tokens whose logits TRL computes at once in its default sft loss. */
+/** Number of tokens whose logits TRL computes at a time in its default sft loss. */
 export const logitChunk = 256;
 
 /**
- * Memory of one process in a stage, in bytes, from its second update on. Weights, gradients and AdamW's two moments
- * take 16 bytes per trained parameter in float32 (Rajbhandari et al. 2020, section 3.1; there in mixed precision with
- * copies, here with autocast, which adds no gradients but a smaller copy of each matrix during a pass); sharding
- * divides them by the number of processes (there, stage 3).
+ * Computes the memory of one process in a stage, in bytes, starting with its second update. Weights, gradients, and
+ * AdamW's two moments take 16 bytes per trained parameter in float32 (Rajbhandari et al. 2020, section 3.1, which
+ * assumes mixed precision with copies; autocast instead adds a smaller copy of each matrix during a pass, but no
+ * gradients). Sharding divides these by the number of processes (stage 3 in that paper).
  */
 export function stageMemory(shape: ModelShape, how: Arithmetic, weights: WeightsPlan, batch: BatchPlan): StageMemory {
 	const counts = countParameters(shape);
@@ -80,16 +82,16 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const autocast = how.compute === 2;
 	const kept = {
 		weights: (frozen + 4 * trained) / shards,
-		// With adapters, the reference is the model without them.
+		// With adapters, the reference is the base model without them.
 		reference: batch.reference && frozenBits === null ? (4 * counts.total) / shards : 0,
 		optimiser: (8 * trained) / shards,
-		// In addition to the gradients.
+		// Buckets are in addition to the gradients.
 		buckets: replicas > 1 ? 4 * trained : 0,
-		// The current block and the next one, which is prefetched.
+		// The current block plus the next one, which is prefetched.
 		gathered: shards > 1 ? 2 * counts.block * how.compute : 0,
 	};
 	const gradients = (4 * trained) / shards;
-	// Autocast keeps the smaller copy of each trained matrix until the pass is over.
+	// Autocast keeps a smaller copy of each trained matrix until the end of the pass.
 	const copies = autocast ? 2 * (frozenBits === null ? counts.matrices + shape.vocabulary * shape.width : adapters) : 0;
 	const tokens = batch.rows * batch.length;
 	const block = blockActivations(shape, how, batch.length);
@@ -99,7 +101,7 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const through = tokens * backwardBytes(shape, how);
 	const inBlock = through + (batch.gradientCheckpointing ? tokens * block : 0);
 	const logits = logitCopies * 4 * batch.logits.tokens * batch.logits.classes;
-	// Gradients of earlier passes exist from the start; those of this one grow while activations are freed.
+	// Gradients from earlier passes exist from the start; those of this pass grow while activations are freed.
 	const begun = batch.passes > 1 ? gradients : 0;
 	const end = copies + tokens * block + through;
 	const atStart: Parts =
@@ -133,16 +135,19 @@ function sumOf(parts: Parts): number {
 	return Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Matrices of blocks are quantized; embeddings, the output matrix and norms stay in 16 bits. */
+/**
+ * Computes the bytes of frozen weights. Block matrices are quantized; embeddings, output matrix, and norms use 16 bits.
+ */
 function frozenBytes(counts: ReturnType<typeof countParameters>, bits: 4 | 8 | 16 | 32): number {
 	if (bits === 16 || bits === 32) return (bits / 8) * counts.total;
 	return (quantizedBits[bits] / 8) * counts.matrices + 2 * (counts.total - counts.matrices);
 }
 
 /**
- * Keys and values of every token in every block (shared by grouped queries), with old and new copies of the layer being
- * written, plus next-token logits and sampling buffers; or, during prefill, the prompts' keys and values and the states
- * of one block. TRL samples outside of autocast, so all numbers have the type of the weights.
+ * Computes the memory for sampling: keys and values for every token in every block (shared by grouped queries),
+ * including old and new copies of the layer being written, plus next-token logits and sampling buffers; or, during
+ * prefill, the keys and values of the prompts and the states of one block. TRL samples outside of autocast, so all
+ * numbers have the same type as the weights.
  */
 function generationParts(shape: ModelShape, number: 2 | 4, generation: NonNullable<BatchPlan['generation']>): Parts {
 	const { layers, width, feedForward, expertsPerToken, keyHeads, headWidth } = shape;

@@ -1,7 +1,7 @@
 import { batch } from './metricEntry.ts';
 import type { MetricInfo } from './metricInfo.ts';
 
-/** Description of a metric derived from its name alone. */
+/** Metric description derived from the name alone. */
 export type Described = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 
 const plain = { healthy: null, rises: null, falls: null, logScale: false } as const;
@@ -94,7 +94,7 @@ function evaluationPart(name: string, part: string): Described {
 	};
 }
 
-/** Describes composed metric names; null if the name is unknown. */
+/** Describes a composed metric name. Returns null if the name is unknown. */
 export function describeBuiltName(name: string): Described | null {
 	const reward = /^rewards\/(.+)\/(mean|std|errors)$/s.exec(name);
 	if (reward) return rewardPart(reward[1] as string, reward[2] as string);

@@ -12,7 +12,7 @@ import { verl } from './trainers/verl.ts';
 
 export const trainers: readonly Trainer[] = [trl, verl, primeRl, openRlhf, nemoRl, skyRl, art, rllm, tinker];
 
-/** The catalog entry of a trainer's metric. */
+/** A trainer metric's catalog entry. */
 export interface KnownName {
 	readonly trainer: Trainer;
 	readonly entry: TrainerName;
@@ -20,7 +20,7 @@ export interface KnownName {
 	readonly canonical: string;
 }
 
-/** More names than any trainer writes; a file may contain any number. */
+/** Maximum number of names to remember. It exceeds what any trainer writes, but a file can contain any number. */
 const largestMemory = 20_000;
 
 class Lookup {
@@ -50,13 +50,13 @@ class Lookup {
 
 const lookups = new Map<string, Lookup>();
 
-/** `prime-rl`, `primeRl` and `PRIME_RL` denote the same format. */
+/** Normalizes a format name: `prime-rl`, `primeRl`, and `PRIME_RL` are the same format. */
 const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Returns the trainers that may have written a run of this format. */
+/** Returns the trainers that could have written a run in this format. */
 export function trainersOf(format: string): readonly Trainer[] {
 	const plain = plainFormat(format);
-	// TensorBoard files do not record their trainer; metric names identify it.
+	// TensorBoard files do not record their trainer, which is identified by its metric names.
 	return plain === 'tensorboard' ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
 }
 
@@ -70,15 +70,15 @@ function lookupOf(format: string): Lookup {
 	return lookup;
 }
 
-/** Looks up a trainer's metric in the catalog; null if unknown. */
+/** Looks up a trainer metric in the catalog. Returns null if it is unknown. */
 export function knownName(format: string, foreignName: string): KnownName | null {
 	return lookupOf(format).find(foreignName);
 }
 
 /**
- * Returns the canonical name of a trainer's metric if both agree except for details shown on hover, otherwise the name
- * unchanged.
- * @param format RunFormat.name; `tensorboard` for event files of an unknown trainer
+ * Returns the canonical name of a trainer metric if the two differ only in details shown on hover. Otherwise, returns
+ * the name unchanged.
+ * @param format RunFormat.name; `tensorboard` for event files from an unknown trainer
  */
 export function canonicalName(format: string, foreignName: string): string {
 	const known = knownName(format, foreignName);

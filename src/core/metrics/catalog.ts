@@ -15,7 +15,7 @@ import type { MetricEntry } from './metricEntry.ts';
 import type { MetricContext, MetricInfo } from './metricInfo.ts';
 import { ownName } from './ownName.ts';
 
-/** All metrics with a fixed name. Names and definitions follow TRL 1.13 where TRL has the metric. */
+/** All metrics with fixed names. Names and definitions follow TRL 1.13 for metrics that TRL has. */
 const entries: Readonly<Record<string, MetricEntry>> = {
 	...rewardMetrics,
 	...headMetrics,
@@ -38,12 +38,12 @@ function describeEntry(entry: MetricEntry, context: MetricContext): Described {
 	return { ...rest, explanation: words, healthy, rises, falls, logScale };
 }
 
-/** Whether the stage trains a judging model: its accuracy is that of judgments, not of answers. */
+/** Returns whether the stage trains a judge model, whose accuracy refers to judgments rather than answers. */
 const judges = ({ stage }: MetricContext) => stage === 'reward-model' || stage === 'process-reward-model';
 
 function describeOwn(name: string, context: MetricContext): Described | null {
 	if (Object.hasOwn(entries, name)) return describeEntry(entries[name] as MetricEntry, context);
-	// A training metric measured in evaluations, such as TRL's eval_reward.
+	// A training metric measured during evaluation, such as TRL's eval_reward.
 	const inEvaluation = /^eval\/(.+)$/s.exec(name)?.[1];
 	const ofAnswers = inEvaluation === 'reward' || (inEvaluation === 'accuracy' && !judges(context));
 	const inner =
@@ -59,13 +59,13 @@ function describeOwn(name: string, context: MetricContext): Described | null {
 }
 
 /**
- * Describes a metric: title, unit, what it was averaged over, its meaning in the current stage, and the name used by
- * the trainer that wrote the run. An unknown name is returned unchanged with `known` false, and with the metric it
- * resembles if the catalog knows that.
+ * Describes a metric: title, unit, what it was averaged over, its meaning in the current stage, and its name in the
+ * trainer that wrote the run. An unknown name is returned unchanged, with `known` false and the metric it resembles if
+ * the catalog lists one.
  */
 export function describeMetric(name: string, context: MetricContext = {}): MetricInfo {
 	const info = describeName(name, context);
-	// A name may come from a reward of a foreign run: make control characters such as bidi overrides visible.
+	// The name may belong to a reward from a foreign run, so make control characters such as bidi overrides visible.
 	const title = visibleLine(info.title);
 	return title === info.title ? info : { ...info, title };
 }

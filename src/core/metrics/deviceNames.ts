@@ -6,7 +6,7 @@ type Part = Pick<Device, 'title' | 'unit' | 'over' | 'explanation'> &
 
 const samples = 'samples taken about once a second since the previous row';
 
-/** Metrics of a GPU: `gpu/<number>/<part>`. */
+/** GPU metrics: `gpu/<number>/<part>`. */
 const parts: Readonly<Record<string, Part>> = {
 	memory_used: {
 		title: 'memory',
@@ -69,16 +69,16 @@ const parts: Readonly<Record<string, Part>> = {
 
 export const devicePartNames: readonly string[] = Object.keys(parts);
 
-/** Number and part of a device metric; null if it is not one. */
+/** Parses the device number and part of a device metric. Returns null if the name is not a device metric. */
 export function readDeviceName(name: string): { readonly device: number; readonly part: string } | null {
 	const found = /^gpu\/(\d{1,5})\/(\w+)$/.exec(name);
 	const part = found?.[2];
 	return part !== undefined && Object.hasOwn(parts, part) ? { device: Number(found?.[1]), part } : null;
 }
 
-/** Describes a device metric; null if it is not one. */
+/** Describes a device metric. Returns null if the name is not a device metric. */
 export function describeDeviceName(name: string): Device | null {
-	// In documents, N stands for any number.
+	// In the docs, N stands for any number.
 	const read = readDeviceName(name.replace('gpu/N/', 'gpu/0/'));
 	if (read === null) return null;
 	const { title, ...rest } = parts[read.part] as Part;

@@ -1,6 +1,6 @@
 import type { MetricContext, StageType } from './metricInfo.ts';
 
-/** Stages whose loss means the same whatever their settings. */
+/** Stages whose loss has the same meaning for all settings. */
 const lossOfStage: Partial<Record<StageType, string>> = {
 	pretrain:
 		'Negative log-likelihood per token of whole texts; lower means that the model predicts the next token better.',
@@ -53,7 +53,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	}
 }
 
-/** Which standard deviation divides the advantages. */
+/** Describes which standard deviation advantages are divided by. */
 export function deviationMeaning({ scaleRewards }: MetricContext): string {
 	switch (scaleRewards) {
 		case 'none':

@@ -1,6 +1,6 @@
 import type { BetterWay, MetricContext, MetricGroup, MetricUnit } from './metricInfo.ts';
 
-/** A catalog entry: one metric with a fixed name. */
+/** A catalog entry for a metric with a fixed name. */
 export interface MetricEntry {
 	readonly title: string;
 	readonly unit: MetricUnit;
@@ -8,11 +8,11 @@ export interface MetricEntry {
 	readonly better: BetterWay | null;
 	readonly over: string;
 	readonly explanation: string | ((context: MetricContext) => string);
-	/** The range in healthy runs, in words. */
+	/** Description of the range in healthy runs. */
 	readonly healthy?: string;
-	/** What a rise usually means. */
+	/** Usual meaning of a rise. */
 	readonly rises?: string;
-	/** What a fall usually means. */
+	/** Usual meaning of a fall. */
 	readonly falls?: string;
 	readonly logScale?: boolean;
 }

@@ -1,7 +1,7 @@
 import type { LossType } from '../../protocol/groupStages.ts';
 import type { ScaleRewards } from '../grpo/advantages.ts';
 
-/** Every kind of stage. */
+/** All stage types. */
 export const stageTypes = [
 	'pretrain',
 	'sft',
@@ -17,7 +17,7 @@ export const stageTypes = [
 ] as const;
 export type StageType = (typeof stageTypes)[number];
 
-/** share: 0 to 1; rate: per second; nats: natural logarithms. */
+/** `share` is 0 to 1, `rate` is per second, and `nats` uses natural logarithms. */
 export type MetricUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'rate' | 'bytes' | 'celsius' | 'watts';
 
 export const metricGroups = [
@@ -34,7 +34,7 @@ export const metricGroups = [
 	'devices',
 	'other',
 ] as const;
-/** The charts a metric belongs to. */
+/** Chart group of a metric. */
 export type MetricGroup = (typeof metricGroups)[number];
 
 export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
@@ -52,54 +52,54 @@ export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
 	other: 'Other',
 };
 
-/** Which way a metric improves. */
+/** Direction in which a metric improves. */
 export type BetterWay = 'up' | 'down';
 
 export interface MetricInfo {
-	/** Canonical name: that of TRL if TRL has the metric. */
+	/** Canonical name, which is TRL's name if TRL has the metric. */
 	readonly name: string;
 	readonly title: string;
 	readonly unit: MetricUnit;
-	/** What it was averaged or taken over: "completions of the generation batch". */
+	/** What the metric is averaged or taken over, such as "completions in the generation batch". */
 	readonly over: string;
 	/** One or two sentences for display. */
 	readonly explanation: string;
-	/** Which way is good; null: neither by itself. */
+	/** Direction that is better, or null if neither is better on its own. */
 	readonly better: BetterWay | null;
 	readonly group: MetricGroup;
-	/** Whether its axis is logarithmic unless the person says otherwise. */
+	/** Whether the axis is logarithmic by default; the user can override it. */
 	readonly logScale: boolean;
-	/** The range in healthy runs, in words; null if it depends on the task. */
+	/** Description of the range in healthy runs, or null if it depends on the task. */
 	readonly healthy: string | null;
-	/** What a rise and a fall usually mean; null if nothing by themselves. */
+	/** Usual meaning of a rise and of a fall, or null if they mean nothing on their own. */
 	readonly rises: string | null;
 	readonly falls: string | null;
-	/** The name used by the trainer that wrote the run, if the context names one. */
+	/** Name in the trainer that wrote the run, if the context specifies one. */
 	readonly own: OwnName | null;
-	/** False for names missing from the catalog, described by their form alone. */
+	/** false for names that are not in the catalog and are described based on their format alone. */
 	readonly known: boolean;
 }
 
 /** A metric as defined by one trainer. */
 export interface OwnName {
-	/** Display name of the trainer: "TRL". */
+	/** Display name of the trainer, such as "TRL". */
 	readonly trainer: string;
-	/** The trainer's names for the metric; several if versions differ. */
+	/** The trainer's names for the metric; more than one if they vary by version. */
 	readonly names: readonly string[];
-	/** Sentences on how its definition differs. */
+	/** Sentences that explain how the trainer's definition differs. */
 	readonly differs: readonly string[];
-	/** A similar catalog metric with a different definition; null if it is the same metric. */
+	/** Similar catalog metric with a different definition, or null if it is the same metric. */
 	readonly akinTo: string | null;
 }
 
-/** Stage settings on which the meaning of some metrics depends; absent: unknown. */
+/** Stage settings that affect the meaning of some metrics. Absent if unknown. */
 export interface MetricContext {
 	readonly stage?: StageType | null;
 	readonly lossType?: LossType | null;
 	readonly beta?: number | null;
 	readonly scaleRewards?: ScaleRewards | null;
-	/** Updates per generation batch: num_iterations x steps_per_generation. */
+	/** Number of updates per generation batch: num_iterations x steps_per_generation. */
 	readonly updatesPerBatch?: number | null;
-	/** The importer format of the run, which identifies the trainer. */
+	/** Importer format of the run, which identifies its trainer. */
 	readonly format?: string | null;
 }

@@ -1,32 +1,32 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** Max columns kept, because a run folder is untrusted input. */
+/** Maximum number of columns kept, because a run folder is untrusted input. */
 export const mostColumns = 1000;
 
-/** A range of rows, as columns of equal length; sent to webviews. Absent and null values are NaN. */
+/** A range of rows as columns of equal length, sent to webviews. Absent and null values are NaN. */
 export interface MetricChunk {
-	/** Index of the first row; the chunk replaces the rows from there on. */
+	/** Index of the first row. The chunk replaces all rows from that index on. */
 	readonly from: number;
 	readonly step: Float64Array;
 	/** Seconds since the epoch. */
 	readonly time: Float64Array;
-	/** Index into `stages`. */
+	/** Index into `stages` for each row. */
 	readonly stage: Uint16Array;
-	/** All stage names of the table, in order of appearance. */
+	/** All stage names in the table, in order of appearance. */
 	readonly stages: readonly string[];
-	/** Metrics that have a value in these rows. */
+	/** Names of the metrics that have a value in these rows. */
 	readonly names: readonly string[];
 	/** One column per name. */
 	readonly values: readonly Float64Array[];
 }
 
 /**
- * One metric; NaN past its last value. Columns grow at different rows, so that no single row has to move all the data
- * of a long run.
+ * Values of one metric, with NaN past its last value. Columns grow at different rows, so that no single row has to move
+ * all the data of a long run.
  */
 class Column {
 	values: Float64Array<ArrayBuffer>;
-	/** Rows with a value. */
+	/** Number of rows with a value. */
 	count = 0;
 
 	constructor(capacity: number) {
@@ -58,7 +58,7 @@ class Column {
 	}
 }
 
-/** Metrics of a run as growing columns: one row per step, steps strictly increasing, NaN for missing values. */
+/** A run's metrics as growing columns: one row per step, with strictly increasing steps and NaN for missing values. */
 export class MetricTable {
 	#length = 0;
 	#step = new Float64Array(0);
@@ -66,9 +66,9 @@ export class MetricTable {
 	#stage = new Uint16Array(0);
 	#stages: string[] = [];
 	readonly #columns = new Map<string, Column>();
-	/** Columns by their position in a line. */
+	/** Columns by position within a line. */
 	#order: { readonly name: string; readonly column: Column }[] = [];
-	/** Number of names left out because of the column limit. */
+	/** Number of names dropped because of the column limit. */
 	#dropped = 0;
 
 	get length(): number {
@@ -104,14 +104,14 @@ export class MetricTable {
 		return this.#columns.has(name);
 	}
 
-	/** Returns a view of the column, valid until the next change of the table. */
+	/** Returns a view of the column, which is valid until the table changes. */
 	column(name: string): Float64Array | undefined {
 		const column = this.#columns.get(name);
 		column?.reserve(this.#length);
 		return column?.values.subarray(0, this.#length);
 	}
 
-	/** Number of rows with a value. */
+	/** Returns the number of rows with a value for the metric. */
 	count(name: string): number {
 		return this.#columns.get(name)?.count ?? 0;
 	}
@@ -121,7 +121,7 @@ export class MetricTable {
 		return column && row >= 0 && row < this.#length ? (column.values[row] ?? Number.NaN) : Number.NaN;
 	}
 
-	/** Index of the newest row with a value of this metric; -1 if there is none. */
+	/** Returns the index of the newest row with a value for the metric, or -1 if there is none. */
 	lastRow(name: string): number {
 		const column = this.#columns.get(name);
 		if (!column) return -1;
@@ -131,7 +131,7 @@ export class MetricTable {
 		return -1;
 	}
 
-	/** Index of the first row whose step is at least `step`; the table length if there is none. */
+	/** Returns the index of the first row whose step is at least `step`, or the table length if there is none. */
 	rowAtOrAfter(step: number): number {
 		let low = 0;
 		let high = this.#length;
@@ -143,7 +143,7 @@ export class MetricTable {
 		return low;
 	}
 
-	/** Index of the row with exactly this step; -1 if there is none. */
+	/** Returns the index of the row with exactly this step, or -1 if there is none. */
 	rowOf(step: number): number {
 		const row = this.rowAtOrAfter(step);
 		return row < this.#length && this.#step[row] === step ? row : -1;
@@ -164,8 +164,8 @@ export class MetricTable {
 	}
 
 	/**
-	 * Appends lines. A line with the newest step adds to its row; a line with an earlier step means that the later rows
-	 * were superseded, and removes them, so that every step occurs once.
+	 * Appends lines. A line with the newest step is merged into its row. A line with an earlier step means that later
+	 * rows were superseded, so they are removed and every step occurs only once.
 	 * @returns the index of the first row that changed
 	 */
 	append(lines: readonly MetricsLine[]): number {
@@ -188,7 +188,8 @@ export class MetricTable {
 	}
 
 	/**
-	 * Adds values known by step alone, such as evaluations read from their own files. Creates the row if needed.
+	 * Adds values that are identified only by step, such as evaluations read from separate files. Creates the row if
+	 * needed.
 	 * @returns the index of the first row that changed
 	 */
 	merge(step: number, time: number, stage: string, values: Readonly<Record<string, number>>): number {
@@ -203,8 +204,8 @@ export class MetricTable {
 	}
 
 	/**
-	 * As `merge` for many lines in ascending order of step: existing rows move once instead of once per line.
-	 * @returns the index of the first row that changed; the table length if there are no lines
+	 * Like `merge`, but for many lines in ascending step order. Existing rows are moved once rather than once per line.
+	 * @returns the index of the first row that changed, or the table length if there are no lines
 	 */
 	mergeAll(lines: readonly { step: number; time: number; stage: string; values: Readonly<Record<string, number>> }[]) {
 		const before = this.#length;
@@ -245,7 +246,8 @@ export class MetricTable {
 	}
 
 	/**
-	 * Applies a chunk. Returns false if it does not fit: a preceding chunk is missing, or its columns differ in length.
+	 * Applies a chunk. Returns false if it does not fit because a preceding chunk is missing or its columns differ in
+	 * length.
 	 */
 	applyChunk(chunk: MetricChunk): boolean {
 		const count = chunk.step.length;
@@ -296,7 +298,7 @@ export class MetricTable {
 		}
 	}
 
-	/** Moves the rows appended after row `before` to their positions, shifting existing rows. */
+	/** Moves the rows appended after row `before` into position, shifting existing rows. */
 	#spread(before: number, added: readonly { readonly row: number }[]): void {
 		for (const column of this.#columns.values()) column.reserve(this.#length);
 		const columns = [...this.#columns.values()].map((column) => column.values);
@@ -324,7 +326,7 @@ export class MetricTable {
 		return column;
 	}
 
-	/** Lines usually have the same metric order as the line before, so the column at that position is tried first. */
+	/** Returns a column. Tries the one at this position first, because lines usually list metrics in the same order. */
 	#columnAt(place: number, name: string): Column | undefined {
 		const guess = this.#order[place];
 		if (guess !== undefined && guess.name === name) return guess.column;

@@ -1,12 +1,12 @@
 export interface NameMatch<Entry> {
 	readonly entry: Entry;
-	/** Fills the matched parts into another pattern. */
+	/** Inserts the matched parts into another pattern. */
 	fill(pattern: string): string;
 }
 
 const part = /\{(\w+)\}/g;
 
-/** Finds the entry whose pattern matches a name; `{part}` matches any text. Exact names win, then the first match. */
+/** Finds the entry whose pattern matches a name. `{part}` matches any text. Exact names win, then the first match. */
 export class NamePatterns<Entry> {
 	readonly #exact = new Map<string, Entry>();
 	readonly #patterns: { readonly regex: RegExp; readonly parts: readonly string[]; readonly entry: Entry }[] = [];
@@ -30,7 +30,7 @@ export class NamePatterns<Entry> {
 	match(name: string): NameMatch<Entry> | null {
 		const exact = this.#exact.get(name);
 		if (exact !== undefined) return { entry: exact, fill: (pattern) => pattern };
-		// No trainer writes longer names, and matching time grows quadratically.
+		// No trainer writes longer names, and matching takes quadratic time.
 		if (name.length > 1000) return null;
 		for (const { regex, parts, entry } of this.#patterns) {
 			const values = regex.exec(name);

@@ -5,7 +5,7 @@ import type { Trainer, TrainerName } from './trainerName.ts';
 
 const memory = new WeakMap<Trainer, NamePatterns<readonly TrainerName[]>>();
 
-/** A trainer's metric names by canonical name. */
+/** Returns a trainer's metric names by canonical name. */
 function namesOf(trainer: Trainer): NamePatterns<readonly TrainerName[]> {
 	let patterns = memory.get(trainer);
 	if (patterns === undefined) {
@@ -20,7 +20,8 @@ function namesOf(trainer: Trainer): NamePatterns<readonly TrainerName[]> {
 }
 
 /**
- * Returns what the trainer of a format calls a metric, and how its definition differs; null if it has no such metric.
+ * Returns the name of a metric in the trainer of a format, and how its definition differs. Returns null if the trainer
+ * does not have the metric.
  */
 export function ownName(name: string, format: string | null): OwnName | null {
 	if (format === null) return null;

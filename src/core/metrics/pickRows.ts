@@ -1,8 +1,8 @@
 /**
- * Selects rows sufficient to draw columns at a given width: in each of `buckets` equal parts of the range, the rows
- * with the minimum and maximum of a column, plus the first and last row with a value. Every peak stays visible, and
- * every drawn point was measured. If a column has no value in a bucket, one of its rows marks the gap. Ranges with at
- * most two rows per bucket are kept whole.
+ * Selects enough rows to draw columns at a given width: for each of `buckets` equal parts of the range, the rows with
+ * the minimum and maximum of a column, plus the first and last row with a value. Every peak remains visible, and every
+ * drawn point is an actual measurement. If a column has no value in a bucket, one of its rows marks the gap. Ranges
+ * with at most two rows per bucket are kept in full.
  * @param from first row; @param to one past the last row
  * @returns ascending row indices
  */
@@ -24,7 +24,7 @@ export function pickRows(columns: readonly Float64Array[], from: number, to: num
 			let highest = Number.NEGATIVE_INFINITY;
 			for (let row = start; row < end; row++) {
 				const value = column[row] as number;
-				// Comparisons with NaN are false, so rows without a value are skipped.
+				// Comparisons with NaN are false, which skips rows without a value.
 				if (value < lowest) {
 					lowest = value;
 					low = row;
@@ -35,7 +35,7 @@ export function pickRows(columns: readonly Float64Array[], from: number, to: num
 				}
 			}
 			if (low < 0 && high < 0) {
-				// A row without a value, so that the gap is visible.
+				// Keep a row without a value so that the gap is visible.
 				if (end > start) picked[start - from] = 1;
 				continue;
 			}

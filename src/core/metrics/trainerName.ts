@@ -1,22 +1,22 @@
 /** A trainer's name for a metric. */
 export interface TrainerName {
-	/** As written by the trainer; `{part}` stands for any text and is repeated in `canonical`. */
+	/** Name as written by the trainer. `{part}` matches any text and is repeated in `canonical`. */
 	readonly name: string;
-	/** The catalog metric. */
+	/** Catalog metric that the name refers to. */
 	readonly canonical: string;
-	/** How its definition differs, as a sentence; absent if it does not. */
+	/** Sentence that explains how the definition differs. Absent if it does not. */
 	readonly differs?: string;
-	/** Set if the definition differs so much that it is not a value of the canonical metric and keeps its own name. */
+	/** Set if the definition differs too much to be a value of the canonical metric, so that it keeps its own name. */
 	readonly akin?: true;
-	/** Versions that write it, in words; absent: the current ones. */
+	/** Description of the versions that write the name. Absent for current versions. */
 	readonly versions?: string;
 }
 
-/** The metrics of one trainer. */
+/** Metrics of one trainer. */
 export interface Trainer {
-	/** Names of its formats (RunFormat.name), lower case, letters and digits only. */
+	/** The trainer's format names (RunFormat.name), in lowercase, with letters and digits only. */
 	readonly formats: readonly string[];
-	/** Display name: "TRL". */
+	/** Display name, such as "TRL". */
 	readonly title: string;
 	readonly names: readonly TrainerName[];
 }
@@ -27,7 +27,7 @@ const own = (canonical: string, differs?: string): TrainerName => ({
 	...(differs === undefined ? {} : { differs }),
 });
 
-/** Metrics that a trainer writes under their canonical names. */
+/** Lists metrics that a trainer writes under their canonical names. */
 export function sameNames(...canonical: readonly string[]): TrainerName[] {
 	return canonical.map((name) => own(name));
 }

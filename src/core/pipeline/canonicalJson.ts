@@ -1,4 +1,4 @@
-/** JSON with sorted object keys: equal values give equal texts. */
+/** Serializes to JSON with sorted object keys, so that equal values produce equal text. */
 export function canonicalJson(value: unknown): string {
 	if (Array.isArray(value)) return `[${value.map((entry) => canonicalJson(entry ?? null)).join(',')}]`;
 	if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
@@ -8,7 +8,7 @@ export function canonicalJson(value: unknown): string {
 	return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(',')}}`;
 }
 
-/** Returns the value with a function applied to each string. */
+/** Returns a copy of the value with a function applied to each string. */
 export async function mapTexts(value: unknown, change: (text: string) => Promise<string>): Promise<unknown> {
 	if (typeof value === 'string') return change(value);
 	if (Array.isArray(value)) return Promise.all(value.map((entry) => mapTexts(entry, change)));

@@ -12,23 +12,23 @@ import {
 import type { Recipe } from '../../protocol/recipe.ts';
 import { inputsOf, placeOf, type StageInput } from './pipelineGraph.ts';
 
-/** Where a stage starts. */
+/** Starting point of a stage. */
 export type StageStart = { readonly checkpoint: string } | { readonly model: Recipe['model'] };
 
-/** Artifacts that a stage takes from others, as absolute paths. */
+/** Artifacts that a stage uses from other stages, as absolute paths. */
 export interface StageArtefacts {
 	readonly start: StageStart;
-	/** Data files and checkpoint folders, by the key that names them: `data`, `extra.0`. */
+	/** Data files and checkpoint folders, by the key that references them: `data`, `extra.0`. */
 	readonly paths: Readonly<Record<string, string>>;
 }
 
-/** Replaces the stage that a value names by a path. */
+/** Replaces a stage reference in a value with a path. */
 function withPath(value: unknown, path: string): unknown {
 	const { stage: _, checkpoint: __, ...rest } = value as Record<string, unknown>;
 	return { ...rest, path };
 }
 
-/** The value of a key, with stages replaced by paths in it or in its entries. */
+/** Returns the value of a key, with stage references in the value or its entries replaced by paths. */
 function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']): unknown {
 	if (Array.isArray(value) && Object.hasOwn(listReferenceKeys, key)) {
 		return value.map((entry: unknown, index) => {
@@ -40,7 +40,7 @@ function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']):
 	return path === undefined ? value : withPath(value, path);
 }
 
-/** The own keys of a stage: without its envelope, and with stages replaced by paths. */
+/** Returns the type-specific keys of a stage, without its envelope and with stage references replaced by paths. */
 export function ownSettings(stage: NamedStage, paths: StageArtefacts['paths']): Record<string, unknown> {
 	const own: Record<string, unknown> = {};
 	for (const [key, value] of Object.entries(stage)) {
@@ -50,13 +50,13 @@ export function ownSettings(stage: NamedStage, paths: StageArtefacts['paths']): 
 	return own;
 }
 
-/** The name of a stage's run. */
+/** Returns the run name for a stage. */
 export const runNameOf = (recipe: Pick<PipelineRecipe, 'name'>, stage: Pick<NamedStage, 'name'>): string =>
 	`${recipe.name}-${stage.name}`;
 
 /**
- * Compiles a stage to an ordinary single-stage recipe that any engine can run: no envelope, no stage names. For a stage
- * executed by the runner itself, `stages` is empty.
+ * Compiles a stage to an ordinary single-stage recipe that any engine can run, without an envelope or stage names. If
+ * the runner executes the stage itself, `stages` is empty.
  */
 export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefacts: StageArtefacts): Recipe {
 	const { start, paths } = artefacts;
@@ -76,8 +76,9 @@ export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefact
 }
 
 /**
- * Where a stage starts, by its keys alone: the input whose checkpoint it uses, or a model. A skipped stage passes on
- * its own start; a round of a loop, the start of the last round of the same stage that was not skipped.
+ * Returns where a stage starts, based on its keys alone: an input that provides a checkpoint, or a model. A skipped
+ * stage passes on its own starting point; in a loop, it passes on that of the same stage in the last round that was not
+ * skipped.
  * @param skipped names of skipped stages
  */
 export function startOf(
@@ -93,7 +94,7 @@ export function startOf(
 	return last === null ? startOf(recipe, other, skipped) : { input: { ...input, stage: last.name } };
 }
 
-/** The same stage in the last round before it that was not skipped. */
+/** Returns the same stage in the most recent earlier round that was not skipped. */
 function roundBefore(recipe: PipelineRecipe, { round }: NamedStage, skipped: ReadonlySet<string>): NamedStage | null {
 	if (round === undefined) return null;
 	const before = recipe.stages.filter(
@@ -102,12 +103,12 @@ function roundBefore(recipe: PipelineRecipe, { round }: NamedStage, skipped: Rea
 	return before.sort((a, b) => (b.round?.number ?? 0) - (a.round?.number ?? 0))[0] ?? null;
 }
 
-/** What a key takes from the stage that it names. */
+/** Returns the type of output that a key uses from the stage it references. */
 export function takenBy(key: ReferenceKey | ListReferenceKey): DataKind | 'checkpoint' {
 	return { ...referenceKeys, ...listReferenceKeys }[key];
 }
 
-/** Placeholders for artifacts that do not exist yet, so that a stage can be checked before others have run. */
+/** Returns placeholders for artifacts that do not exist yet, so that a stage can be checked before earlier ones run. */
 export function placeholders(recipe: PipelineRecipe, stage: NamedStage): StageArtefacts {
 	const start = startOf(recipe, stage, new Set());
 	const paths: Record<string, string> = {};

@@ -12,20 +12,20 @@ import { makesCheckpoint } from './pipelineGraph.ts';
 
 type Place = PathFault['path'];
 
-/** Stages with loops unrolled. */
+/** Stages after unrolling loops. */
 export interface ExpandedStages {
 	readonly stages: readonly PipelineStage[];
-	/** Position of each of them in the original recipe. */
+	/** Path of each stage in the original recipe. */
 	readonly places: readonly Place[];
-	/** Faults that only loop expansion can detect, at positions of the original recipe. */
+	/** Errors that only loop expansion can detect, with paths in the original recipe. */
 	readonly faults: readonly PathFault[];
 }
 
-/** Stage keys that may name another stage, and list keys whose entries may. */
+/** Stage keys that can reference another stage, and list keys whose entries can. */
 const naming = ['from', ...Object.keys(referenceKeys), 'skipIf'] as const;
 const lists = Object.keys(listReferenceKeys);
 
-/** All values of a stage that may name another one, with their positions. */
+/** Yields all values in a stage that can reference another stage, with their paths. */
 function* namedIn(stage: PipelineStage): Generator<readonly [place: Place, value: unknown]> {
 	for (const key of naming) yield [[key], stage[key]];
 	for (const key of lists) {
@@ -37,11 +37,12 @@ function* namedIn(stage: PipelineStage): Generator<readonly [place: Place, value
 export const nameInRound = (name: string, round: number): string => `${name}-${round}`;
 
 /**
- * Unrolls loops: the stages of round r are named `NAME-r`. A reference resolves, in this order, to the stage of that
- * name in the same round, or to any stage of the pipeline; `{"previous": NAME}` to that of the round before and, in the
- * first round, to the stage named by `first`, or nothing. Each round has its own seed, that of its stage plus r, so
- * that it samples different problems; evaluation keeps its seed, so that rounds are evaluated on the same problems.
- * @param seed that of the recipe
+ * Unrolls loops. The stages in round r are named `NAME-r`. A reference resolves to the stage with that name in the same
+ * round, or else to any stage in the pipeline. `{"previous": NAME}` resolves to the stage in the previous round; in the
+ * first round, it resolves to the stage named by `first`, or to nothing. Each round uses its stage's seed plus r, so
+ * that it samples different problems. Evaluations keep their seed, so that all rounds are evaluated on the same
+ * problems.
+ * @param seed recipe seed
  */
 export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], seed: number): ExpandedStages {
 	const stages: PipelineStage[] = [];
@@ -51,7 +52,7 @@ export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], see
 		stages.push(stage);
 		places.push(place);
 	};
-	/** Names of other entries, by whether they are in a loop: duplicates would be ambiguous. */
+	/** Names of other entries and whether they are in a loop, where duplicates would be ambiguous. */
 	const taken = new Map<string, boolean>();
 	const claim = (name: string | undefined, place: Place, looped: boolean) => {
 		const other = name === undefined ? undefined : taken.get(name);
@@ -148,7 +149,7 @@ function risingFaults({ rising, stages }: StageLoop, names: readonly string[], p
 	return [...faults, { path: [...place, 'rising'], message }];
 }
 
-/** From the third round on, there are two earlier rounds to compare. */
+/** Skips a stage if accuracy is not rising. Applies from the third round on, when there are two rounds to compare. */
 function whileRising(stage: PipelineStage, rising: string | undefined, round: number): PipelineStage {
 	if (rising === undefined || round < 3) return stage;
 	return {
@@ -177,13 +178,13 @@ function stageOfRound(stage: PipelineStage, names: readonly string[], round: num
 		if (resolved.length === 0) delete made[key];
 		else made[key] = resolved;
 	}
-	// If the first round starts from a model, the others start from a stage.
+	// If the first round starts from a model, later rounds start from a stage.
 	const before = previousOf(stage.from);
 	if (before !== null && before.first === undefined && round > 1) delete made.model;
 	return made as PipelineStage;
 }
 
-/** A value with its references renamed for a round; undefined: the round omits it. */
+/** Renames the references in a value for a round. Returns undefined if the round omits the value. */
 function inRound(value: unknown, names: readonly string[], round: number): unknown {
 	const own = (name: string) => (names.includes(name) ? nameInRound(name, round) : name);
 	if (typeof value === 'string') return own(value);

@@ -4,14 +4,14 @@ import { resolveRecipe } from '../recipe/resolve.ts';
 import { compileStage, placeholders } from './compileStage.ts';
 import { inputsOf } from './pipelineGraph.ts';
 
-/** The stage that created the policy's model, through the chain of starting points. */
+/** Follows the chain of starting points to the stage that created the policy's model. */
 export function originOf(recipe: PipelineRecipe, stage: NamedStage): NamedStage {
 	const from = inputsOf(stage).find(({ key }) => key === 'from');
 	const other = recipe.stages.find(({ name }) => name === from?.stage);
 	return other === undefined ? stage : originOf(recipe, other);
 }
 
-/** The recipe of a stage with the model that its policy started from, if that is a new one. */
+/** Returns a stage recipe that includes the model its policy started from, if that model is new. */
 export function withOrigin(recipe: PipelineRecipe, stage: NamedStage): Recipe {
 	const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
 	const model = originOf(recipe, stage).model ?? recipe.model;
@@ -21,9 +21,9 @@ export function withOrigin(recipe: PipelineRecipe, stage: NamedStage): Recipe {
 const anywhere = { cores: 1, resolvePath: (path: string) => path };
 
 /**
- * The recipe of a stage that creates a new model without an explicit context: with a context large enough for all
- * stages that continue from it. If one of them learns from a file, whose lengths are unknown here, it is left
- * unchanged.
+ * For a stage that creates a new model without an explicit context, returns its recipe with a context large enough for
+ * all stages that continue from it. If one of those stages learns from a file, whose lengths are not known at this
+ * point, the recipe is returned unchanged.
  */
 export function withContext(recipe: PipelineRecipe, stage: NamedStage, compiled: Recipe): Recipe {
 	const { model } = compiled;

@@ -9,24 +9,24 @@ import {
 	referenceOf,
 } from '../../protocol/pipelineRecipe.ts';
 
-/** An input that a stage takes from another. */
+/** An input that a stage gets from another stage. */
 export interface StageInput {
-	/** `from`, a key that names data or a teacher, or `skipIf`, which takes only a number. */
+	/** `from`, a key that references data or a teacher, or `skipIf`, which uses only a number. */
 	readonly key: 'from' | ReferenceKey | ListReferenceKey | 'skipIf';
-	/** Index of the entry, for list keys. */
+	/** Index of the entry in a list key. */
 	readonly index?: number;
 	readonly stage: string;
 	readonly checkpoint: CheckpointChoice;
 }
 
-/** Where an input is named in its stage, such as `extra.0`. */
+/** Returns the path of an input within its stage, such as `extra.0`. */
 export const placeOf = ({ key, index }: Pick<StageInput, 'key' | 'index'>): string =>
 	index === undefined ? key : `${key}.${index}`;
 
-/** Whether a stage of this type makes a checkpoint to start from; those that only sample do not. */
+/** Returns whether stages of this type produce a checkpoint to start from. Stages that only sample do not. */
 export const makesCheckpoint = (type: string): boolean => !isRunnerStage(type) && type !== 'rejection-sampling';
 
-/** All inputs that a stage takes from others, in key order. */
+/** Returns all inputs that a stage gets from other stages, in key order. */
 export function inputsOf(stage: NamedStage): StageInput[] {
 	const inputs: StageInput[] = [];
 	const from = referenceOf(stage.from);
@@ -51,7 +51,7 @@ export function inputsOf(stage: NamedStage): StageInput[] {
 	return inputs;
 }
 
-/** Names of the stages that a stage waits for, without duplicates. */
+/** Returns the names of the stages that a stage depends on, without duplicates. */
 export function dependenciesOf(stage: NamedStage): string[] {
 	return [...new Set(inputsOf(stage).map((input) => input.stage))];
 }
@@ -61,7 +61,7 @@ export type Ordered =
 	/** Names along the cycle; the first one is not repeated at the end. */
 	| { readonly ok: false; readonly cycle: readonly string[] };
 
-/** Orders stages so that each comes after its dependencies, otherwise in recipe order. Unknown names are ignored. */
+/** Sorts stages so that each follows its dependencies, otherwise in recipe order. Unknown names are ignored. */
 export function orderStages(stages: readonly NamedStage[]): Ordered {
 	const left = new Map(stages.map((stage) => [stage.name, stage]));
 	const ordered: NamedStage[] = [];
@@ -74,7 +74,9 @@ export function orderStages(stages: readonly NamedStage[]): Ordered {
 	return { ok: true, stages: ordered };
 }
 
-/** Each of the stages waits for another of them, so following the dependencies leads into a cycle. */
+/**
+ * Returns a cycle. Every remaining stage depends on another one, so following the dependencies must lead into a cycle.
+ */
 function cycleIn(left: ReadonlyMap<string, NamedStage>): string[] {
 	const path: string[] = [];
 	let at = left.values().next().value as NamedStage;
@@ -86,7 +88,7 @@ function cycleIn(left: ReadonlyMap<string, NamedStage>): string[] {
 	return path.slice(path.indexOf(at.name));
 }
 
-/** All stages that depend on one, directly or indirectly. */
+/** Returns all stages that depend on the given one, directly or indirectly. */
 export function behind(stages: readonly NamedStage[], name: string): Set<string> {
 	const found = new Set<string>();
 	for (let before = -1; before !== found.size; ) {

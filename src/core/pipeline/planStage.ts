@@ -5,35 +5,35 @@ import type { StageArtefacts, StageStart } from './compileStage.ts';
 import { startOf, takenBy } from './compileStage.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';
 
-/** State of the run of a stage: `none` exists, one is running, one has finished, or one can be resumed. */
+/** Run state of a stage: no run exists (`none`), it is running, it has finished, or it can be resumed. */
 export type StageRun = 'none' | 'live' | 'finished' | 'resumable';
 
 /**
- * What to do with a stage whose inputs are available.
- * - `keep`: it has finished and nothing has changed
- * - `begin`: there is no run yet; `again`: the existing run has other inputs or failed, and is set aside
- * - `follow`: its run is running; `take`: it has finished since the last check; `resume`: continue it
+ * Action for a stage whose inputs are available.
+ * - `keep`: the stage has finished and nothing has changed
+ * - `begin`: there is no run yet; `again`: the existing run has different inputs or failed, and is set aside
+ * - `follow`: the run is in progress; `take`: it has finished since the last check; `resume`: continue it
  */
 export type StagePlan = 'keep' | 'begin' | 'again' | 'follow' | 'take' | 'resume';
 
-/** @param hash hash of the current inputs of the stage */
+/** @param hash hash of the stage's current inputs */
 export function planStage(state: StageState | undefined, run: StageRun, hash: string): StagePlan {
 	if (state === undefined || state.inputHash === null) return run === 'none' ? 'begin' : 'again';
 	if (state.inputHash !== hash) return run === 'none' && state.status !== 'finished' ? 'begin' : 'again';
 	if (state.status === 'finished') return 'keep';
 	if (run === 'live') return 'follow';
-	// Its run finished, but the output was not sufficient: the same run would end in the same way.
+	// The run finished but its output was insufficient. Repeating the run would give the same result.
 	if (run === 'finished') return state.status === 'failed' ? 'again' : 'take';
 	return run === 'resumable' ? 'resume' : 'begin';
 }
 
-/** The states of other stages, as a stage looks at them. */
+/** Stage states by name. */
 export type StatesByName = ReadonlyMap<string, StageState>;
 
 const skippedNames = (states: StatesByName) =>
 	new Set([...states.values()].filter(({ status }) => status === 'skipped').map(({ name }) => name));
 
-/** Why a stage is skipped; null if it is not. Its dependencies have finished or were skipped. */
+/** Returns why a stage is skipped, or null if it is not. All of its dependencies must have finished or been skipped. */
 export function skipReason(stage: NamedStage, states: StatesByName): string | null {
 	const { skipIf } = stage;
 	if (skipIf !== undefined) {
@@ -56,7 +56,7 @@ export function skipReason(stage: NamedStage, states: StatesByName): string | nu
 	return null;
 }
 
-/** Why a stage has not started, in words; null if nothing blocks it. */
+/** Describes why a stage has not started. Returns null if nothing is blocking it. */
 export function waitReason(state: StageState, states: StatesByName): string | null {
 	if (state.status !== 'waiting') return null;
 	const open = state.after.filter((name) => !['finished', 'skipped'].includes(states.get(name)?.status ?? 'waiting'));
@@ -69,12 +69,12 @@ export function waitReason(state: StageState, states: StatesByName): string | nu
 }
 
 const checkpointKind = (choice: 'last' | 'best'): OutputKind[] =>
-	// If nothing was evaluated, the last checkpoint is the only one.
+	// If there was no evaluation, the last checkpoint is the only one.
 	choice === 'best' ? ['best-checkpoint', 'last-checkpoint'] : ['last-checkpoint'];
 
 /**
- * The artifacts that a stage takes from earlier ones, as paths. Throws `missing` if one does not exist.
- * @param pathOf absolute path of a stage output
+ * Resolves the artifacts that a stage gets from earlier stages to paths. Throws `missing` if one does not exist.
+ * @param pathOf returns the absolute path of a stage output
  */
 export function artefactsOf(
 	recipe: PipelineRecipe,

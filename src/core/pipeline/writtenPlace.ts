@@ -4,9 +4,9 @@ import { inputsOf, placeOf } from './pipelineGraph.ts';
 type Key = readonly (string | number)[];
 
 /**
- * Maps a key of a compiled stage recipe to its position in the pipeline recipe; null if another stage provides the
+ * Maps a key in a compiled stage recipe to its path in the pipeline recipe. Returns null if another stage provides the
  * value.
- * @param at position of the stage in the pipeline, such as `stages`, 1
+ * @param at path of the stage in the pipeline, such as `stages`, 1
  */
 export function writtenPlace(stage: NamedStage, at: Key, [head, ...rest]: Key): Key | null {
 	const own = head === 'stages' ? rest.slice(1) : [head as string, ...rest];

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/playgroundMessages.ts';
 import type { TokenDetail } from '../search/policy.ts';
 
-/** Token details as kept for display: rounded, and no more than is shown. */
+/** Returns token details as kept for display: rounded, and limited to the tokens that are shown. */
 export function keptTokens(detail: TokenDetail | null, most = maxDetails): PlaygroundTokens | null {
 	if (detail === null) return null;
 	const finite = (value: number | null | undefined) =>
@@ -32,7 +32,7 @@ export function keptTokens(detail: TokenDetail | null, most = maxDetails): Playg
 	};
 }
 
-/** Why no other token can be chosen in a completion; null if one can. */
+/** Returns why a different token cannot be chosen in a completion, or null if one can. */
 export function whyNoBranch(
 	sample: Pick<PlaygroundSample, 'text' | 'given' | 'detail'>,
 	goesOn: boolean,
@@ -44,20 +44,20 @@ export function whyNoBranch(
 		: null;
 }
 
-/** Offset of the first recorded token in the text; null if the tokens do not match the text. */
+/** Returns the offset of the first recorded token in the text, or null if the tokens do not match the text. */
 function beginsLike({ text, detail }: Pick<PlaygroundSample, 'text' | 'detail'>): number | null {
 	const told = (detail?.text ?? []).join('');
 	return text.startsWith(told) || told.startsWith(text) ? 0 : null;
 }
 
-/** A completion up to a token, followed by another token: the prefix to continue from, with its token details. */
+/** The prefix to continue from: a completion up to some token, followed by a different token, with token details. */
 export interface BranchPrefix {
 	readonly branch: PlaygroundBranch;
 	readonly prefix: string;
 	readonly detail: PlaygroundTokens;
 }
 
-/** Throws `missing` if there is no such token, and `unsupported` if the policy cannot continue from it. */
+/** Throws `missing` if the token does not exist, and `unsupported` if the policy cannot continue from it. */
 export function prefixAt(
 	exchange: Exchange,
 	place: { readonly side: number; readonly sample: number; readonly token: number },
@@ -102,7 +102,7 @@ function withToken(detail: PlaygroundTokens, token: number, text: string): Playg
 	};
 }
 
-/** Joins the tokens of a prefix with those of its continuation; null if both are unknown. */
+/** Joins the tokens of a prefix and its continuation. Returns null if both are unknown. */
 export function joinedTokens(
 	before: PlaygroundTokens | null,
 	after: PlaygroundTokens | null,

@@ -4,7 +4,9 @@ import { r1Tags, type TraceTags } from '../trace/trace.ts';
 
 const noTags: TraceTags = { think: null, answer: null };
 
-/** Tags that separate thinking and answer: those of the policy, otherwise R1's if the text has them. */
+/**
+ * Returns the tags that separate thinking from the answer: the policy's tags, or else R1's if they occur in the text.
+ */
 export function sideTags({ tags }: Pick<PlaygroundSide, 'tags'>, text: string): TraceTags {
 	if (tags !== null) return tags;
 	const has = (tag: readonly [string, string]) => text.includes(tag[0]) || text.includes(tag[1]);
@@ -13,7 +15,7 @@ export function sideTags({ tags }: Pick<PlaygroundSide, 'tags'>, text: string): 
 }
 
 /**
- * A completion as a line of NAME.cases.jsonl.
+ * Returns a completion as a NAME.cases.jsonl line.
  * @param expect expected reward
  */
 export function caseOf(
@@ -37,10 +39,12 @@ export function caseOf(
 	};
 }
 
-/** Quotes a text as one word for a POSIX shell. */
+/** Quotes text as a single word for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Shell commands that send the same question to the API: a server for this policy, and a request. */
+/**
+ * Returns shell commands that ask the API the same question: they start a server for this policy and send a request.
+ */
 export function apiCall({ question, sampling }: Exchange, { policy }: PlaygroundSide): string {
 	const { temperature, topP, maxTokens, seed, samples } = sampling;
 	const named =

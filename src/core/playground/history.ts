@@ -1,11 +1,11 @@
 import type { Exchange, PlaygroundSide } from '../../protocol/playgroundMessages.ts';
 import { maxExchanges } from '../../protocol/playgroundMessages.ts';
 
-/** The exchanges of a playground in order, the selected one, and undone ones. */
+/** A playground's exchanges in order, the selected one, and undone ones. */
 export interface History {
 	readonly exchanges: readonly Exchange[];
 	readonly current: number | null;
-	/** Undone exchanges, latest last; a new question clears them. */
+	/** Undone exchanges, most recent last. Asking a new question clears them. */
 	readonly undone: readonly Exchange[];
 	readonly nextId: number;
 }
@@ -25,7 +25,7 @@ export function exchangeOf({ exchanges }: Pick<History, 'exchanges'>, id: number
 	return exchanges.find((exchange) => exchange.id === id);
 }
 
-/** Whether a side is still being generated or checked. */
+/** Returns whether any side is still being generated or verified. */
 export function isRunning({ sides }: Exchange): boolean {
 	return sides.some(({ state }) => state === 'opening' || state === 'writing' || state === 'checking');
 }
@@ -81,7 +81,7 @@ export function reduceHistory(history: History, action: HistoryAction): History 
 	}
 }
 
-/** Restores a saved history: generations in progress were ended by the reload. */
+/** Restores a saved history. Generations in progress were terminated by the reload. */
 export function restoredHistory(exchanges: readonly Exchange[], current: number | null): History {
 	const seen = new Set<number>();
 	const kept = exchanges
@@ -113,11 +113,12 @@ export function restoredHistory(exchanges: readonly Exchange[], current: number 
 	};
 }
 
-/** Approximate max size of a saved history, in characters of JSON. */
+/** Approximate maximum size of a saved history, in characters of JSON. */
 const savedCharacters = 1_500_000;
 
 /**
- * The exchanges to save: newest first, with tokens as long as there is room, then without, and the oldest not at all.
+ * Returns the exchanges to save, newest first: with tokens while there is room, then without tokens. The oldest
+ * exchanges are dropped.
  */
 export function savedExchanges(exchanges: readonly Exchange[], room = savedCharacters): Exchange[] {
 	const kept: Exchange[] = [];
@@ -139,7 +140,7 @@ export function savedExchanges(exchanges: readonly Exchange[], room = savedChara
 	return kept.reverse();
 }
 
-/** Estimated JSON size, without serializing. */
+/** Estimates the JSON size without serializing. */
 function roughSize({ question, sides, template }: Exchange): number {
 	let size = 500 + question.length + (template.mode === 'custom' ? template.text.length : 0);
 	for (const { prompt, system, samples } of sides) {
@@ -154,13 +155,13 @@ function roughSize({ question, sides, template }: Exchange): number {
 	return size;
 }
 
-/** Exchanges as list rows: branches are below their origin, indented by one. */
+/** Returns exchanges as list rows. Branches follow their origin, indented by one level. */
 export function historyRows(exchanges: readonly Exchange[]): { readonly exchange: Exchange; readonly depth: number }[] {
 	const known = new Set(exchanges.map(({ id }) => id));
 	const below = new Map<number | null, Exchange[]>();
 	for (const exchange of exchanges) {
 		const from = exchange.branch?.exchange ?? null;
-		// An exchange cannot branch from a later one, although a saved state may claim it.
+		// An exchange cannot branch from a later one, even if a saved state says so.
 		const of = from !== null && from < exchange.id && known.has(from) ? from : null;
 		const list = below.get(of);
 		if (list === undefined) below.set(of, [exchange]);

@@ -1,10 +1,10 @@
 import { klEstimate } from '../grpo/kl.ts';
 
 /**
- * The reward of each token of a completion: minus `klCoef` times its KL to the reference (k1: log policy - log
- * reference, Ziegler et al. 2019, section 2.2; as in TRL's PPOTrainer), plus the reward of the completion at the last
- * token.
- * @param refLogprobs null: no KL term
+ * Computes the reward for each token in a completion: minus `klCoef` times its KL to the reference (k1: log policy -
+ * log reference, Ziegler et al. 2019, section 2.2; as in TRL's PPOTrainer). The completion's reward is added at the
+ * last token.
+ * @param refLogprobs null if there is no KL term
  */
 export function tokenRewards(
 	reward: number,
@@ -24,13 +24,13 @@ export function tokenRewards(
 
 export interface Estimate {
 	readonly advantages: Float64Array;
-	/** Advantages plus values, the training target of the critic. */
+	/** Advantages plus values, which are the critic's training target. */
 	readonly returns: Float64Array;
 }
 
 /**
- * Generalized advantage estimation (Schulman et al. 2016, equation 16) over the tokens of one completion: A_t = delta_t
- * + gamma lam A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and terms after the last token are 0.
+ * Computes generalized advantage estimates (Schulman et al. 2016, equation 16) over the tokens in one completion: A_t =
+ * delta_t + gamma lam A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, where terms after the last token are 0.
  * @param values V_t before token t, one per token
  */
 export function estimateAdvantages(
@@ -57,8 +57,8 @@ export function estimateAdvantages(
 const varianceEpsilon = 1e-8;
 
 /**
- * Whitens to mean 0 and SD 1 over all tokens of all rows: (x - mean) / sqrt(variance + 1e-8) with the sample variance
- * (n - 1), TRL's `masked_whiten`. A single token, or equal tokens, become 0.
+ * Whitens values to mean 0 and SD 1 across all tokens in all rows: (x - mean) / sqrt(variance + 1e-8), using the sample
+ * variance (n - 1), as in TRL's `masked_whiten`. A single token, or tokens that are all equal, become 0.
  */
 export function whiten(rows: readonly Float64Array[]): Float64Array[] {
 	let count = 0;
@@ -75,8 +75,8 @@ export function whiten(rows: readonly Float64Array[]): Float64Array[] {
 }
 
 /**
- * Explained variance of the returns: 1 - Var(R - V) / Var(R). 1: values predict returns exactly; 0: no better than
- * their mean; below 0: worse. NaN if all returns are equal.
+ * Computes the explained variance of the returns: 1 - Var(R - V) / Var(R). 1 means that values predict returns exactly,
+ * 0 that they are no better than the mean, and below 0 that they are worse. NaN if all returns are equal.
  */
 export function explainedVariance(values: readonly number[], returns: readonly number[]): number {
 	const variance = (list: readonly number[]) => {

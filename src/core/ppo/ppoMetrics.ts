@@ -1,17 +1,17 @@
 import { clipSide } from '../grpo/clippedLoss.ts';
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 
-/** A row of an update of the policy; one entry per completion token. */
+/** A row in a policy update, with one entry per completion token. */
 export interface PolicyRow {
 	readonly advantages: ArrayLike<number>;
-	/** Under the policy before the update. */
+	/** Log-probabilities under the policy before the update. */
 	readonly logprobs: ArrayLike<number>;
-	/** null: same as `logprobs` (the only update of a batch). */
+	/** null if identical to `logprobs` (the only update of a batch). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;
 }
 
-/** Means over the tokens of an update: entropy, KL to the sampling policy, and shares of clipped tokens. */
+/** Computes means over the tokens in an update: entropy, KL to the sampling policy, and fractions of clipped tokens. */
 export function policyMetrics(rows: readonly PolicyRow[], cliprange: number): Metrics {
 	const range = { epsilonLow: cliprange, epsilonHigh: cliprange };
 	let tokens = 0;
@@ -40,15 +40,15 @@ export function policyMetrics(rows: readonly PolicyRow[], cliprange: number): Me
 	};
 }
 
-/** A row of an update of the critic; one entry per completion token. */
+/** A row in a critic update, with one entry per completion token. */
 export interface ValuedRow {
-	/** Before the update. */
+	/** Values before the update. */
 	readonly values: ArrayLike<number>;
-	/** When the batch was sampled. */
+	/** Values when the batch was sampled. */
 	readonly oldValues: ArrayLike<number>;
 }
 
-/** Share of tokens of an update whose value has left the range around its old value. */
+/** Returns the fraction of tokens in an update whose value has left the range around its old value. */
 export function valueClipShare(rows: readonly ValuedRow[], range: number): number | null {
 	let tokens = 0;
 	let clipped = 0;

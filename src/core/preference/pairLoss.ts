@@ -1,20 +1,20 @@
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 
-/** log(1 + exp(z)) without overflow. */
+/** Computes log(1 + exp(z)) without overflow. */
 function softplus(z: number): number {
 	return Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 }
 
 /**
- * -log sigmoid(margin): minus the log-likelihood that the better of two completions wins (Bradley and Terry 1952), with
- * the margin as the difference of their scores or, for DPO (Rafailov et al. 2023, equation 7), of their implicit
- * rewards.
+ * Computes -log sigmoid(margin): the negative log-likelihood that the better of two completions wins (Bradley and Terry
+ * 1952). The margin is the difference between their scores or, for DPO (Rafailov et al. 2023, equation 7), between
+ * their implicit rewards.
  */
 export function pairLoss(margin: number): number {
 	return softplus(-margin);
 }
 
-/** Per pair, the values of its two completions, by implicit reward or score. */
+/** Values of the two completions in a pair, either implicit rewards or scores. */
 export interface JudgedPair {
 	readonly chosen: number;
 	readonly rejected: number;
@@ -23,7 +23,10 @@ export interface JudgedPair {
 const mean = (values: readonly number[]) => metricValue(values.reduce((a, b) => a + b, 0) / values.length);
 const inOrder = ({ chosen, rejected }: JudgedPair): number => (chosen > rejected ? 1 : 0);
 
-/** Loss and metrics of pairs by TRL 1.13's names and definitions (`DPOTrainer`): `rewards/chosen|rejected|accuracies|margins`. */
+/**
+ * Computes pair metrics with TRL 1.13's names and definitions (`DPOTrainer`):
+ * `rewards/chosen|rejected|accuracies|margins`.
+ */
 export function implicitRewardMetrics(pairs: readonly JudgedPair[]): Metrics {
 	return {
 		loss: mean(pairs.map(({ chosen, rejected }) => pairLoss(chosen - rejected))),
@@ -34,7 +37,7 @@ export function implicitRewardMetrics(pairs: readonly JudgedPair[]): Metrics {
 	};
 }
 
-/** The same for scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`, `max_reward`. */
+/** Computes the same for scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`, `max_reward`. */
 export function scoreMetrics(pairs: readonly JudgedPair[]): Metrics {
 	const scores = pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 	return {

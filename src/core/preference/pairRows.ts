@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { promptKey } from '../dataset/datasetRows.ts';
 import { isHeldOut } from '../dataset/split.ts';
 
-/** A prompt as seen by the policy, with a better and a worse completion. */
+/** A prompt in the form the policy sees it, with a better and a worse completion. */
 export interface PairText {
 	readonly prompt: string;
 	readonly chosen: string;
@@ -13,20 +13,20 @@ export interface PairColumns {
 	readonly prompt: string;
 	readonly chosen: string;
 	readonly rejected: string;
-	/** Share of prompts held out, by hash. */
+	/** Fraction of prompts held out, by hash. */
 	readonly heldOutShare: number;
 }
 
 export interface PairTexts {
 	readonly training: readonly PairText[];
 	readonly heldOut: readonly PairText[];
-	/** Number of pairs with identical completions, which have no gradient. */
+	/** Number of pairs whose completions are identical, which have no gradient. */
 	readonly same: number;
 }
 
 /**
  * Parses preference pairs from JSONL. A file without a prompt column contains whole texts, which only a reward model
- * can use (`prompted` false); the split is then decided by the better text.
+ * can use (`prompted` is false). In that case, the split is based on the better text.
  * @throws `invalid`, naming the line
  */
 export function parsePairs(text: string, name: string, columns: PairColumns, prompted: boolean): PairTexts {

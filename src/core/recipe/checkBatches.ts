@@ -5,22 +5,23 @@ import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 
 /**
- * Whole numbers of rows in every process. TRL cuts an update's rows into equal parts, and a generation batch must hold
- * whole groups: with `generation_batch_size = per_device_train_batch_size x processes x (TRL's) steps_per_generation`,
- * and TRL's steps_per_generation being ours times the gradient accumulation,
+ * Row counts that must divide evenly in every process. TRL splits an update's rows into equal parts, and a generation
+ * batch must contain whole groups. TRL has `generation_batch_size = per_device_train_batch_size x processes x (TRL's)
+ * steps_per_generation`, and its steps_per_generation is ours times the gradient accumulation, so
  *
  *     prompts_per_step x num_generations = microBatch x accumulation x processes x steps_per_generation
  *
- * or fewer rows than a microBatch, and of stages with a batch_size `batch_size = microBatch x accumulation x processes`.
+ * or there are fewer rows than a microBatch. For stages with a batch_size, `batch_size = microBatch x accumulation x
+ * processes`.
  */
 interface Update {
 	readonly index: number;
-	/** The key that says how many rows there are. */
+	/** Key that determines the number of rows. */
 	readonly key: 'prompts_per_step' | 'batch_size';
 	readonly amount: number;
-	/** Rows for each unit of it. */
+	/** Number of rows per unit of that key. */
 	readonly rows: number;
-	/** Updates in which they are used. */
+	/** Number of updates in which the rows are used. */
 	readonly parts: number;
 }
 
@@ -28,7 +29,7 @@ function gcd(a: number, b: number): number {
 	return b === 0 ? a : gcd(b, a % b);
 }
 
-/** Training processes of a recipe for the pytorch or ray engine. */
+/** Returns the number of training processes in a recipe for the pytorch or ray engine. */
 export function processesOf(recipe: Recipe): number {
 	return recipe.engine === 'ray'
 		? (recipe.ray?.workers ?? defaultsOf(raySchema).workers)
@@ -50,13 +51,13 @@ function updateOf(stage: Stage, index: number): Update | null {
 	return { index, key: 'batch_size', amount: filledStage(stage).batch_size, rows: 1, parts: 1 };
 }
 
-/** `12 or 16`: the multiples of `unit` around a number, each between 1 and 65536. */
+/** Lists the multiples of `unit` around a number, such as `12 or 16`, each between 1 and 65536. */
 function around(amount: number, unit: number): string {
 	const below = Math.floor(amount / unit) * unit;
 	return [below, below + unit].filter((one) => one >= 1 && one <= 65_536).join(' or ');
 }
 
-/** The divisors of `rows` nearest to a number. */
+/** Lists the divisors of `rows` that are closest to a number. */
 function divisors(rows: number, near: number): string {
 	const all = Array.from({ length: Math.min(rows, 65_536) }, (_, i) => i + 1).filter((one) => rows % one === 0);
 	const below = all.findLast((one) => one < near);
@@ -64,7 +65,7 @@ function divisors(rows: number, near: number): string {
 	return [below, above].filter((one) => one !== undefined).join(' or ');
 }
 
-/** Batches that TRL could not share out over processes, updates and micro-batches. */
+/** Reports batches that TRL cannot divide evenly among processes, updates, and micro-batches. */
 export function checkBatches(recipe: Recipe, report: Report): void {
 	const processes = processesOf(recipe);
 	const micro = recipe.pytorch?.microBatch;
@@ -91,7 +92,7 @@ export function checkBatches(recipe: Recipe, report: Report): void {
 		perProcess.push(total / (processes * parts));
 	}
 	if (micro === undefined) return;
-	// Where an update has fewer rows than that, all of them are taken at once.
+	// If an update has fewer rows than a micro-batch, they are processed in a single pass.
 	const uneven = perProcess.filter((rows) => rows > micro && rows % micro !== 0);
 	if (uneven[0] === undefined) return;
 	report(

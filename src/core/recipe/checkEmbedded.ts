@@ -4,7 +4,10 @@ import { filledStage } from './filledStage.ts';
 import { dataFileKind } from './hubId.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
-/** What the embedded engine does not read, and updates that it does not cut; keys that it lacks are declared with them. */
+/**
+ * Reports inputs that the embedded engine cannot read and updates that it cannot split. Unsupported keys are declared
+ * along with the keys themselves.
+ */
 export function checkEmbedded(recipe: Recipe, report: Report): void {
 	const { dataset } = recipe;
 	if (!('task' in dataset)) {
@@ -33,7 +36,7 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 	}
 }
 
-/** Completions and pairs of the embedded engine are a file. */
+/** Requires completions and pairs for the embedded engine to be files. */
 function checkFile(path: string, kinds: readonly string[], place: PathFault['path'], report: Report): void {
 	const kind = dataFileKind(path);
 	if (kind === null || kinds.includes(kind)) return;
@@ -45,7 +48,7 @@ function cutsBatches(stage: Stage): stage is GrpoStage | HeadStage | RlooStage {
 	return stage.type === 'grpo' || stage.type === 'rloo';
 }
 
-/** Updates of the embedded engine hold whole groups. */
+/** Requires updates on the embedded engine to contain whole groups. */
 function checkParts(stage: GrpoStage | HeadStage | RlooStage, index: number, report: Report): void {
 	const { prompts_per_step: prompts, steps_per_generation: parts } = filledStage(stage);
 	if (prompts % parts === 0) return;

@@ -6,7 +6,7 @@ type Values = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Values =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reports each value of a recipe that its engine lacks, as the declarations of the keys say. */
+/** Reports each recipe value that the engine does not support, according to the key declarations. */
 export function checkEngine(recipe: Recipe, report: Report): void {
 	const engine = recipe.engine === 'embedded' ? 'embedded' : 'pytorch';
 	checkValue(recipeSchema as unknown as KeySchema, recipe, [], { engine, report });
@@ -37,7 +37,10 @@ function checkKey(entry: KeySchema, key: string, group: Values, path: PathFault[
 	checkValue(valueSchema(entry), value, [...path, key], check);
 }
 
-/** The entries of the object, or of the first among several that knows all keys of the value and its type. */
+/**
+ * Returns the entries of the object schema. For a union, uses the first one that has all keys and the type of the
+ * value.
+ */
 function entriesFor(schema: KeySchema, value: Values): KeySchema['entries'] {
 	if (schema.entries !== undefined) return schema.entries;
 	const fits = ({ entries, literals }: Option) =>
@@ -48,7 +51,7 @@ function entriesFor(schema: KeySchema, value: Values): KeySchema['entries'] {
 
 interface Option {
 	readonly entries: NonNullable<KeySchema['entries']>;
-	/** Keys whose value is fixed. */
+	/** Keys that have a fixed value. */
 	readonly literals: readonly string[];
 }
 

@@ -3,10 +3,13 @@ import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 
-/** What stages learn from that imitate, as far as the recipe tells. @param task of the dataset; null: rows of a file */
+/**
+ * Checks the data that imitation stages learn from, as far as the recipe specifies it.
+ * @param task task of the dataset, or null for rows from a file
+ */
 export function checkImitation({ stages, dataset }: Recipe, task: Task | null, report: Report): void {
 	for (const [i, stage] of stages.entries()) {
-		// A task that could not be made has a fault of its own.
+		// A task that could not be created is reported separately.
 		if (stage.type === 'pretrain' && (task !== null || !('task' in dataset))) checkTexts(stage, i, task, report);
 		else if (stage.type === 'distill') checkDistill(stage, i, report);
 		else if (stage.type === 'rejection-sampling') checkKeep(stage, i, report);

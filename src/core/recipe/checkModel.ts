@@ -5,10 +5,13 @@ import { completionLengthOf } from './keyContext.ts';
 import type { Report } from './pathFault.ts';
 import type { SequenceLengths } from './sequenceLengths.ts';
 
-/** The embedded engine's limit: about four times as many floats (weights, two moments, gradient) lie in memory. */
+/**
+ * Limit for the embedded engine, which keeps about four times as many floats (weights, two moments, gradient) in
+ * memory.
+ */
 export const maxParameters = 200_000_000;
 
-/** Parameters of a decoder of these sizes, its embedding and output matrices included. */
+/** Returns the number of decoder parameters for these sizes, including the embedding and output matrices. */
 export function countParameters(
 	shape: { readonly layers: number; readonly width: number; readonly feedForward: number; readonly context: number },
 	vocabulary: number,
@@ -18,14 +21,14 @@ export function countParameters(
 	return 2 * vocabulary * width + context * width + layers * block + width;
 }
 
-/** Longest completion that the policy writes in a stage; null: it writes none. */
+/** Returns the maximum completion length that the policy samples in a stage, or null if it does not sample. */
 function sampledLength(stage: Stage, lengths: SequenceLengths | null): number | null {
 	if (stageSchemaOf(stage.type)?.keys.max_completion_length === undefined) return null;
 	if (stage.type === 'distill' && !distillSamples(stage)) return null;
 	return ('max_completion_length' in stage ? stage.max_completion_length : undefined) ?? completionLengthOf(lengths);
 }
 
-/** Faults of the sizes of a new model. */
+/** Checks the sizes of a new model. */
 export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, report: Report): void {
 	const { model } = recipe;
 	if ('path' in model) return;

@@ -26,27 +26,27 @@ import { checkRecipe } from './checkRecipe.ts';
 import { attempt, type PathFault, type Report } from './pathFault.ts';
 import { suggest } from './suggest.ts';
 
-/** A recipe that was decoded, before it is known whether its stages have names. */
+/** A decoded recipe, before it is known whether its stages have names. */
 export type WrittenRecipe = Omit<Recipe, 'stages'> & {
 	readonly stages: readonly (PipelineStage | StageLoop)[];
 	readonly compare?: readonly Comparison[] | undefined;
 };
-/** With loops written out. */
+/** The recipe after unrolling loops. */
 type ExpandedRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly PipelineStage[] };
 
 export type PipelineCheck =
-	/** No stage has a name, and none needs one: the recipe as engines read it. */
+	/** No stage has or needs a name. The recipe is in the form that engines read. */
 	| { readonly kind: 'recipe'; readonly recipe: Recipe }
 	| {
 			readonly kind: 'pipeline';
 			readonly pipeline: PipelineRecipe;
-			/** Where each of its stages stands in the recipe as it is written. */
+			/** Path of each stage in the recipe as written. */
 			readonly places: ExpandedStages['places'];
 			readonly faults: readonly PathFault[];
 	  }
 	| { readonly kind: 'faults'; readonly faults: readonly PathFault[] };
 
-/** Tells a pipeline from a recipe, and finds the faults of its names, of its graph and of each of its stages. */
+/** Distinguishes pipelines from recipes, and checks the names, the graph, and each stage of a pipeline. */
 export function checkPipeline(written: WrittenRecipe): PipelineCheck {
 	const { stages, places, faults: ofLoops } = expandLoops(written.stages, written.seed);
 	const recipe: ExpandedRecipe = { ...written, stages };
@@ -79,7 +79,7 @@ const loopUnnamed = (i: number): PathFault => ({
 	message: `A loop is a part of pipelines: ${unnamedAdvice}.`,
 });
 
-/** Faults at their places in the recipe as it is written: of the rounds of a loop, the first one's alone. */
+/** Maps errors to their paths in the recipe as written. For loops, keeps only errors from the first round. */
 function asWritten(faults: readonly PathFault[], places: ExpandedStages['places']): PathFault[] {
 	const stageOfPlace = new Map<string, number>();
 	return faults.flatMap((fault) => {
@@ -104,7 +104,7 @@ function checkUnnamed(stage: PipelineStage, i: number, report: Report): void {
 		report(['stages', i, key], `"${key}" of a stage is a key of pipelines, and no stage has a name: ${advice}.`);
 	}
 	for (const { key, index } of inputsOf(stage as NamedStage)) {
-		// Told above.
+		// Already reported above.
 		if ((envelopeKeys as readonly string[]).includes(key)) continue;
 		const path: PathFault['path'] = index === undefined ? ['stages', i, key] : ['stages', i, key, index];
 		report(path, `"${key}" names another stage, and no stage has a name: ${advice}, or a "path" here.`);
@@ -126,7 +126,7 @@ function checkNames(recipe: ExpandedRecipe, places: ExpandedStages['places'], re
 			);
 			continue;
 		}
-		// Some disks take capitals and small letters for the same.
+		// Some file systems are case-insensitive.
 		const other = seen.get(name.toLowerCase());
 		if (other !== undefined) {
 			report(['stages', i, 'name'], `Two stages are named "${other}": give each a unique "name".`);
@@ -187,7 +187,7 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 	}
 }
 
-/** Why a stage does not have what is taken of it; null: it has. */
+/** Returns why a stage cannot provide the requested input, or null if it can. */
 function inputFault(key: StageInput['key'], other: NamedStage): string | null {
 	const what = `"${key}" names the stage "${other.name}"`;
 	if (key === 'skipIf') {
@@ -212,10 +212,10 @@ function inputFault(key: StageInput['key'], other: NamedStage): string | null {
 	return `${what}, which makes ${made.join(' and ')}, not ${kind}: ${advice}.`;
 }
 
-/** Kinds of data that a stage makes. */
+/** Returns the types of data that a stage produces. */
 export function dataOf(stage: PipelineStage): readonly DataKind[] {
 	if (stage.type === 'search') return (stage as unknown as SearchStage).export ?? ['completions'];
-	// What its settings leave of these, its run tells.
+	// Which of these its settings leave is known only once it runs.
 	return stage.type === 'rejection-sampling' ? dataKinds : [];
 }
 
@@ -256,7 +256,7 @@ function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, 
 	const { category } = stage as unknown as EvaluateStage;
 	const dataset = stage.dataset ?? recipe.dataset;
 	if (category === undefined || !('task' in dataset)) return;
-	// A fault of the dataset itself is told at its own place.
+	// Errors in the dataset itself are reported separately.
 	const task = attempt(
 		() => undefined,
 		['dataset'],
@@ -271,7 +271,7 @@ function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, 
 	);
 }
 
-/** A fault of the whole recipe is found with each stage. */
+/** Removes duplicates. Errors in the recipe as a whole are found once for each stage. */
 function distinct(faults: readonly PathFault[]): PathFault[] {
 	return [...new Map(faults.map((fault) => [JSON.stringify([fault.path, fault.message]), fault])).values()];
 }

@@ -4,7 +4,7 @@ import { checkTrainerBlock } from './checkTrainerBlock.ts';
 import { dataFileKind, hasHubDatasetForm } from './hubId.ts';
 import type { Report } from './pathFault.ts';
 
-/** Settings of the pytorch and ray engines that contradict each other; keys that they lack are declared with them. */
+/** Checks for conflicting pytorch and ray settings. Unsupported keys are declared along with the keys themselves. */
 export function checkPytorch(recipe: Recipe, report: Report): void {
 	checkModel(recipe, report);
 	checkSettings(recipe, report);
@@ -25,7 +25,7 @@ function checkModel(recipe: Recipe, report: Report): void {
 		}
 	}
 	if (!isNew || 'task' in dataset) return;
-	// Its vocabulary is made of the rows, and those of other forms are read by the trainer alone.
+	// The vocabulary is built from the rows, and only the trainer can read other formats.
 	const path = dataset.path ?? '';
 	const kind = dataFileKind(path);
 	if (kind === 'jsonl' || (kind === null && path !== '' && !hasHubDatasetForm(path))) return;

@@ -14,7 +14,7 @@ import { sequenceLengths } from './sequenceLengths.ts';
 
 export type { PathFault } from './pathFault.ts';
 
-/** What no single key can tell: faults between the keys of a recipe. Empty: the recipe can be resolved. */
+/** Finds conflicts between recipe keys. If the result is empty, the recipe can be resolved. */
 export function checkRecipe(recipe: Recipe): PathFault[] {
 	const faults: PathFault[] = [];
 	const report: Report = (path, message) => faults.push({ path, message });
@@ -43,7 +43,7 @@ function checkDataset({ dataset }: Recipe, report: Report): void {
 }
 
 function checkName(name: string, report: Report): void {
-	// Runs are folders named after it.
+	// Run folders are named after it.
 	if (name.length > 80) report(['name'], `"name" has ${name.length} characters: 80 at most, it names folders.`);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 	else if (/[\\/:*?"<>|\u0000-\u001f]/.test(name) || /^[.\s]|[.\s]$/.test(name)) {

@@ -5,7 +5,7 @@ import type { PathFault } from './pathFault.ts';
 
 type Report = (path: PathFault['path'], message: string) => void;
 
-/** What no single key of a built-in reward can tell; the key is the place, null the whole entry. */
+/** Finds conflicts between the keys of a built-in reward. Returns the key to report, or null for the entire entry. */
 function optionFault(
 	reward: BuiltInRewardSpec,
 	template: Template | null,
@@ -47,7 +47,7 @@ function optionFault(
 	}
 }
 
-/** Faults between the keys of a recipe's rewards, and between its rewards. */
+/** Finds conflicts within and between the rewards in a recipe. */
 export function checkRewards(recipe: Recipe, template: Template | null, report: Report): void {
 	const seen = new Set<string>();
 	for (const [i, reward] of recipe.rewards.entries()) {

@@ -12,10 +12,10 @@ import { stepRuleOf } from '../search/stepRule.ts';
 import { filledStage } from './filledStage.ts';
 import { attempt, type PathFault, type Report } from './pathFault.ts';
 
-/** Completions of one generation batch. */
+/** Maximum number of completions in a generation batch. */
 export const maxBatchRows = 65_536;
 
-/** Faults within each stage that hold for every engine. */
+/** Finds conflicts within each stage that apply to every engine. */
 export function checkStages(recipe: Recipe, report: Report): void {
 	for (const [i, stage] of recipe.stages.entries()) {
 		if (stage.type === 'ppo') checkPpo(stage, i, report);
@@ -79,7 +79,7 @@ function checkPpo(stage: PpoStage, index: number, report: Report): void {
 	}
 }
 
-/** Samples completions of each of its problems. */
+/** Stage that samples several completions for each problem. */
 type GroupStage = GrpoStage | PpoStage | RlooStage | RejectionStage;
 
 function checkGroups(stage: GroupStage, index: number, report: Report): void {

@@ -4,7 +4,7 @@ import type { Report } from './pathFault.ts';
 
 const runFolder = 'the run directory has its own place and form';
 
-/** TRL's names of what a recipe says elsewhere, each with where. */
+/** TRL options that are set elsewhere in a recipe, and where. */
 export const trainerKeysElsewhere: Readonly<Record<string, string>> = {
 	max_steps: '"steps" of the stage',
 	num_train_epochs: '"steps" of the stage',
@@ -47,7 +47,9 @@ export const trainerKeysElsewhere: Readonly<Record<string, string>> = {
 	shuffle_dataset: 'the order of problems follows from "seed"',
 };
 
-/** Options in `trainer` that have a place of their own in a recipe. What TRL knows is checked where it is installed. */
+/**
+ * Reports `trainer` options that are set elsewhere in a recipe. TRL's own options are validated where TRL is installed.
+ */
 export function checkTrainerBlock(stage: Stage, index: number, report: Report): void {
 	if (!('trainer' in stage) || stage.trainer === undefined) return;
 	const { keys } = stageSchemaOf(stage.type) ?? { keys: {} };

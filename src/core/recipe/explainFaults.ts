@@ -3,7 +3,7 @@ import type { KeyFacts } from '../../protocol/recipeKey.ts';
 import type { PathFault } from './checkRecipe.ts';
 import { suggest } from './suggest.ts';
 
-/** The parts of a valibot schema that are walked here. */
+/** The parts of a valibot schema that this module traverses. */
 interface Node {
 	readonly type: string;
 	readonly message?: unknown;
@@ -18,7 +18,7 @@ interface Node {
 }
 type Path = PathFault['path'];
 
-/** The name by which a sentence calls the place. */
+/** Returns the name for a path in an error message. */
 function nameOf(path: Path): string {
 	const last = path.at(-1);
 	if (last === undefined) return 'The recipe';
@@ -34,12 +34,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a schema is once its optional wrapping is off; a pipe keeps its rules. */
+/** Removes optional wrappers from a schema; a pipe keeps its rules. */
 function unwrap(node: Node): Node {
 	return node.wrapped === undefined ? node : unwrap(node.wrapped);
 }
 
-/** A leaf, or the rules of a whole list: what valibot says of this place itself, not of places inside. */
+/**
+ * Reports valibot's issues for this path itself, such as those for a scalar or an entire list, but not for nested
+ * paths.
+ */
 function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): void {
 	const result = v.safeParse(node as unknown as v.GenericSchema, value);
 	if (result.success) return;
@@ -50,7 +53,7 @@ function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): vo
 	out.push({ path, message: `${nameOf(path)} ${words}${given}.` });
 }
 
-/** The key that configurations of other trainers call so; null: none. */
+/** Returns the key that other trainers' configurations call by this name, or null if there is none. */
 function knownByOtherName(
 	name: string,
 	known: readonly string[],
@@ -60,7 +63,7 @@ function knownByOtherName(
 	return known.find((key) => entries[key]?.facts?.alsoCalled?.includes(plain)) ?? null;
 }
 
-/** How many keys of a value an object schema knows, near misses counted half. */
+/** Counts the keys of a value that an object schema has. Near misses count as half. */
 function likeness(option: Node, value: Record<string, unknown>): number {
 	const known = Object.keys(option.entries ?? {});
 	let score = 0;
@@ -89,7 +92,7 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 		});
 	}
 	for (const [key, entry] of Object.entries(entries)) {
-		// A key that was only misspelled is not missing, too.
+		// Do not also report a misspelled key as missing.
 		if (Object.hasOwn(value, key) || isOptional(entry) || mistyped.has(key)) continue;
 		const description = v.getDescription(entry as unknown as v.GenericSchema);
 		const what = description === undefined ? '' : `: ${description.replace(/\.$/, '')}`;
@@ -123,7 +126,7 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 		explainVariant(node, node.key, value, path, out);
 		return;
 	}
-	// One option may be a choice itself, told by its key: {"use": ...} or {"file": ...}.
+	// One option can itself be a variant, identified by its key: {"use": ...} or {"file": ...}.
 	const variant = options.find((option) => option.key !== undefined);
 	if (variant?.key !== undefined) {
 		const key = variant.key;
@@ -153,7 +156,7 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 	else explainObject(best.option, value, path, out);
 }
 
-/** A choice by the value of one key; a name that none of the options has gets the nearest one. */
+/** Explains a choice that depends on the value of one key. For an unknown value, suggests the closest option. */
 function explainVariant(node: Node, key: string, value: Record<string, unknown>, path: Path, out: PathFault[]): void {
 	const objects = ((node.options ?? []) as readonly Node[]).filter((option) => option.entries !== undefined);
 	const [chosen] = objects
@@ -179,7 +182,7 @@ function explainVariant(node: Node, key: string, value: Record<string, unknown>,
 	});
 }
 
-/** The texts that a key may have. */
+/** Returns the strings that a key accepts. */
 function namesOf(node: Node | undefined): string[] {
 	const values = node?.literal === undefined ? (node?.options ?? []) : [node.literal];
 	return values.filter((name) => typeof name === 'string');
@@ -211,7 +214,7 @@ function explain(schema: Node, value: unknown, path: Path, out: PathFault[]): vo
 	}
 }
 
-/** Every fault of a value under a schema of strict objects, each as a sentence that names the key and says what to do. */
+/** Finds every error in a value under a schema of strict objects. Each message names the key and suggests a fix. */
 export function explainFaults(schema: v.GenericSchema, value: unknown): PathFault[] {
 	const faults: PathFault[] = [];
 	explain(schema as unknown as Node, value, [], faults);

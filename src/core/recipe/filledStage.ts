@@ -8,10 +8,10 @@ type SchemaOf<T extends Stage['type']> = Extract<
 	{ readonly keys: { readonly type: { readonly literal: T } } }
 >;
 
-/** A stage as it is written, with its constant defaults filled in. */
+/** A stage as written, with constant defaults filled in. */
 export type FilledStage<S extends Stage> = S & Defaults<SchemaOf<S['type']>['keys']>;
 
-/** The declaration of the stages of a type; null: there are none. */
+/** Returns the declaration for a stage type, or null if the type does not exist. */
 export function stageSchemaOf(type: string): { readonly keys: Keys } | null {
 	const schema = stageSchema.options.find(({ keys }) => keys.type.literal === type);
 	return (schema as { readonly keys: Keys } | undefined) ?? null;

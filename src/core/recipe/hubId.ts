@@ -1,18 +1,18 @@
-/** Files of data by their names: what ends so is a file, whatever else it looks like. */
+/** File names of datasets. A path with one of these extensions is a file even if it also looks like a Hub id. */
 const dataFile = /\.(jsonl?|csv|tsv|parquet|arrow|txt)(\.(gz|zst))?$/i;
 const hubForm = /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/;
 
-/** The kind of file that a path names by its ending; null: it has none that is known. */
+/** Returns the file type that a path's extension indicates, or null if it is unknown. */
 export function dataFileKind(path: string): string | null {
 	return dataFile.exec(path)?.[1]?.toLowerCase() ?? null;
 }
 
-/** Whether a text has the form of a model's id on the hub: `name` or `owner/name`. A folder may have it, too. */
+/** Returns whether text has the format of a Hub model id: `name` or `owner/name`. Folder names can have it too. */
 export function hasHubForm(text: string): boolean {
 	return hubForm.test(text) && text.length <= 193;
 }
 
-/** Whether a text has the form of a dataset's id on the hub and is no data file by its name. */
+/** Returns whether text has the format of a Hub dataset id and is not the name of a data file. */
 export function hasHubDatasetForm(text: string): boolean {
 	return hasHubForm(text) && dataFileKind(text) === null;
 }

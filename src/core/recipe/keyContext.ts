@@ -3,17 +3,20 @@ import { hasHubDatasetForm, hasHubForm } from './hubId.ts';
 import type { Machine } from './machine.ts';
 import { defaultCompletionLength, type SequenceLengths } from './sequenceLengths.ts';
 
-/** max_completion_length of a file dataset; a task knows what it needs. */
+/** Default max_completion_length for file datasets; tasks determine their own. */
 const fileCompletionLength = 64;
 
-/** Longest completion of a stage that does not say. @param lengths of a task's problems; null: rows of a file */
+/**
+ * Returns the default completion length of a stage.
+ * @param lengths lengths of the task's problems, or null for rows from a file
+ */
 export const completionLengthOf = (lengths: SequenceLengths | null): number =>
 	lengths === null ? fileCompletionLength : defaultCompletionLength(lengths);
 
-/** What the defaults of a recipe are computed from. */
+/** Creates the context from which recipe defaults are computed. */
 export function keyContext(machine: Machine, embedded: boolean, lengths: SequenceLengths | null): KeyContext {
 	const file = (path: string) => machine.resolvePath(path);
-	/** A hub id is left as it is, unless something lies at the path that it would be. */
+	/** Keeps a Hub id unchanged unless a file or folder exists at that path. */
 	const orHub = (hasForm: (path: string) => boolean) => (path: string) => {
 		const absolute = file(path);
 		return !embedded && hasForm(path) && !machine.exists?.(absolute) ? path : absolute;

@@ -1,17 +1,20 @@
 import type { Recipe } from '../../protocol/recipe.ts';
 import { hasHubForm } from './hubId.ts';
 
-/** What resolution takes from the machine and the place of the recipe. */
+/** What recipe resolution needs to know about the machine and the recipe's location. */
 export interface Machine {
-	/** Processor cores that training may use. */
+	/** Number of processor cores available for training. */
 	readonly cores: number;
-	/** Makes a path of the recipe absolute: relative ones start at the recipe's folder. */
+	/** Resolves a recipe path to an absolute one. Relative paths start at the recipe's folder. */
 	resolvePath(path: string): string;
-	/** Whether something lies at an absolute path, or at the folder above it: tells it from a hub id. Absent: nothing does. */
+	/**
+	 * Returns whether an absolute path or its parent folder exists, to distinguish it from a Hub id. Absent: nothing
+	 * exists.
+	 */
 	exists?(path: string): boolean;
 }
 
-/** Texts of a recipe that may be a path or a hub id: whether something lies there decides. */
+/** Returns the recipe strings that can be either a path or a Hub id, depending on what exists. */
 export function ambiguousPaths(recipe: Recipe): string[] {
 	if (recipe.engine === 'embedded') return [];
 	const { dataset, model } = recipe;

@@ -9,16 +9,16 @@ import { checkPipeline, type WrittenRecipe } from './checkPipeline.ts';
 import { checkRecipe, type PathFault } from './checkRecipe.ts';
 import { explainFaults } from './explainFaults.ts';
 
-/** A fault at a place of the text. */
+/** An error with its location in the text. */
 export interface RecipeFault {
-	/** Where in the recipe, such as `stages[1].beta`; empty for the whole or for a fault of the syntax. */
+	/** Path in the recipe, such as `stages[1].beta`. Empty for the entire recipe or for syntax errors. */
 	readonly path: string;
-	/** One sentence that names the key and says what to do. */
+	/** One sentence that names the key and suggests a fix. */
 	readonly message: string;
-	/** UTF-16 code units. */
+	/** Offset in UTF-16 code units. */
 	readonly offset: number;
 	readonly length: number;
-	/** Counted from 1. */
+	/** 1-based line number. */
 	readonly line: number;
 	readonly column: number;
 }
@@ -26,11 +26,11 @@ export interface RecipeFault {
 export type ParsedRecipe =
 	| {
 			readonly ok: true;
-			/** Of a pipeline its first stage as a recipe: what verifies rewards needs no more. */
+			/** The recipe. For a pipeline, the first stage as a recipe, which is sufficient for verifying rewards. */
 			readonly recipe: Recipe;
-			/** Where the stages have names; such a recipe is run as a pipeline. */
+			/** Set if the stages have names, in which case the recipe is run as a pipeline. */
 			readonly pipeline: PipelineRecipe | null;
-			/** Where each stage of the pipeline stands in the text: one of a loop stands in that. */
+			/** Path of each pipeline stage in the text. The path of a stage in a loop includes the loop. */
 			readonly places: readonly PathFault['path'][];
 	  }
 	| { readonly ok: false; readonly faults: readonly RecipeFault[] };
@@ -51,7 +51,7 @@ const syntaxWords: Readonly<Record<string, string>> = {
 	UnexpectedEndOfString: 'The text is not closed: add a double quote.',
 };
 
-/** The value of a tree; keys stay own properties, whatever their name. Reports keys that occur twice. */
+/** Returns the value of a syntax tree. All keys become own properties, whatever their name. Reports duplicate keys. */
 function treeValue(node: Node, path: PathFault['path'], faults: { node: Node; fault: PathFault }[]): unknown {
 	if (node.type === 'array') return (node.children ?? []).map((child, i) => treeValue(child, [...path, i], faults));
 	if (node.type !== 'object') return node.value;
@@ -71,12 +71,12 @@ function treeValue(node: Node, path: PathFault['path'], faults: { node: Node; fa
 	return value;
 }
 
-/** `['stages', 1, 'beta']` as `stages[1].beta`. */
+/** Formats `['stages', 1, 'beta']` as `stages[1].beta`. */
 export function formatPath(path: PathFault['path']): string {
 	return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('');
 }
 
-/** Keys that occur twice in one object; no fault of the syntax is one. */
+/** Returns keys that occur more than once in an object, which is not a syntax error. */
 export function repeatedKeys(text: string): string[] {
 	const doubled: Parameters<typeof treeValue>[2] = [];
 	const root = parseTree(text, [], { allowTrailingComma: true });
@@ -84,15 +84,15 @@ export function repeatedKeys(text: string): string[] {
 	return doubled.map(({ fault }) => formatPath(fault.path));
 }
 
-/** What to mark: the key of a property, else the value. */
+/** Returns the node to highlight: the key of a property, otherwise the value. */
 function nodeAt(root: Node, path: PathFault['path']): Node {
 	const node = findNodeAtLocation(root, [...path]) ?? root;
 	return node.parent?.type === 'property' ? (node.parent.children?.[0] ?? node) : node;
 }
 
 /**
- * A recipe from its text, JSON with comments and trailing commas. Syntax, keys, types and the checks between keys are all
- * reported with their place; a recipe that comes back can be resolved.
+ * Parses a recipe from JSON with comments and trailing commas. Reports errors in syntax, keys, types, and combinations
+ * of keys, each with its location. A recipe that is returned can be resolved.
  */
 export function parseRecipe(text: string): ParsedRecipe {
 	const starts = lineStarts(text);
@@ -138,7 +138,7 @@ export function parseRecipe(text: string): ParsedRecipe {
 		}
 	}
 	if (!decoded.ok && faults.length === 0) {
-		// The explanation missed what the decoder saw: its own words, without a place, are better than none.
+		// The decoder found an error that explainFaults missed. Its own message without a location is better than none.
 		return {
 			ok: false,
 			faults: decoded.faults.map((fault) => place(fault.path, `${fault.path} ${fault.message}.`, 0, 0)),
@@ -165,7 +165,7 @@ function lineStarts(text: string): number[] {
 	return starts;
 }
 
-/** As {@link parseRecipe}, but throws `invalid` with the first fault; `what` names the file. */
+/** Like {@link parseRecipe}, but throws `invalid` for the first error. `what` names the file. */
 export function recipeOrThrow(text: string, what: string): Omit<Extract<ParsedRecipe, { readonly ok: true }>, 'ok'> {
 	const parsed = parseRecipe(text);
 	if (parsed.ok) return parsed;
@@ -174,5 +174,5 @@ export function recipeOrThrow(text: string, what: string): Omit<Extract<ParsedRe
 	throw new Failure('invalid', `${what}, line ${fault?.line}, column ${fault?.column}: ${fault?.message}${others}`);
 }
 
-/** The recipe of {@link recipeOrThrow}. */
+/** Returns only the recipe from {@link recipeOrThrow}. */
 export const parseRecipeOrThrow = (text: string, what: string): Recipe => recipeOrThrow(text, what).recipe;

@@ -1,15 +1,15 @@
 import { Failure } from '../../base/failure.ts';
 
-/** A fault at a place of the recipe, such as `['stages', 1, 'beta']`. */
+/** An error with its path in the recipe, such as `['stages', 1, 'beta']`. */
 export interface PathFault {
 	readonly path: readonly (string | number)[];
-	/** One sentence that names the key and says what to do. */
+	/** One sentence that names the key and suggests a fix. */
 	readonly message: string;
 }
 
 export type Report = (path: PathFault['path'], message: string) => void;
 
-/** Collects what a thrown Failure says as a fault of that place. */
+/** Runs a function and reports a Failure that it throws as an error at the given path. */
 export function attempt<T>(report: Report, path: PathFault['path'], make: () => T): T | null {
 	try {
 		return make();

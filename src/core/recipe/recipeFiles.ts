@@ -1,17 +1,17 @@
 import { hasHubDatasetForm, hasHubForm } from './hubId.ts';
 import type { ResolvedRecipe } from './resolvedRecipe.ts';
 
-/** A file or folder that a recipe names. */
+/** A file or folder that a recipe references. */
 export interface RecipeFile {
-	/** The key that names it. */
+	/** Path of the key that references it. */
 	readonly key: readonly (string | number)[];
-	/** Absolute. */
+	/** Absolute path. */
 	readonly path: string;
-	/** `any`: a folder will do, too; `rows`: one of Parquet files, or that `save_to_disk` wrote. */
+	/** `any` also accepts a folder; `rows` accepts a folder of Parquet files or one written by `save_to_disk`. */
 	readonly kind: 'file' | 'rows' | 'any';
 }
 
-/** Everything that must be there before a run begins; reward files aside, which are copied with what they import. */
+/** Returns everything that must exist before a run starts, except reward files, which are copied with their imports. */
 export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
 	const { dataset, model, engine } = recipe;
 	const embedded = engine === 'embedded';

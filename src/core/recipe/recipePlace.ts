@@ -1,8 +1,8 @@
 import { findNodeAtLocation, parseTree } from 'jsonc-parser';
 
 /**
- * Where a key of a recipe stands in its text, or, where it does not, the closest key above it that does: offset and length
- * in UTF-16 code units. null: the text is no object.
+ * Returns the location of a recipe key in its text, or of the closest parent key that the text contains: offset and
+ * length in UTF-16 code units. Returns null if the text is not an object.
  */
 export function recipePlace(
 	text: string,
@@ -13,7 +13,7 @@ export function recipePlace(
 	for (let depth = path.length; depth > 0; depth--) {
 		const node = findNodeAtLocation(root, path.slice(0, depth));
 		if (node === undefined) continue;
-		// A key is shown with its value; an entry of a list as it is.
+		// Highlight a key together with its value, but a list entry on its own.
 		const shown = node.parent?.type === 'property' ? node.parent : node;
 		return { offset: shown.offset, length: shown.length, exact: depth === path.length };
 	}

@@ -44,10 +44,11 @@ function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
 }
 
 /**
- * Rows of the micro-batches: at most the default, and so few that the smallest batch of the run has work for
- * {@link runDefaults.sharers} workers, but not so few that handing over their gradients costs more than it gains. The stages
- * alone decide, not the machine and not `workers`: a sum of gradients is rounded by how it is cut, so a recipe and a seed would
- * give other numbers on a machine with other cores.
+ * Returns the number of rows per micro-batch. This is at most the default, and small enough that the smallest batch in
+ * the run has work for {@link runDefaults.sharers} workers, but not so small that passing gradients costs more time
+ * than it saves. Only the stages determine it, not the machine or `workers`: how a gradient sum is split affects
+ * rounding, so otherwise the same recipe and seed would give different numbers on a machine with a different core
+ * count.
  */
 function microBatches(stages: readonly ResolvedStage[]): { sampleRows: number; trainRows: number } {
 	const samples = (stage: ResolvedStage) =>
@@ -90,8 +91,8 @@ function resolveModel(
 }
 
 /**
- * The recipe with every default filled in, paths absolute, and the engine's sizes frozen, so that a resume on another
- * machine computes the same. Throws `invalid` with the first fault that {@link checkRecipe} finds.
+ * Resolves a recipe: fills in all defaults, makes paths absolute, and freezes the engine's sizes, so that resuming on a
+ * different machine computes the same result. Throws `invalid` for the first error that {@link checkRecipe} finds.
  */
 export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe {
 	const faults = checkRecipe(recipe);
@@ -103,7 +104,9 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 	return resolveChecked(recipe, machine);
 }
 
-/** As {@link resolveRecipe}, of a recipe in which {@link checkRecipe} finds no fault, such as one that was just parsed. */
+/**
+ * Like {@link resolveRecipe}, for a recipe that already passes {@link checkRecipe}, such as one that was just parsed.
+ */
 export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe {
 	const embedded = recipe.engine === 'embedded';
 	const template = resolveTemplate(recipe.template);
@@ -138,15 +141,15 @@ export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe
 	};
 }
 
-/** A run's recipe that goes on in another engine gets that engine's settings where it has none. */
+/** Adds the settings that a run's recipe is missing when the run continues on a different engine. */
 export function withEngineSettings(recipe: ResolvedRecipe): ResolvedRecipe {
 	if (recipe.engine === 'embedded' || recipe.pytorch !== undefined) return recipe;
-	// None of these settings is a path.
+	// None of these settings are paths.
 	const context = keyContext({ cores: 1, resolvePath: (path) => path }, false, null);
 	return { ...recipe, pytorch: resolveKeys(pytorchSchema, {}, context) };
 }
 
-/** Reads a run's recipe.json back; throws `invalid` naming the place. */
+/** Decodes the recipe.json of a run. Throws `invalid`, naming the location of the error. */
 export function decodeResolvedRecipe(value: unknown, what = 'recipe.json'): ResolvedRecipe {
 	return decodeOrThrow(resolvedRecipeSchema, value, what);
 }

@@ -7,12 +7,12 @@ import { hasHubDatasetForm } from './hubId.ts';
 import { given } from './recipeValues.ts';
 import type { ResolvedDataset } from './resolvedRecipe.ts';
 
-/** The dataset with columns and places filled in. */
+/** Returns the dataset with its columns and locations filled in. */
 export function resolveDataset(dataset: Recipe['dataset'], { places }: KeyContext): ResolvedDataset {
 	if ('task' in dataset) return resolveTaskSettings(dataset) as ResolvedDataset;
 	const { path, config, split, heldOut, ...rest } = dataset;
 	const preset = rest.preset === undefined ? null : datasetPresets[rest.preset];
-	// A preset's own hub dataset, or another one with its columns.
+	// Either the preset's own Hub dataset, or a different one with the same columns.
 	const named = path ?? preset?.path ?? '';
 	const place = places.data(named);
 	const hub = place === named && hasHubDatasetForm(named);

@@ -32,14 +32,17 @@ function resolveEntries(keys: Readonly<Record<string, KeySchema>>, given: Values
 	return resolved;
 }
 
-/** The default of a key. @param group the object that it stands in: what is given, and the keys before it resolved */
+/**
+ * Returns the default value of a key.
+ * @param group the object that contains the key: given values, plus the already resolved keys before it
+ */
 function defaultOf(fallback: unknown, group: Values, context: KeyContext): unknown {
 	if (typeof fallback === 'function') return fallback(context, group);
 	if (typeof fallback === 'object' && fallback !== null && 'same' in fallback) return group[String(fallback.same)];
 	return fallback;
 }
 
-/** An object of keys with every default filled in and every path as the run uses it. */
+/** Resolves an object of keys, filling in all defaults and converting every path to the form that the run uses. */
 export function resolveKeys<E extends Keys>(
 	schema: Pick<Group<E>, 'keys'>,
 	given: object | undefined,

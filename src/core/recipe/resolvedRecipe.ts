@@ -24,7 +24,7 @@ import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-/** What a stage is once it is resolved. */
+/** A resolved stage. */
 export type ResolvedStage = ResolvedValue<StageSchema>;
 type ResolvedOf<T extends ResolvedStage['type']> = Extract<ResolvedStage, { readonly type: T }>;
 const stages = v.variant(
@@ -32,7 +32,7 @@ const stages = v.variant(
 	stageSchema.options.map(({ keys }) => resolvedSchema(keys as Keys)) as never,
 ) as unknown as v.GenericSchema<unknown, ResolvedStage>;
 
-/** recipe.json of a run: every default filled in, every path absolute, every size frozen. */
+/** Schema of a run's recipe.json, with all defaults filled in, all paths absolute, and all sizes frozen. */
 export const resolvedRecipeSchema = v.strictObject({
 	format: v.literal(1),
 	name: v.string(),
@@ -40,26 +40,26 @@ export const resolvedRecipeSchema = v.strictObject({
 	device: v.picklist(deviceNames),
 	whenBusy: v.picklist(busyChoices),
 	seed: whole,
-	/** Threads that share a batch; frozen at the start so that a resume elsewhere computes the same. */
+	/** Number of threads that share a batch. Frozen at the start, so that resuming elsewhere computes the same result. */
 	workers: positive,
-	/** Rows per sampling micro-batch. */
+	/** Number of rows per sampling micro-batch. */
 	sampleRows: positive,
-	/** Rows per gradient micro-batch. */
+	/** Number of rows per gradient micro-batch. */
 	trainRows: positive,
-	/** Of a file: its path is absolute, as are all paths here, or (pytorch) a hub id as it was written. */
+	/** The path of a file dataset is absolute, like all paths in a resolved recipe, or (pytorch) a Hub id as written. */
 	dataset: v.union([taskDatasetSchema, resolvedSchema(fileDatasetSchema.keys)]),
-	/** `context` null: what the rows of the file and max_completion_length need (see `contextFor`). */
+	/** If `context` is null, it is derived from the file's rows and max_completion_length (see `contextFor`). */
 	model: v.union([resolvedSchema(newModelSchema.keys), resolvedSchema(givenModelSchema.keys)]),
-	/** Of the pytorch and ray engines; absent in recipes of the embedded one. */
+	/** Settings for the pytorch and ray engines. Absent for the embedded engine. */
 	pytorch: v.optional(resolvedSchema(pytorchSchema.keys)),
-	/** Of the ray engine. */
+	/** Settings for the ray engine. */
 	ray: v.optional(resolvedSchema(raySchema.keys)),
 	template: v.strictObject({
 		name: v.string(),
 		prompt: v.string(),
 		think: v.nullable(v.tuple([v.string(), v.string()])),
 		answer: v.nullable(v.tuple([v.string(), v.string()])),
-		/** pytorch: the prompt is a user message, put by the chat template of the model. */
+		/** pytorch: whether the prompt is a user message, formatted with the model's chat template. */
 		chat: v.optional(v.boolean()),
 		system: v.optional(v.string()),
 	}),
@@ -67,16 +67,16 @@ export const resolvedRecipeSchema = v.strictObject({
 		v.union([
 			resolvedBuiltInSchema,
 			v.strictObject({
-				/** Absolute, or, in a run folder, the run's own copy: relative to the folder, with "/". */
+				/** Absolute path; in a run folder, the path of the run's own copy, relative to the folder and with "/". */
 				file: v.string(),
-				/** null: every reward of the file. */
+				/** null for every reward in the file. */
 				name: v.nullable(v.string()),
-				/** null: what the reward itself proposes, else 1. */
+				/** null for the weight that the reward itself specifies, or else 1. */
 				weight: v.nullable(v.number()),
 			}),
 		]),
 	),
-	/** The run's copies of reward files and of what they import, sorted by path; absent when there are none. */
+	/** The run's copies of reward files and their imports, sorted by path. Absent if there are none. */
 	rewardFiles: v.optional(
 		v.array(v.strictObject({ path: v.string(), bytes: whole, sha256: v.pipe(v.string(), v.length(64)) })),
 	),
@@ -101,7 +101,7 @@ export type ResolvedDistillStage = ResolvedOf<'distill'>;
 export type ResolvedRejectionStage = ResolvedOf<'rejection-sampling'>;
 /** Stages that update weights. */
 export type ResolvedUpdatingStage = Exclude<ResolvedStage, ResolvedRejectionStage>;
-/** Stages in which the policy learns from rewards of its own completions. */
+/** Stages in which the policy learns from rewards for its own completions. */
 export type ReinforcedStage = ResolvedGrpoStage | ResolvedPpoStage | ResolvedRlooStage;
 
 export function isReinforced(stage: ResolvedStage): stage is ReinforcedStage {

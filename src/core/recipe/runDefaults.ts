@@ -1,8 +1,11 @@
-/** Sizes of a run that a recipe does not say; defaults of its keys are declared with them (src/protocol/recipeKey.ts). */
+/**
+ * Run sizes that recipes do not specify. Defaults of recipe keys are declared with the keys
+ * (src/protocol/recipeKey.ts).
+ */
 export const runDefaults = {
 	sampleRows: 64,
 	trainRows: 16,
 	fewestRows: 4,
-	/** Workers that the smallest batch is cut for; more of them share what larger batches have. */
+	/** Number of workers that the smallest batch is split for. Additional workers share the load of larger batches. */
 	sharers: 4,
 } as const;

@@ -1,20 +1,20 @@
 import type { ProblemSource } from '../dataset/problemSource.ts';
 import { type Template, templateTags } from '../text/template.ts';
 
-/** Upper bounds in tokens over all problems of a source. */
+/** Upper bounds in tokens across all problems in a source. */
 export interface SequenceLengths {
-	/** bos and the rendered prompt. */
+	/** bos plus the rendered prompt. */
 	readonly prompt: number;
-	/** The worked completion with its tags and eos. */
+	/** Worked completion, including its tags and eos. */
 	readonly completion: number;
 }
 
 export type SourceLimits = Pick<ProblemSource, 'maxPromptLength' | 'maxSolutionLength' | 'maxAnswerLength'>;
 
-/** Tokens of the template's own text: a tag is one, any other character is one. */
+/** Counts the tokens in the template's own text, where each tag and each other character is one token. */
 function frameTokens(template: Template): number {
 	let frame = template.prompt.split('{prompt}').join('');
-	// Each tag leaves one character behind, one that no tag holds.
+	// Replace each tag with a single character that does not occur in any tag.
 	for (const tag of templateTags(template).sort((a, b) => b.length - a.length)) frame = frame.split(tag).join('\0');
 	return [...frame].length;
 }
@@ -28,12 +28,12 @@ export function sequenceLengths(limits: SourceLimits, template: Template): Seque
 	};
 }
 
-/** Room to explore beyond the longest worked completion, when the recipe sets no max_completion_length. */
+/** Leaves room to explore beyond the longest worked completion if the recipe does not set max_completion_length. */
 export function defaultCompletionLength(lengths: SequenceLengths): number {
 	return Math.ceil(lengths.completion * 1.2);
 }
 
-/** The context that prompt, worked completions and sampled completions need, in tokens. */
+/** Returns the context size, in tokens, that prompts, worked completions, and sampled completions require. */
 export function contextFor(
 	lengths: SequenceLengths,
 	maxCompletionLengths: readonly number[],

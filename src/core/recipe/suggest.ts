@@ -1,4 +1,4 @@
-/** Edits (insertion, deletion, replacement, swap of neighbors) between two short texts. */
+/** Returns the edit distance between two short strings (insertion, deletion, replacement, swap of neighbors). */
 export function editDistance(a: string, b: string): number {
 	const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
 	for (let i = 1; i <= a.length; i++) {
@@ -20,7 +20,9 @@ export function editDistance(a: string, b: string): number {
 	return rows[a.length]?.[b.length] as number;
 }
 
-/** The known name that was probably meant; null when none is near (a third of its letters at most differ). */
+/**
+ * Returns the known name that was probably meant, or null if none is close (at most a third of the letters may differ).
+ */
 export function suggest(name: string, known: readonly string[]): string | null {
 	if (name.length > 64) return null;
 	const plain = (text: string) => text.toLowerCase().replace(/[_\s-]/g, '');
@@ -36,7 +38,7 @@ export function suggest(name: string, known: readonly string[]): string | null {
 	return best;
 }
 
-/** `Did you mean "run"?`; null when no known name is near. */
+/** Returns `Did you mean "run"?`, or null if no known name is close. */
 export function didYouMean(name: string, known: readonly string[]): string | null {
 	const near = suggest(name, known);
 	return near === null ? null : `Did you mean "${near}"?`;

@@ -8,7 +8,7 @@ const longest = 20_000;
 const line = v.pipe(v.string(), v.trim(), v.maxLength(4000, 'must have at most 4000 characters'));
 const item = v.pipe(line, v.minLength(1, 'must not be empty'));
 
-/** A list of points, or one string with a point per line; "none" is not a point. */
+/** A list of points, or a string with one point per line. "none" does not count as a point. */
 const points = v.pipe(
 	v.union([v.pipe(v.array(line), v.maxLength(30, 'must have at most 30 points')), line], 'must be a list of strings'),
 	v.transform((given) =>
@@ -41,14 +41,14 @@ const reference = v.union([
 
 export type AgentReplyKind = 'draft' | 'revision';
 
-/** A draft of the answer: Shinn et al. 2023 as a research agent. */
+/** Schema for a draft answer: Shinn et al. 2023 as a research agent. */
 export const draftSchema = v.object({
 	answer,
 	reflection,
 	search_queries: queries,
 	references: v.optional(v.array(reference), []),
 });
-/** A revision must list its references. */
+/** Schema for a revision, which must list its references. */
 export const revisionSchema = v.object({
 	answer,
 	reflection,
@@ -57,7 +57,7 @@ export const revisionSchema = v.object({
 });
 export type AgentReply = v.InferOutput<typeof revisionSchema>;
 
-/** A requested query; `tool` null: every search tool. */
+/** A requested query. If `tool` is null, it is sent to every search tool. */
 export interface AgentQuery {
 	readonly tool: string | null;
 	readonly query: string;
@@ -69,8 +69,8 @@ export const queriesOf = ({ search_queries }: AgentReply): AgentQuery[] =>
 const names = ['answer', 'reflection', 'search_queries', 'references'] as const;
 
 /**
- * Extracts the JSON object from a model reply with arbitrary surrounding text; a string explains what is wrong, as
- * feedback for the model.
+ * Extracts the JSON object from a model reply, ignoring any surrounding text. Returns a string that describes the
+ * error, as feedback for the model, if there is none.
  */
 export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = false): AgentReply | string {
 	const text = withoutThinking(reply);
@@ -91,7 +91,7 @@ export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = fal
 
 const texts = { type: 'array', items: { type: 'string' } } as const;
 
-/** The same as JSON Schema, for policies that can be held to one. */
+/** Returns the same format as JSON Schema, for policies that support constrained output. */
 export function replyJsonSchema(kind: AgentReplyKind, tools: readonly string[]): Record<string, unknown> {
 	const asked = {
 		type: 'object',

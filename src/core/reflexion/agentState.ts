@@ -3,12 +3,12 @@ import type { Critique } from './criticism.ts';
 
 const isAnswer = ({ role, pruned }: TreeNode): boolean => (role === 'draft' || role === 'revision') && pruned === null;
 
-/** All answers below a node, in order. */
+/** Returns all answers below a node, in order. */
 export function answersBelow(tree: SearchTree, root: number): TreeNode[] {
 	return tree.nodes.filter((node) => isAnswer(node) && (node.id === root || tree.pathTo(node.id).includes(root)));
 }
 
-/** The answer to revise: the newest below a node, otherwise the one it belongs to. */
+/** Returns the answer to revise: the newest one below a node, or else the one the node belongs to. */
 export function latestAnswer(tree: SearchTree, root: number): TreeNode | null {
 	const below = answersBelow(tree, root).at(-1);
 	if (below !== undefined) return below;
@@ -16,7 +16,7 @@ export function latestAnswer(tree: SearchTree, root: number): TreeNode | null {
 	return above.findLast(isAnswer) ?? null;
 }
 
-/** The policy's critique of its answer; null if there is none because the user wrote the answer. */
+/** Returns the policy's critique of its answer, or null if the user wrote the answer. */
 export function critiqueOf(
 	tree: SearchTree,
 	id: number,
@@ -25,7 +25,7 @@ export function critiqueOf(
 	return note?.t === 'critique' ? note : null;
 }
 
-/** Sources cited by an answer: `[1]` is the first. */
+/** Returns the sources that an answer cites; `[1]` is the first. */
 export function referencesOf(tree: SearchTree, id: number): string[] {
 	const list: string[] = [];
 	for (const note of tree.notesOf(id)) {

@@ -1,8 +1,8 @@
 import type { Reason } from '../../base/failure.ts';
 
-/** A result of a tool that an answer can cite. */
+/** A tool result that an answer can cite. */
 export interface ToolSource {
-	/** Identifier: `docs/a.md:12`, `train.jsonl:3`, a URL, `calculator: 2+2`. */
+	/** Source identifier, such as `docs/a.md:12`, `train.jsonl:3`, a URL, or `calculator: 2+2`. */
 	readonly source: string;
 	readonly title: string | null;
 	readonly text: string;
@@ -10,21 +10,21 @@ export interface ToolSource {
 
 export interface ToolOutput {
 	readonly sources: readonly ToolSource[];
-	/** A remark: "12 more matches". */
+	/** Note to display, such as "12 more matches". */
 	readonly note?: string;
 }
 
-/** A tool available to an agent. Its behavior, limits and cancellation are up to the implementation. */
+/** A tool that an agent can use. Its behavior, limits, and cancellation are up to the implementation. */
 export interface AgentTool {
-	/** One word: `workspace`, `calculator`. */
+	/** Single-word name, such as `workspace` or `calculator`. */
 	readonly name: string;
-	/** Instructions for the model: how to write a query, and what it returns. */
+	/** Instructions for the model: how to write a query, and what the tool returns. */
 	readonly description: string;
-	/** Whether queries without a tool name go to this tool. */
+	/** Whether queries without a tool name are sent to this tool. */
 	readonly searches: boolean;
 	/** Rejects with a `Failure`, whose message is passed to the model. */
 	run(query: string): Promise<ToolOutput>;
 }
 
-/** Failure reasons that may be transient. */
+/** Failure reasons that can be transient. */
 export const passing: ReadonlySet<Reason> = new Set(['unavailable', 'timeout', 'busy']);

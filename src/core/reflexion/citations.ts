@@ -2,16 +2,16 @@ import { type Claim, judgeCitations } from '../transcript/references.ts';
 import { normalUrl } from '../transcript/sources.ts';
 import { asSources, type Evidence } from './evidence.ts';
 
-/** An answer with numeric citations: `[1]` is the first of its references. */
+/** An answer with numeric citations, where `[1]` is its first reference. */
 export interface CitedAnswer {
 	readonly text: string;
-	/** Sources, named as in the evidence if they occur there. */
+	/** Cited sources, with the same names as in the evidence where possible. */
 	readonly references: readonly string[];
 }
 
 /**
- * Converts references as given by models (a mark such as `S2`, a source, a number) to sources, and marks in the text to
- * reference numbers.
+ * Converts the references that a model gave (a mark such as `S2`, a source, or a number) to sources, and converts marks
+ * in the text to reference numbers.
  */
 export function withNumbers(answer: string, given: readonly string[], evidence: readonly Evidence[]): CitedAnswer {
 	const byMark = new Map(evidence.map((one) => [one.mark, one.source]));
@@ -37,7 +37,7 @@ export function withNumbers(answer: string, given: readonly string[], evidence: 
 	return { text, references };
 }
 
-/** Resolves a source without its location: `docs/a.md` for `docs/a.md:12`, if it is unique. */
+/** Resolves a source that was given without its location, if unique: `docs/a.md` for `docs/a.md:12`. */
 function foundIn(reference: string, evidence: readonly Evidence[]): string | undefined {
 	if (reference === '') return undefined;
 	const fits = evidence.filter(({ source }) => source.startsWith(`${reference}:`));
@@ -45,12 +45,12 @@ function foundIn(reference: string, evidence: readonly Evidence[]): string | und
 }
 
 export interface CheckedReference {
-	/** 1-based. */
+	/** 1-based reference number. */
 	readonly number: number;
 	readonly source: string;
-	/** Node of the tool that found it first; null if none did. */
+	/** Node of the tool that found the source first, or null if none did. */
 	readonly evidence: number | null;
-	/** Whether the cited text supports the claim; null if unknown. */
+	/** Whether the cited text supports the claim, or null if unknown. */
 	readonly supported: boolean | null;
 	readonly note: string;
 }
@@ -58,11 +58,11 @@ export interface CheckedReference {
 export interface CitationCheck {
 	readonly references: readonly CheckedReference[];
 	readonly claims: readonly Claim[];
-	/** Cited numbers without a reference. */
+	/** Cited numbers that have no reference. */
 	readonly dangling: readonly number[];
 }
 
-/** Checks each reference of an answer against the evidence: was it found, and does it support the claim? */
+/** Checks whether each reference in an answer occurs in the evidence and supports the claim. */
 export function checkCitations({ text, references }: CitedAnswer, evidence: readonly Evidence[]): CitationCheck {
 	const { references: judged, claims, dangling } = judgeCitations(text, references, asSources(evidence));
 	return {

@@ -5,7 +5,7 @@ export interface Critique {
 	readonly superfluous: readonly string[];
 }
 
-/** A point of critique and its resolution. */
+/** A critique point and whether it was resolved. */
 export interface CritiqueItem {
 	readonly kind: 'missing' | 'superfluous';
 	readonly text: string;
@@ -17,8 +17,8 @@ export const itemsOf = ({ missing, superfluous }: Critique): CritiqueItem[] => [
 ];
 
 /**
- * Returns which points of a critique were addressed by the revision: the answer has changed, and the new critique does
- * not repeat the point. Whether a point was addressed well is up to the reader.
+ * Returns the critique points that a revision addressed: the answer has changed, and the new critique does not repeat
+ * the point. Readers must decide how well a point was addressed.
  */
 export function addressedBy(before: Critique, changed: boolean, after: Critique): number[] {
 	if (!changed) return [];
@@ -28,12 +28,12 @@ export function addressedBy(before: Critique, changed: boolean, after: Critique)
 	);
 }
 
-/** Min Jaccard similarity of terms at which two points are the same. */
+/** Minimum Jaccard similarity of terms at which two points count as the same. */
 const same = 0.5;
 
 export function isSamePoint(one: string, other: string): boolean {
 	if (plain(one) === plain(other)) return true;
-	// Points with different numbers are about different things.
+	// Points that contain different numbers are about different issues.
 	if ([...claimNumbers(one)].sort().join() !== [...claimNumbers(other)].sort().join()) return false;
 	const [a, b] = [claimTerms(one), claimTerms(other)];
 	if (a.size === 0 || b.size === 0) return false;
@@ -41,7 +41,7 @@ export function isSamePoint(one: string, other: string): boolean {
 	return common / (a.size + b.size - common) >= same;
 }
 
-/** Whether two answers consist of the same words. */
+/** Returns whether two answers consist of the same words. */
 export const isSameText = (one: string, other: string): boolean => spaced(one) === spaced(other);
 
 const plain = (text: string): string =>

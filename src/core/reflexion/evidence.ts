@@ -2,15 +2,15 @@ import type { SearchTree, TreeNode } from '../search/searchTree.ts';
 import { normalUrl, type Source } from '../transcript/sources.ts';
 import type { ToolOutput, ToolSource } from './agentTool.ts';
 
-/** A piece of evidence, with the mark by which the model cites it. */
+/** A piece of evidence, and the mark by which the model cites it. */
 export interface Evidence extends ToolSource {
-	/** `S1`, `S2`, ... in order of discovery; a source found again keeps its mark. */
+	/** Citation mark: `S1`, `S2`, ... in order of discovery. A source that is found again keeps its mark. */
 	readonly mark: string;
-	/** Nodes of the tools that found it. */
+	/** Nodes of the tool queries that found the source. */
 	readonly nodes: readonly number[];
 }
 
-/** Outcome of a query: the last one recorded at its node; null if there is none yet. */
+/** Outcome of a query: the last one recorded at its node, or null if there is none yet. */
 export interface ToolRun {
 	readonly node: TreeNode;
 	readonly tool: string;
@@ -21,7 +21,7 @@ export interface ToolRun {
 	readonly seconds: number | null;
 }
 
-/** The queries of a tree, in node order. */
+/** Returns the tool queries in a tree, in node order. */
 export function toolRunsOf(tree: SearchTree): ToolRun[] {
 	return tree.nodes.filter(({ role }) => role === 'tool').map((node) => toolRunOf(tree, node));
 }
@@ -41,7 +41,7 @@ export function toolRunOf(tree: SearchTree, node: TreeNode): ToolRun {
 	};
 }
 
-/** Label of a query in the tree: `workspace: learning rate`. */
+/** Returns the tree label of a query, such as `workspace: learning rate`. */
 export function toolLabel(tool: string, query: string): string {
 	const [line = ''] = query.trim().split('\n', 1);
 	return `${tool}: ${line.length > 60 || line.length < query.trim().length ? `${line.slice(0, 60)}…` : line}`;
@@ -49,7 +49,7 @@ export function toolLabel(tool: string, query: string): string {
 
 export const toolOfLabel = (label: string | null): string => label?.split(': ', 1)[0] ?? '';
 
-/** Sources in a logged result, which is untrusted input. */
+/** Returns the sources in a logged result, which is untrusted input. */
 function sourcesIn(result: Partial<ToolOutput> | undefined): ToolSource[] {
 	const given: unknown = result?.sources;
 	if (!Array.isArray(given)) return [];
@@ -60,7 +60,7 @@ function sourcesIn(result: Partial<ToolOutput> | undefined): ToolSource[] {
 	);
 }
 
-/** All evidence so far, each source once. */
+/** Returns all evidence found so far, listing each source once. */
 export function evidenceOf(tree: SearchTree): Evidence[] {
 	const found = new Map<string, { source: string; title: string | null; texts: Set<string>; nodes: number[] }>();
 	for (const { node, sources } of toolRunsOf(tree)) {
@@ -82,7 +82,7 @@ export function evidenceOf(tree: SearchTree): Evidence[] {
 	}));
 }
 
-/** By normalized address, for checking claims. */
+/** Returns evidence by normalized address, for checking claims. */
 export function asSources(evidence: readonly Evidence[]): Map<string, Source> {
 	return new Map(
 		evidence.map(({ source, title, text, nodes }) => [

@@ -1,13 +1,14 @@
 type Fields = Record<string, unknown>;
 
-/** Max start positions tried. */
+/** Maximum number of start positions to try. */
 const mostTries = 60;
 const longest = 400_000;
 
 /**
- * Finds the first JSON object in a text that satisfies a predicate: the whole text, the content of a fence, or text
- * between matching braces. Common JSON errors of models (line breaks in strings, trailing commas) are repaired; a tool
- * call (`{"name", "arguments"}`) counts as its arguments. Linear in the text for each start position.
+ * Finds the first JSON object in a text that satisfies a predicate: the entire text, the contents of a fence, or text
+ * between matching braces. Repairs JSON errors that are common in model output (line breaks in strings, trailing
+ * commas). A tool call (`{"name", "arguments"}`) is replaced by its arguments. Takes linear time for each start
+ * position.
  * @returns null if there is none
  */
 export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): Fields | null {
@@ -18,13 +19,13 @@ export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): 
 		const value = end === -1 ? undefined : parsed(text.slice(at, end + 1));
 		const taken = value === undefined ? null : unwrapped(value, takes);
 		if (taken !== null) return taken;
-		// The object may be nested inside a different one.
+		// The object may be nested inside another one.
 		at = text.indexOf('{', at + 1);
 	}
 	return null;
 }
 
-/** Offset of the matching closing brace; -1: none. Braces in strings are ignored. */
+/** Returns the offset of the matching closing brace, or -1 if there is none. Ignores braces in strings. */
 function closing(text: string, from: number): number {
 	let depth = 0;
 	let quoted = false;

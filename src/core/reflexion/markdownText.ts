@@ -1,6 +1,6 @@
 /*
- * Escapes text of models and files for Markdown, so that it is displayed literally: no HTML, images, links or headings.
- * The source stays readable.
+ * Escapes text from models and files for Markdown so that it is displayed literally, without HTML, images, links, or
+ * headings. The source remains readable.
  */
 
 /** Characters that change text direction, are invisible, or control a terminal. */
@@ -12,7 +12,7 @@ const shown = (text: string): string =>
 		.replace(/\t/g, '    ')
 		.replace(unseen, (c) => (c === '\n' ? c : '\ufffd'));
 
-/** Escapes inline markup in one line. */
+/** Escapes inline markup in a single line. */
 function inline(text: string): string {
 	return (
 		text
@@ -24,7 +24,7 @@ function inline(text: string): string {
 	);
 }
 
-/** Keeps paragraphs, but escapes line starts that would become headings, lists, quotes or code. */
+/** Keeps paragraphs, but escapes line starts that would become headings, lists, quotes, or code. */
 export function markdownParagraphs(text: string): string {
 	return shown(text)
 		.split('\n')
@@ -40,14 +40,14 @@ export function markdownParagraphs(text: string): string {
 		.trim();
 }
 
-/** On a single line, for lists, headings and tables. */
+/** Formats text on a single line, for lists, headings, and tables. */
 export function markdownLine(text: string, longest = 300): string {
 	const line = shown(text).replace(/\s+/g, ' ').trim();
 	const cut = line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 	return inline(cut).replace(/^([#+=-]|\d{1,9}(?=[.)]))/, (mark) => (/\d/.test(mark) ? mark : `\\${mark}`));
 }
 
-/** A fence that its content cannot close. */
+/** Wraps text in a fence that its content cannot close. */
 export function markdownFence(text: string, longest = 4000): string {
 	const cut = shown(text.length > longest ? `${text.slice(0, longest)}…` : text);
 	const ticks = Math.max(2, ...(cut.match(/`+/g) ?? []).map((run) => run.length));

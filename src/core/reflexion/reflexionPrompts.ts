@@ -52,17 +52,17 @@ const toolList = (tools: readonly AgentTool[]): string =>
 
 export interface RevisionFacts {
 	readonly evidence: readonly Evidence[];
-	/** Queries of this round without results. */
+	/** Queries in this round that returned no results. */
 	readonly failed: readonly ToolRun[];
-	/** Repeated queries. */
+	/** Queries that were already sent in an earlier round. */
 	readonly repeated: readonly string[];
-	/** Check of the answer's citations; null if it has none. */
+	/** Citation check for the answer, or null if it has no citations. */
 	readonly check: CitationCheck | null;
 	/** null if there is no critique. */
 	readonly critique: Critique | null;
 	readonly tools: boolean;
 	readonly words: number;
-	/** Max characters of evidence shown. */
+	/** Maximum number of characters of evidence to show. */
 	readonly characters: number;
 }
 
@@ -95,7 +95,9 @@ export function revisionInstruction(facts: RevisionFacts): string {
 const block = (title: string, text: string): string => (text === '' ? '' : `${title}\n${text}\n\n`);
 const quoted = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
 
-/** Newest first, because the latest queries matter most; evidence beyond the limit is omitted with a note. */
+/**
+ * Lists evidence newest first, because the latest queries matter most. Evidence beyond the limit is replaced by a note.
+ */
 function evidenceText({ evidence, characters }: RevisionFacts): string {
 	const parts: string[] = [];
 	let left = characters;
@@ -113,6 +115,6 @@ function evidenceText({ evidence, characters }: RevisionFacts): string {
 	return parts.join('\n\n');
 }
 
-/** Feedback for a malformed reply. */
+/** Prompt to send when a reply is malformed. */
 export const mendPrompt = (faults: string): string =>
 	`Your reply cannot be used:\n${faults}\n\nReply again with the whole JSON object, and nothing else.`;

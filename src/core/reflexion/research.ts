@@ -10,33 +10,33 @@ export interface ResearchAnswer {
 	readonly node: number;
 	readonly role: AgentReplyKind;
 	readonly text: string;
-	/** Seconds since the start. */
+	/** Seconds since the start of the search. */
 	readonly at: number;
-	/** null if the answer was not criticized. */
+	/** null if the answer has no critique. */
 	readonly critique: readonly (CritiqueItem & { readonly addressed: boolean })[] | null;
-	/** Checked against all evidence found by the end. */
+	/** References, checked against all evidence found by the end. */
 	readonly references: readonly CheckedReference[];
 	readonly dangling: readonly number[];
 }
 
-/** A research run of an agent, as recorded in its log. */
+/** An agent's research run, as recorded in its log. */
 export interface Research {
 	readonly question: string;
 	readonly policy: string;
-	/** Id of the search. */
+	/** Search id. */
 	readonly id: string;
 	readonly answers: readonly ResearchAnswer[];
-	/** The resulting answer; null if there is none. */
+	/** Resulting answer, or null if there is none. */
 	readonly result: ResearchAnswer | null;
-	/** Open points of the critique of the result. */
+	/** Critique points about the result that are still open. */
 	readonly open: readonly CritiqueItem[];
 	readonly tools: readonly ToolRun[];
-	/** Evidence by source: title and text. */
+	/** Title and text of the evidence, by source. */
 	readonly evidence: ReadonlyMap<string, { readonly title: string | null; readonly text: string }>;
 	readonly faults: readonly { readonly part: string; readonly message: string; readonly at: number }[];
-	/** null while running. */
+	/** null while the search is running. */
 	readonly stop: StopReason | null;
-	/** Stop reason, in words. */
+	/** Stop reason as text. */
 	readonly reason: string;
 	readonly tokens: number;
 	readonly promptTokens: number | null;
@@ -44,7 +44,7 @@ export interface Research {
 	readonly seconds: number;
 }
 
-/** Reads a research run from its log events; for other searches, as much as there is. */
+/** Reads a research run from its log events. For other searches, reads as much as possible. */
 export function readResearch(events: Iterable<TreeEvent>): Research {
 	const tree = new SearchTree();
 	const faults: { part: string; message: string; at: number }[] = [];

@@ -3,8 +3,8 @@ import { markdownFence, markdownLine, markdownParagraphs } from './markdownText.
 import type { Research, ResearchAnswer } from './research.ts';
 
 /**
- * Formats a research run as one Markdown document: the answer with its references and their evidence, open critique,
- * stop reason, each draft with its critique, and all tool calls. All texts of the model and of its sources are escaped.
+ * Formats a research run as a Markdown document: the answer with its references and their evidence, open critique, stop
+ * reason, each draft with its critique, and all tool calls. Escapes all text from the model and its sources.
  */
 export function researchReport(research: Research): string {
 	const { question, result, open, reason, answers, tools, faults } = research;

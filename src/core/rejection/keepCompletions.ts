@@ -3,26 +3,26 @@ import { languageConsistencyReward } from '../reward/languageConsistencyReward.t
 import { parseTrace } from '../trace/parseTrace.ts';
 import type { TraceTags } from '../trace/trace.ts';
 
-/** Which completions of a policy are kept as training data. */
+/** Determines which completions from a policy are kept as training data. */
 export interface KeepSettings {
-	/** Correct ones only. */
+	/** Whether to keep only correct completions. */
 	readonly correct: boolean;
 	readonly minReward: number | null;
 	/**
-	 * Only completions with at least this share of words of their thinking in the language; thinking without words
-	 * passes.
+	 * Keeps only completions in which at least this fraction of the words in the thinking is in the language. Thinking
+	 * without words passes.
 	 */
 	readonly language: { readonly language: LanguageName; readonly minShare: number } | null;
-	/** Completion tokens, including end-of-sequence. */
+	/** Minimum number of completion tokens, including end-of-sequence. */
 	readonly minTokens: number | null;
 	readonly maxTokens: number | null;
-	/** Max per problem, best by reward. null: all. */
+	/** Maximum number kept per problem, best by reward. null keeps all. */
 	readonly perProblem: number | null;
-	/** Completions of a problem that are identical except for whitespace. */
+	/** How to treat completions for the same problem that are identical except for whitespace. */
 	readonly duplicates: 'drop' | 'keep';
 }
 
-/** Reasons for dropping a completion, in order; the first that applies counts. */
+/** Reasons for dropping a completion, in order. Only the first that applies is counted. */
 export const dropReasons = [
 	'truncated',
 	'incorrect',
@@ -39,10 +39,10 @@ export type DropCounts = Readonly<Record<DropReason, number>>;
 export interface Candidate {
 	readonly completion: string;
 	readonly truncated: boolean;
-	/** null if it cannot be judged. */
+	/** null if correctness cannot be judged. */
 	readonly correct: boolean | null;
 	readonly reward: number | null;
-	/** Completion tokens, including end-of-sequence. */
+	/** Number of completion tokens, including end-of-sequence. */
 	readonly length: number;
 	readonly answer: string | null;
 	readonly row: Readonly<Record<string, unknown>>;
@@ -52,9 +52,9 @@ export function noDrops(): Record<DropReason, number> {
 	return Object.fromEntries(dropReasons.map((reason) => [reason, 0])) as Record<DropReason, number>;
 }
 
-/** Why a completion is dropped, considered alone; null if it is kept. */
+/** Returns why a completion is dropped, considered on its own, or null if it is kept. */
 export function dropReason(candidate: Candidate, keep: KeepSettings, tags: TraceTags): DropReason | null {
-	// It would teach the model to stop in the middle.
+	// Training on it would teach the model to stop midway.
 	if (candidate.truncated) return 'truncated';
 	if (keep.correct && candidate.correct !== true) return 'incorrect';
 	const { reward, length } = candidate;
@@ -80,8 +80,8 @@ export interface KeptLine {
 }
 
 /**
- * Filters the kept completions of a whole stage per problem: removes duplicates except the first, then keeps the best
- * by reward, ties to the first. Order is preserved.
+ * Filters a stage's remaining completions for each problem: removes all duplicates but the first, then keeps the best
+ * by reward, with ties going to the first. Preserves the order.
  */
 export function keepTogether<T extends KeptLine>(
 	lines: readonly T[],
@@ -110,8 +110,9 @@ export function keepTogether<T extends KeptLine>(
 }
 
 /**
- * Number of rows from another file that make up `share` of the whole together with `own` rows: n / (own + n) = share.
- * @param share null: all rows
+ * Returns the number of rows from another file that make up `share` of the total when combined with `own` rows: n /
+ * (own + n) = share.
+ * @param share null for all rows
  */
 export function extraRows(own: number, available: number, share: number | null): number {
 	if (share === null) return available;

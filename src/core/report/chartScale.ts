@@ -1,12 +1,12 @@
 export interface ChartScale {
 	readonly low: number;
 	readonly high: number;
-	/** Ascending, within low and high. */
+	/** Tick values, ascending, between low and high. */
 	readonly ticks: readonly number[];
 }
 
 /**
- * Round limits and ticks around values (Heckbert 1990, "Nice numbers for graph labels").
+ * Computes rounded limits and ticks for a range of values (Heckbert 1990, "Nice numbers for graph labels").
  * @param wanted approximate number of ticks
  */
 export function chartScale(least: number, greatest: number, wanted = 4): ChartScale {
@@ -18,7 +18,7 @@ export function chartScale(least: number, greatest: number, wanted = 4): ChartSc
 	const step = niceStep((high - low) / wanted);
 	const first = Math.floor(low / step + 1e-9);
 	const last = Math.ceil(high / step - 1e-9);
-	// Multiples instead of sums, because 0.1 + 0.2 is not 0.3.
+	// Use multiples rather than sums, because 0.1 + 0.2 is not 0.3.
 	const ticks = Array.from({ length: Math.max(2, last - first + 1) }, (_, i) =>
 		Number(((first + i) * step).toPrecision(15)),
 	);

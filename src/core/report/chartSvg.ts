@@ -4,13 +4,13 @@ import { htmlText } from './htmlText.ts';
 import type { ReportChart, ReportPoint, ReportSeries } from './reportDocument.ts';
 
 const size = { width: 420, height: 220, left: 56, right: 12, top: 10, bottom: 36 } as const;
-/** Max series with distinct colors. */
+/** Maximum number of series with distinct colors. */
 export const chartColours = 6;
 
 /**
- * Renders a chart as an SVG element: axes, one line per series, and a band for points with intervals. Colors are
- * classes of the report style sheet. Without data, the frame is empty.
- * @param id prefix of element ids for the description; unique within the page
+ * Renders a chart as an SVG element: axes, one line per series, and a band for points with intervals. Colors are CSS
+ * classes from the report style sheet. Without data, only an empty frame is drawn.
+ * @param id prefix for element ids that the description uses; must be unique within the page
  */
 export function chartSvg(chart: ReportChart, id: string): string {
 	const known = chart.series.flatMap(({ points }) => points.filter(isKnown));
@@ -31,7 +31,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${formatNumber(tick)}</text>`,
 		);
 	}
-	// There are no values between whole steps or samples.
+	// No values exist between whole steps or samples.
 	const whole = known.every((point) => Number.isInteger(point.x));
 	for (const tick of whole ? x.ticks.filter(Number.isInteger) : x.ticks) {
 		parts.push(
@@ -51,7 +51,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 				parts.push(`<polygon class="band ${colour}" points="${[...upper, ...lower].join(' ')}"/>`);
 			}
 			parts.push(`<polyline class="line ${colour}" points="${stretch.map(at).join(' ')}"/>`);
-			// A line of one point is invisible, and in a short line each point is worth showing.
+			// Draw dots on short lines, where every point matters; a line with a single point would be invisible.
 			if (stretch.length > 12) continue;
 			for (const point of stretch) {
 				parts.push(`<circle class="dot ${colour}" cx="${px(point.x)}" cy="${py(point.y)}" r="2.5"/>`);
@@ -62,7 +62,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 	return parts.join('');
 }
 
-/** Describes a chart in a sentence, for screen readers. */
+/** Describes a chart in one sentence, for screen readers. */
 export function describeChart({ x, series }: ReportChart): string {
 	const told = series.map(({ name, points }) => {
 		const known = points.filter(isKnown);
@@ -88,7 +88,7 @@ function extent(values: readonly number[]): [least: number, greatest: number] {
 	return least > greatest ? [0, 1] : [least, greatest];
 }
 
-/** Points between gaps. */
+/** Yields the runs of points between gaps. */
 function* stretches({ points }: ReportSeries): Iterable<ReportPoint[]> {
 	let stretch: ReportPoint[] = [];
 	for (const point of points) {

@@ -4,19 +4,19 @@ import { type Difference, differenceInterval } from '../evaluation/differenceInt
 import { fewestProblems } from '../evaluation/pairProblems.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
-/** A paired comparison of two evaluations by question. */
+/** A paired comparison of two evaluations, matched by question. */
 export type ComparedStages =
 	| {
 			readonly questions: number;
-			/** Means over the shared questions. */
+			/** Means over the questions in both evaluations. */
 			readonly stage: number;
 			readonly against: number;
-			/** Stage minus against. */
+			/** Stage minus `against`. */
 			readonly difference: Difference;
 	  }
 	| { readonly reason: string };
 
-/** Compares a measure over the questions that both evaluations have. */
+/** Compares a measure over the questions that occur in both evaluations. */
 export function compareStages(
 	stage: ReportedEvaluation,
 	against: ReportedEvaluation,
@@ -40,11 +40,11 @@ export function compareStages(
 	return { questions, stage: mean(0), against: mean(1), difference };
 }
 
-/** A difference relative to its expectation. */
+/** A difference compared with its expectation. */
 export interface ComparisonVerdict {
-	/** Whether the whole interval supports it; for `not-below`, whether it does not contradict it. */
+	/** Whether the entire interval supports the expectation; for `not-below`, whether it does not contradict it. */
 	readonly holds: boolean;
-	/** Whether the mean is on the expected side. */
+	/** Whether the mean has the expected sign. */
 	readonly sign: boolean;
 }
 

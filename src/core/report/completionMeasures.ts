@@ -1,16 +1,16 @@
 import type { ComparedMeasure } from '../../protocol/pipelineRecipe.ts';
 
-/** Measures of one completion; null if not applicable. */
+/** Measures for one completion; null if not applicable. */
 export type CompletionMeasures = { readonly [K in ComparedMeasure]: number | null };
 
-/** A question of an evaluation with the means over its samples. */
+/** An evaluation question with the means over its samples. */
 export interface MeasuredQuestion {
-	/** Category of the question, if the data has one. */
+	/** Question category, if the data has one. */
 	readonly category: string | null;
 	readonly means: CompletionMeasures;
 }
 
-/** Accumulates the samples of one question. */
+/** Accumulates the samples for one question. */
 export class QuestionMeasures {
 	readonly #category: string | null;
 	readonly #sums = new Map<ComparedMeasure, { sum: number; count: number }>();

@@ -6,23 +6,24 @@ import { parseTrace } from '../trace/parseTrace.ts';
 import { r1Tags, type TraceTags } from '../trace/trace.ts';
 import type { CompletionMeasures } from './completionMeasures.ts';
 
-/** How completions are written, regardless of the answer. */
+/** Properties of completions other than the correctness of their answers. */
 export interface CompletionSummary {
 	readonly completions: number;
-	/** Share in the correct format; null if the template has no tags or is unknown. */
+	/** Fraction of completions in the correct format, or null if the template has no tags or is unknown. */
 	readonly format: number | null;
 	/**
-	 * Mean share of the thinking in one language: with a target, of its words (DeepSeek-R1, section 2.3.2), otherwise of
-	 * the letters outside stretches in a minority script or language; null if there are no words.
+	 * Mean fraction of the thinking in one language: with a target language, the fraction of its words (DeepSeek-R1,
+	 * section 2.3.2); otherwise, the fraction of letters outside passages in a minority script or language. null if there
+	 * are no words.
 	 */
 	readonly consistency: number | null;
-	/** Mean length. */
+	/** Mean length in characters. */
 	readonly characters: number;
-	/** Mean over completions with known token counts; null if there are none. */
+	/** Mean over the completions whose token count is known, or null if there are none. */
 	readonly tokens: number | null;
-	/** Marks of reflection per completion ("wait", "let me check again"). */
+	/** Number of reflection markers per completion ("wait", "let me check again"). */
 	readonly reflection: number;
-	/** Share truncated, where recorded; null if never recorded. */
+	/** Fraction truncated among completions where it is recorded, or null if it never is. */
 	readonly truncated: number | null;
 }
 
@@ -30,20 +31,20 @@ export interface SummarizedCompletion {
 	readonly completion: string;
 	/** null if unknown. */
 	readonly tokens: number | null;
-	/** null: not recorded. */
+	/** null if not recorded. */
 	readonly truncated: boolean | null;
 }
 
-/** What is analyzed in one completion, regardless of the answer. */
+/** Properties of a completion that are analyzed regardless of its answer. */
 export type CompletionForm = Pick<CompletionMeasures, 'format' | 'one-language' | 'reflection'>;
 
-/** Max characters analyzed per completion. */
+/** Maximum number of characters analyzed per completion. */
 const longest = 100_000;
 
-/** Accumulates statistics on how completions are written, without keeping their texts. */
+/** Accumulates statistics about completions without storing their text. */
 export class CompletionSums {
 	readonly #tags: TraceTags;
-	/** Whether there is a known format to follow. */
+	/** Whether the expected format is known. */
 	readonly #tagged: boolean;
 	readonly #language: LanguageName | null;
 	readonly #sums = {
@@ -60,9 +61,9 @@ export class CompletionSums {
 	};
 
 	/**
-	 * @param tags tags of the template; null if unknown: no format is judged and the usual tags separate thinking from
-	 * answer
-	 * @param language target language of the thinking; null if there is none
+	 * @param tags template tags, or null if unknown, in which case the format is not checked and the usual tags separate
+	 * the thinking from the answer
+	 * @param language target language for the thinking, or null if there is none
 	 */
 	constructor(tags: TraceTags | null, language: LanguageName | null) {
 		this.#tags = tags ?? r1Tags;
@@ -71,8 +72,8 @@ export class CompletionSums {
 	}
 
 	/**
-	 * Adds one completion.
-	 * @returns its contribution
+	 * Adds a completion.
+	 * @returns its measures
 	 */
 	add({ completion: whole, tokens, truncated }: SummarizedCompletion): CompletionForm {
 		const completion = whole.slice(0, longest);
@@ -110,7 +111,7 @@ export class CompletionSums {
 		return script === null ? null : 1 - foreign;
 	}
 
-	/** null if there were none. */
+	/** Returns null if no completions were added. */
 	summary(): CompletionSummary | null {
 		const { completions, formed, consistent, spoken, characters, tokens, counted, marks, cut, ends } = this.#sums;
 		if (completions === 0) return null;

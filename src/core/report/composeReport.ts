@@ -19,12 +19,12 @@ import type { ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun
 import { roundsSection } from './roundsSection.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
-/** Max characters of texts in a report. */
+/** Maximum text lengths in a report, in characters. */
 const most = { prompt: 4000, think: 8000, answer: 4000, recipe: 60_000, step: 600, choices: 200, alerts: 50 } as const;
 
 /**
- * The report of one run.
- * @param now creation time, seconds since the epoch
+ * Creates the report for a single run.
+ * @param now creation time, in seconds since the epoch
  */
 export function runReport(run: ReportedRun, now: number): ReportDocument {
 	return {
@@ -34,13 +34,13 @@ export function runReport(run: ReportedRun, now: number): ReportDocument {
 	};
 }
 
-/** The report of a pipeline: the gain of each stage, all evaluations compared, then each run. */
+/** Creates a pipeline report: the gain from each stage, a comparison of all evaluations, then each run. */
 export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportDocument {
 	const { title, stages, recipe, gaps } = pipeline;
 	const runs = stages.flatMap(({ run }) => (run === null ? [] : [run]));
 	const bought = boughtTable(stageRows(runs));
 	const evaluations = stages.flatMap(({ name, run, evaluation }) => [
-		// Evaluations are named after checkpoints, and several runs have the same names.
+		// Evaluations are named after checkpoints, and several runs use the same names.
 		...(run === null ? [] : run.evaluations.map((one) => ({ ...one, name: `${name}: ${one.name}` }))),
 		...(evaluation === null ? [] : [{ ...evaluation, name }]),
 	]);
@@ -65,7 +65,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 			},
 			...(rounds === null ? [] : [rounds]),
 			...(measured === null && claims === null ? [] : [boughtSection([measured, claims])]),
-			// Evaluations of runs are shown in full with their run.
+			// Evaluations within runs are shown in full along with their run.
 			...(compared === null
 				? []
 				: [{ title: 'Evaluations', blocks: compared.blocks, sections: own.map(evaluationSection) }]),
@@ -77,8 +77,8 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 }
 
 /**
- * The report of several pipelines with the same recipe: the gain of each stage over all of them, then each one in
- * short.
+ * Creates a report for several pipelines with the same recipe: the gain from each stage across all pipelines, then a
+ * short summary of each one.
  */
 export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: number): ReportDocument {
 	const [first] = pipelines;
@@ -190,7 +190,7 @@ function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
 	};
 }
 
-/** The sections on one run. */
+/** Returns the sections for a single run. */
 export function runSections(run: ReportedRun): ReportSection[] {
 	const chart = heldOutChart(run);
 	const bought = boughtTable(stageRows([run]));

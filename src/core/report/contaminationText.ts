@@ -1,7 +1,7 @@
 import { formatCounted } from '../../base/format.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
 
-/** Describes the overlap of training files with evaluation questions, one sentence per file. */
+/** Describes the overlap between training files and evaluation questions, with one sentence per file. */
 export function contaminationText({ questions, tooShort, files }: ContaminationFile): string {
 	const short =
 		tooShort === 0 ? '' : ` ${formatCounted(tooShort, 'question')} with fewer than 3 words were not checked.`;

@@ -6,7 +6,7 @@ import { pairedText } from './pairedText.ts';
 import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
-/** Evaluations of checkpoints: a table of all, paired comparisons on the same questions, then each one. */
+/** Returns the section on checkpoint evaluations: an overview table, paired comparisons by question, then each one. */
 export function evaluationsSection(
 	evaluations: readonly ReportedEvaluation[],
 	title = 'Evaluations',
@@ -57,10 +57,10 @@ export function evaluationsSection(
 const samplesText = ([fewest, most]: readonly [number, number]) =>
 	fewest === most ? `${most}` : `${fewest} to ${most}`;
 
-/** With more evaluations on the same questions, each is compared with the previous one only. */
+/** Maximum number of evaluations compared pairwise. Above it, each is compared only with the previous one. */
 const mostForAllPairs = 8;
 
-/** Paired comparisons of evaluations on the same questions. */
+/** Returns paired comparisons of evaluations on the same questions. */
 function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	const rows: string[][] = [];
 	for (const [i, second] of evaluations.entries()) {
@@ -90,7 +90,7 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	];
 }
 
-/** How the completions of each evaluation are written. */
+/** Returns the format and language statistics for each evaluation's completions. */
 function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	const rows = evaluations.flatMap(({ name, report, completions }) =>
 		completions === null
@@ -121,7 +121,7 @@ function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	];
 }
 
-/** One evaluation in full. */
+/** Returns the full section for one evaluation. */
 export function evaluationSection(evaluation: ReportedEvaluation): ReportSection {
 	const { name, policy, problems, done, total, created, protocol, contamination, report } = evaluation;
 	const { accuracy, samples, truncated, unanswered, tokens, calibration } = report;

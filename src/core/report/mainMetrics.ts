@@ -1,4 +1,4 @@
-/** Curves of a stage shown in a report, in order. */
+/** Stage curves to show in a report, in order. */
 const chosen = [
 	'reward',
 	'eval/accuracy',
@@ -25,23 +25,23 @@ const chosen = [
 ] as const;
 const order = new Map<string, number>(chosen.map((name, i) => [name, i]));
 
-/** Max curves per stage. */
+/** Maximum number of curves per stage. */
 export const mostCurves = 16;
-/** Max rewards of a run with their own curve. */
+/** Maximum number of rewards per run that get their own curve. */
 const mostRewards = 6;
 
 const ofReward = (name: string) => /^rewards\/.+\/mean$/s.test(name);
 
-/** Whether a metric may be shown, and must be kept while a run is read. */
+/** Returns whether a metric can be shown and must therefore be kept while reading a run. */
 export function isMainMetric(name: string): boolean {
 	return order.has(name) || ofReward(name);
 }
 
-/** Selects the metrics of a stage to show, in order. */
+/** Selects the stage metrics to show, in order. */
 export function mainMetrics(names: readonly string[]): string[] {
 	const fixed = names.filter((name) => order.has(name)).sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
 	const rewards = names.filter(ofReward).slice(0, mostRewards);
-	// With a single reward, its curve equals the total.
+	// With a single reward, its curve is the same as the total.
 	const parts = rewards.length > 1 ? rewards : [];
 	const [first, ...rest] = fixed;
 	const all = first === 'reward' ? [first, ...parts, ...rest] : [...fixed, ...parts];

@@ -1,8 +1,8 @@
 import { visibleLine, visibleText } from './visibleText.ts';
 
 /**
- * Escapes a text for one line of Markdown, so that it is displayed literally: no emphasis, links, images, HTML, table
- * cells, formulas or references. Entities are used where a backslash does not work for every parser (CommonMark 0.31,
+ * Escapes text for a single line of Markdown so that it is displayed literally: no emphasis, links, images, HTML, table
+ * cells, formulas, or references. Uses entities where not every parser supports backslash escapes (CommonMark 0.31,
  * sections 2.4 and 2.5).
  */
 export function markdownText(text: string): string {
@@ -22,7 +22,7 @@ export function markdownText(text: string): string {
 	);
 }
 
-/** A verbatim text, in a fence that none of its lines can close. */
+/** Wraps verbatim text in a fence that none of its lines can close. */
 export function markdownFence(text: string): string {
 	const content = visibleText(text);
 	const longest = (content.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);

@@ -1,9 +1,9 @@
-/** A share from 0 to 1 with three decimals. */
+/** Formats a fraction from 0 to 1 with three decimals. */
 export function shareText(value: number | null | undefined): string {
 	return value === null || value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(3);
 }
 
-/** "0.750 (0.601 to 0.871)" */
+/** Formats an interval, such as "0.750 (0.601 to 0.871)". */
 export function intervalText(
 	interval: { readonly accuracy: number; readonly low: number; readonly high: number } | null | undefined,
 ): string {
@@ -11,7 +11,7 @@ export function intervalText(
 	return `${shareText(interval.accuracy)} (${shareText(interval.low)} to ${shareText(interval.high)})`;
 }
 
-/** "+0.120 (0.031 to 0.209)" */
+/** Formats a change, such as "+0.120 (0.031 to 0.209)". */
 export function changeText({
 	mean,
 	low,
@@ -24,7 +24,7 @@ export function changeText({
 	return `${mean < 0 ? '' : '+'}${shareText(mean)} (${shareText(low)} to ${shareText(high)})`;
 }
 
-/** Seconds since the epoch as "2026-03-04 10:15 UTC". */
+/** Formats seconds since the epoch, such as "2026-03-04 10:15 UTC". */
 export function timeText(seconds: number): string {
 	const date = new Date(seconds * 1000);
 	if (Number.isNaN(date.getTime())) return '–';

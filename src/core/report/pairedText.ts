@@ -2,7 +2,7 @@ import { formatNumber } from '../../base/format.ts';
 import type { PairedComparison } from '../evaluation/pairProblems.ts';
 import { changeText } from './numberText.ts';
 
-/** Cells of a comparison: questions, change, gained, lost, p. */
+/** Returns the cells of a comparison: questions, change, gained, lost, p. */
 export function pairedText(paired: PairedComparison): string[] {
 	if (paired.test === 'none') return ['–', paired.reason, '–', '–', '–'];
 	const { problems, difference, gained, lost, p } = paired;

@@ -8,19 +8,19 @@ import type { ReportTable } from './reportDocument.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
-/** The comparisons declared in the recipe; invalid ones are ignored. */
+/** Returns the comparisons that the recipe declares, ignoring invalid ones. */
 export function comparisonsOf(recipe: unknown): readonly Comparison[] {
 	const decoded = decode(v.object({ compare: v.array(comparisonSchema) }), recipe);
 	return decoded.ok ? decoded.value.compare : [];
 }
 
-/** The seed of a pipeline recipe, in words. */
+/** Describes the seed of a pipeline recipe. */
 export function seedText({ recipe }: ReportedPipeline): string {
 	const seed = (recipe as { readonly seed?: unknown } | null | undefined)?.seed;
 	return typeof seed === 'number' ? `seed ${seed}` : 'no seed';
 }
 
-/** A declared comparison of two stages, and its result in each pipeline. */
+/** A declared comparison between two stages, with its result in each pipeline. */
 export interface ComparedClaim extends Comparison {
 	readonly pipelines: readonly {
 		readonly id: string;
@@ -31,7 +31,7 @@ export interface ComparedClaim extends Comparison {
 	}[];
 }
 
-/** The comparisons declared in the first recipe, evaluated in all pipelines. */
+/** Evaluates the comparisons declared in the first recipe across all pipelines. */
 export function comparedClaims(pipelines: readonly ReportedPipeline[]): ComparedClaim[] {
 	return comparisonsOf(pipelines[0]?.recipe).map((comparison) => ({
 		...comparison,
@@ -44,7 +44,7 @@ export function comparedClaims(pipelines: readonly ReportedPipeline[]): Compared
 	}));
 }
 
-/** One column per pipeline; null if there are no comparisons. */
+/** Returns a table with one column per pipeline, or null if there are no comparisons. */
 export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | null {
 	const [first] = claims;
 	if (first === undefined) return null;
@@ -89,16 +89,18 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 
 const valueText = (value: number) => formatNumber(Number(value.toPrecision(3)));
 
-/** Evaluations of the same stage in each pipeline. */
+/** Evaluations of one stage across pipelines. */
 interface MeasuredStage {
-	/** The evaluated stage. */
+	/** Title of the evaluated stage. */
 	readonly title: string;
 	readonly evaluations: readonly ReportedEvaluation[];
 	/** Duration of the evaluated stage, in seconds. */
 	readonly seconds: readonly number[];
 }
 
-/** Results of every evaluated stage by category, as means over the pipelines; null if nothing was evaluated. */
+/**
+ * Returns the results of each evaluated stage by category, averaged over pipelines, or null if nothing was evaluated.
+ */
 export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTable | null {
 	const [first] = pipelines;
 	if (first === undefined) return null;

@@ -5,10 +5,10 @@ import { optimizer } from '../../protocol/stageFields.ts';
 import { flattenRecipe } from '../comparison/recipeDiff.ts';
 import { stageSchemaOf } from '../recipe/filledStage.ts';
 
-/** A resolved recipe key with a non-default value. */
+/** A key in a resolved recipe with a non-default value. */
 export interface RecipeChoice {
 	readonly key: string;
-	/** As JSON. */
+	/** JSON-encoded value. */
 	readonly value: string;
 	readonly preset: string;
 }
@@ -18,7 +18,7 @@ const isTable = (value: unknown): value is Table =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 const tableOf = (value: unknown): Table => (isTable(value) ? value : {});
 
-/** Recipe parts with their own defaults. */
+/** Recipe sections that have their own defaults. */
 const { scoring, evaluate, checkpoint, log, pytorch, ray } = recipeSchema.entries;
 const parts = Object.entries({ scoring, evaluate, checkpoint, log, pytorch, ray });
 
@@ -28,7 +28,7 @@ function stageDefaults(stage: Table): Table {
 	return { ...staticDefaults({ type: '', keys }, stage), until };
 }
 
-/** Defaults that follow from the declaration and from what is told. */
+/** Returns the defaults that follow from the schema and the specified values. */
 function staticDefaults(schema: KeySchema, told: Table): Table {
 	const found: Record<string, unknown> = {};
 	for (const [name, { facts, wrapped }] of Object.entries(valueSchema(schema).keys ?? {})) {
@@ -41,8 +41,8 @@ function staticDefaults(schema: KeySchema, told: Table): Table {
 }
 
 /**
- * Keys of a resolved recipe that differ from their default, in recipe order. Keys without a default (name, data, steps,
- * learning rate) are not included.
+ * Returns the keys in a resolved recipe that differ from their defaults, in recipe order. Excludes keys without a
+ * default (name, data, steps, learning rate).
  */
 export function recipeChoices(recipe: unknown): RecipeChoice[] {
 	const told = tableOf(recipe);

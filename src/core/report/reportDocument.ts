@@ -1,10 +1,10 @@
 /**
- * A report as data, independent of its appearance. Renderers produce HTML (`reportHtml.ts`) and Markdown
- * (`reportMarkdown.ts`). All texts are plain: no renderer interprets them as markup.
+ * A report as data, independent of its presentation. Renderers produce HTML (`reportHtml.ts`) and Markdown
+ * (`reportMarkdown.ts`). All text is plain: renderers never interpret it as markup.
  */
 export interface ReportDocument {
 	readonly title: string;
-	/** A line below the title. */
+	/** Line below the title. */
 	readonly subtitle: string;
 	readonly sections: readonly ReportSection[];
 }
@@ -27,7 +27,7 @@ export interface ReportList {
 	readonly items: readonly string[];
 }
 
-/** Names and values, one row each. */
+/** A table of names and values, with one row each. */
 export interface ReportFacts {
 	readonly kind: 'facts';
 	readonly caption: string;
@@ -49,7 +49,7 @@ export interface ReportColumn {
 	readonly numbers?: boolean;
 }
 
-/** Several small charts side by side. */
+/** Several small charts shown side by side. */
 export interface ReportCharts {
 	readonly kind: 'charts';
 	readonly charts: readonly ReportChart[];
@@ -57,38 +57,38 @@ export interface ReportCharts {
 
 export interface ReportChart {
 	readonly title: string;
-	/** Label of the horizontal axis. */
+	/** X axis label. */
 	readonly x: string;
 	readonly series: readonly ReportSeries[];
 }
 
 export interface ReportSeries {
-	/** Empty if it is the only one. */
+	/** Series name. Empty if it is the only series. */
 	readonly name: string;
-	/** Ascending by x; non-finite numbers are gaps. */
+	/** Points in ascending x order. Non-finite numbers are gaps. */
 	readonly points: readonly ReportPoint[];
 }
 
 export interface ReportPoint {
 	readonly x: number;
 	readonly y: number;
-	/** 95% interval. */
+	/** Lower bound of the 95% interval. */
 	readonly low?: number;
 	readonly high?: number;
 }
 
-/** A verbatim text: a completion, a recipe. */
+/** Verbatim text, such as a completion or a recipe. */
 export interface ReportText {
 	readonly kind: 'text';
 	readonly title: string;
 	readonly text: string;
-	/** Note on what was omitted. */
+	/** Note about what was omitted. */
 	readonly note?: string;
-	/** Initially collapsed, if the format supports it. */
+	/** Whether the text is initially collapsed, if the format supports it. */
 	readonly folded?: boolean;
 }
 
-/** Truncates a text for a report. */
+/** Truncates text for a report. */
 export function cutText(title: string, text: string, most: number, folded = false): ReportText {
 	const base = { kind: 'text', title, ...(folded ? { folded } : {}) } as const;
 	if (text.length <= most) return { ...base, text };

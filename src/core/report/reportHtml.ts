@@ -11,11 +11,11 @@ import type {
 import { reportStyle } from './reportStyle.ts';
 import { visibleLine } from './visibleText.ts';
 
-/** Nothing is loaded and nothing runs; only inline styles are allowed. */
+/** Content security policy: no loading, no scripts, only inline styles. */
 export const reportPolicy =
 	"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/** Renders a report as one self-contained HTML file: no scripts, no requests, charts as inline SVG. */
+/** Renders a report as a self-contained HTML file: no scripts, no requests, charts as inline SVG. */
 export function reportHtml(report: ReportDocument): string {
 	const page = new Page();
 	const body = report.sections.map((section) => page.section(section, 2)).join('\n');
@@ -106,11 +106,11 @@ class Page {
 	}
 }
 
-/** Content wider than the page scrolls on its own, also by keyboard. */
+/** Makes content that is wider than the page scroll on its own, including by keyboard. */
 const wide = (caption: string) =>
 	`<div class="wide" tabindex="0" role="group" aria-label="${htmlText(visibleLine(caption))}">`;
 
-/** Max characters of cells that are kept on one line. */
+/** Maximum number of characters for a cell to be kept on one line. */
 const shortest = 28;
 
 function table({ caption, columns, rows, note }: ReportTable): string {

@@ -4,17 +4,17 @@ import { markdownFence, markdownText } from './markdownText.ts';
 import { intervalText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportDocument, ReportPoint, ReportSection } from './reportDocument.ts';
 
-/** Max rows in the table of a curve. */
+/** Maximum number of rows in a curve's table. */
 const mostPoints = 6;
 
-/** Renders a report as Markdown (CommonMark with tables). Charts become tables with some of their points. */
+/** Renders a report as Markdown (CommonMark with tables). Charts become tables with a selection of their points. */
 export function reportMarkdown(report: ReportDocument): string {
 	const parts = [`# ${title(report.title)}`, markdownText(report.subtitle)];
 	for (const section of report.sections) parts.push(...sectionParts(section, 2));
 	return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** An empty heading would not be a heading. */
+/** Returns a nonempty title, because an empty heading is not a heading in Markdown. */
 const title = (text: string) => markdownText(text) || '–';
 
 function sectionParts({ title: name, blocks, sections = [] }: ReportSection, level: number): string[] {
@@ -80,7 +80,7 @@ function chartParts(chart: ReportChart): string[] {
 			];
 }
 
-/** Evenly spaced points, including the first and the last. */
+/** Selects evenly spaced points, including the first and last. */
 function some(points: readonly ReportPoint[]): ReportPoint[] {
 	const known = points.filter(({ y }) => Number.isFinite(y));
 	if (known.length <= mostPoints) return known;

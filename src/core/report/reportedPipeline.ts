@@ -1,26 +1,26 @@
 import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import type { ReportedEvaluation, ReportedRun } from './reportedRun.ts';
 
-/** A stage of a pipeline, whether it has a run or not. */
+/** A pipeline stage, whether or not it has a run. */
 export interface ReportedPipelineStage {
 	readonly name: string;
 	readonly type: string;
 	readonly status: string;
-	/** Why it was left out or failed; null: there is nothing to say. */
+	/** Why the stage was skipped or failed, or null if not applicable. */
 	readonly detail: string | null;
-	/** Which round of which stage of a loop it is. */
+	/** Loop stage and round that this stage belongs to. */
 	readonly round?: EvaluatedRound['round'];
-	/** Names of the stages that it waits for. */
+	/** Names of the stages that this stage depends on. */
 	readonly after: readonly string[];
-	/** Held-out accuracy that it ended with; null: not measured. */
+	/** Held-out accuracy at the end of the stage, or null if not measured. */
 	readonly accuracy: number | null;
-	/** null: it has not ended. */
+	/** Duration in seconds, or null if the stage has not finished. */
 	readonly seconds: number | null;
-	/** Of what it has made: "last-checkpoint, completions". */
+	/** Types of the outputs that the stage produced, such as "last-checkpoint, completions". */
 	readonly outputs: readonly string[];
-	/** null: it has none, or none that can be read. */
+	/** The stage's run, or null if there is none or it cannot be read. */
 	readonly run: ReportedRun | null;
-	/** Of a stage that evaluates; null: it does not, or nothing is done. */
+	/** Result of an evaluation stage, or null for other stages and before any results exist. */
 	readonly evaluation: ReportedEvaluation | null;
 }
 
@@ -31,9 +31,9 @@ export interface ReportedPipeline {
 	readonly error: string | null;
 	readonly created: number;
 	readonly updated: number;
-	/** As it was started with; undefined: it cannot be read. */
+	/** Recipe that the pipeline was started with, or undefined if it cannot be read. */
 	readonly recipe: unknown;
-	/** In the order in which they are run. */
+	/** Stages in execution order. */
 	readonly stages: readonly ReportedPipelineStage[];
 	readonly gaps: readonly string[];
 }

@@ -6,16 +6,16 @@ import type { ProblemCount } from '../evaluation/pairProblems.ts';
 import type { MeasuredQuestion } from './completionMeasures.ts';
 import type { CompletionSummary } from './completionSummary.ts';
 
-/** Everything a report uses from a run folder. Texts are untrusted. */
+/** Everything a report uses from a run folder. All text is untrusted. */
 export interface ReportedRun {
-	/** Display name: the name of the run or, in a pipeline, of its stage. */
+	/** Display name: the name of the run or, in a pipeline, of the stage. */
 	readonly title: string;
 	readonly id: string;
 	readonly engine: string;
-	/** Whether it was written by another trainer. */
+	/** Whether the run was written by another trainer. */
 	readonly foreign: boolean;
 	readonly status: string;
-	/** Why it ended, if it did not finish. */
+	/** Why the run ended, if it did not finish. */
 	readonly error: string | null;
 	readonly created: number;
 	readonly updated: number;
@@ -23,25 +23,25 @@ export interface ReportedRun {
 	readonly step: number | null;
 	readonly totalSteps: number | null;
 	readonly device: string;
-	/** Run and checkpoint that it continues; null if it started from scratch. */
+	/** Run and checkpoint that this run continues, or null if it started from scratch. */
 	readonly parent: { readonly run: string; readonly checkpoint: string } | null;
 	readonly tags: readonly string[];
 	readonly note: string | null;
-	/** Software and hardware, by name. */
+	/** Software and hardware versions, by name. */
 	readonly environment: readonly (readonly [name: string, value: string])[];
-	/** Resolved; undefined if there is none. */
+	/** Resolved recipe, or undefined if there is none. */
 	readonly recipe: unknown;
 	readonly stages: readonly ReportedStage[];
 	readonly evaluations: readonly ReportedEvaluation[];
 	readonly rollouts: readonly ReportedRollout[];
 	readonly searches: readonly ReportedSearch[];
-	/** Alerts by likely cause; null if unreadable. */
+	/** Diagnosis with alerts ranked by likely cause, or null if unreadable. */
 	readonly diagnosis: Verdict | null;
-	/** What could not be read, one sentence each. */
+	/** What could not be read, with one sentence each. */
 	readonly gaps: readonly string[];
 }
 
-/** Held-out accuracy at a step. */
+/** Held-out accuracy at a given step. */
 export interface HeldOut extends Estimate {
 	readonly step: number;
 	readonly problems: number;
@@ -49,13 +49,13 @@ export interface HeldOut extends Estimate {
 }
 
 export interface ReportedStage {
-	/** 1-based. */
+	/** 1-based stage number. */
 	readonly number: number;
 	readonly type: string;
-	/** Steps with metrics; null: none. */
+	/** First and last steps with metrics, or null if there are none. */
 	readonly steps: readonly [first: number, last: number] | null;
 	readonly curves: readonly ReportedCurve[];
-	/** Ascending by step; the first one may be the starting point of the stage. */
+	/** Held-out accuracy in ascending step order. The first entry can be the starting point of the stage. */
 	readonly heldOut: readonly HeldOut[];
 	readonly before: HeldOut | null;
 	readonly after: HeldOut | null;
@@ -69,7 +69,7 @@ export interface ReportedCurve {
 }
 
 export interface ReportedCompletions extends CompletionSummary {
-	/** Source of the completions: "held-out samples at step 120". */
+	/** Source of the completions, such as "held-out samples at step 120". */
 	readonly of: string;
 }
 
@@ -77,37 +77,37 @@ export interface ReportedEvaluation {
 	readonly name: string;
 	readonly policy: string;
 	readonly problems: { readonly name: string; readonly hash: string };
-	/** Number of finished questions, out of the total. */
+	/** Number of finished questions out of the total. */
 	readonly done: number;
 	readonly total: number;
 	readonly created: number;
 	readonly protocol: string;
-	/** Name of the benchmark; null if it was not one. */
+	/** Benchmark name, or null if this is not a benchmark. */
 	readonly benchmark: BenchmarkName | null;
-	/** Overlap with the training data; null if not checked. */
+	/** Overlap with the training data, or null if not checked. */
 	readonly contamination: string | null;
 	readonly report: EvaluationReport;
 	readonly completions: CompletionSummary | null;
-	/** Counts of correct and all samples by question, for pairing. */
+	/** Number of correct samples and of all samples for each question, for pairing. */
 	readonly counts: ReadonlyMap<string, ProblemCount>;
-	/** Measures of the samples, by question. */
+	/** Sample measures for each question. */
 	readonly questions: ReadonlyMap<string, MeasuredQuestion>;
 }
 
 export interface ReportedRollout {
 	readonly title: string;
-	/** null if its run has no steps. */
+	/** null if the run has no steps. */
 	readonly step: number | null;
 	readonly prompt: string;
 	/** null if the completion has no such section. */
 	readonly think: string | null;
 	readonly answer: string | null;
-	/** The whole completion; shown if it has neither thinking nor answer. */
+	/** Full completion, shown if it has neither thinking nor an answer. */
 	readonly completion: string;
 	readonly gold: string | null;
 	readonly reward: number | null;
 	readonly rewards: readonly (readonly [name: string, value: number | null])[];
-	/** null: not recorded. */
+	/** null if not recorded. */
 	readonly truncated: boolean | null;
 }
 
@@ -118,11 +118,11 @@ export interface ReportedSearch {
 	readonly problem: string;
 	readonly nodes: number;
 	readonly depth: number;
-	/** Stop reason; null while running. */
+	/** Stop reason, or null while running. */
 	readonly stop: string | null;
 	readonly answer: string | null;
 	readonly correct: boolean | null;
 	readonly tokens: number | null;
-	/** Value and texts of the best path, without the root; null if nothing has a value. */
+	/** Value and texts of the best path, without the root. null if no node has a value. */
 	readonly best: { readonly value: number | null; readonly texts: readonly string[] } | null;
 }

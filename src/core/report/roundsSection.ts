@@ -2,7 +2,9 @@ import { chooserText, type EvaluatedRound, type RoundSeries, roundSeries } from 
 import { changeText, intervalText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
 
-/** Accuracy by loop round, and the remaining gain from selecting among samples; null if there are no loops. */
+/**
+ * Returns the accuracy for each loop round and the remaining gain from sample selection, or null if there are no loops.
+ */
 export function roundsSection(stages: readonly EvaluatedRound[]): ReportSection | null {
 	const all = roundSeries(stages).filter(({ points }) => points.length > 1);
 	if (all.length === 0) return null;

@@ -7,10 +7,10 @@ import type { ReportBlock, ReportDocument, ReportTable } from './reportDocument.
 import type { ReportedRun } from './reportedRun.ts';
 import { boughtTable, stageRows } from './stageSections.ts';
 
-/** Max recipe keys shown. */
+/** Maximum number of recipe keys shown. */
 const maxKeys = 200;
 
-/** The report of several runs: results side by side, recipe differences, then each run. */
+/** Creates a report for several runs: results side by side, recipe differences, then each run. */
 export function runsReport(named: readonly ReportedRun[], now: number): ReportDocument {
 	const runs = withDistinctTitles(named);
 	const title = runs.length === 2 ? runs.map((run) => run.title).join(' and ') : formatCounted(runs.length, 'run');

@@ -5,7 +5,7 @@ import { intervalText, shareText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportSection, ReportTable } from './reportDocument.ts';
 import type { HeldOut, ReportedRun, ReportedStage } from './reportedRun.ts';
 
-/** A row of the table of stage results: a stage of one run, or of one of several. */
+/** A row in the stage results table, for a stage from the only run or from one of several runs. */
 interface StageRow {
 	readonly title: string;
 	readonly stage: ReportedStage;
@@ -14,7 +14,7 @@ interface StageRow {
 export const stageTitle = ({ number, type }: ReportedStage, count: number) =>
 	count === 1 ? `Stage: ${type}` : `Stage ${number}: ${type}`;
 
-/** Rows of one run, or of several in order; a run with a single stage is shown by its own title. */
+/** Returns the rows for one or several runs, in order. A run with a single stage is shown under its own title. */
 export function stageRows(runs: readonly ReportedRun[]): StageRow[] {
 	return runs.flatMap(({ title, stages }) =>
 		stages.map((stage) => {
@@ -25,7 +25,7 @@ export function stageRows(runs: readonly ReportedRun[]): StageRow[] {
 	);
 }
 
-/** Accuracy, format and length at the end of each stage; null if nothing is known. */
+/** Returns accuracy, format, and length at the end of each stage, or null if nothing is known. */
 export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 	const known = rows.filter(({ stage }) => stage.after !== null || stage.completions !== null);
 	if (known.length === 0) return null;
@@ -68,7 +68,7 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 	};
 }
 
-/** Held-out accuracy over the whole run; null if measured less than twice. */
+/** Returns a chart of held-out accuracy over the entire run, or null if it was measured fewer than two times. */
 export function heldOutChart({ stages }: ReportedRun): ReportChart | null {
 	const measured = new Map<number, HeldOut>();
 	for (const { heldOut } of stages) for (const one of heldOut) measured.set(one.step, one);

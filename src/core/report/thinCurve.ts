@@ -1,6 +1,7 @@
 /**
- * Reduces a curve to a max number of points, each the mean of neighboring ones; non-finite values are skipped.
- * @param x ascending, as long as y
+ * Reduces a curve to a maximum number of points, each of which is the mean of neighboring points. Skips non-finite
+ * values.
+ * @param x ascending, with the same length as y
  */
 export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: number): { x: number; y: number }[] {
 	const known: number[] = [];
@@ -10,7 +11,7 @@ export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: numb
 	for (let from = 0; from < known.length; from += each) {
 		const part = known.slice(from, from + each);
 		const sum = part.reduce((total, i) => total + (y[i] as number), 0);
-		// The first and the last step are kept as ends of the axis.
+		// Keep the first and last steps, which are the ends of the axis.
 		const at = from === 0 ? part[0] : part.at(-1);
 		points.push({ x: x[at as number] as number, y: sum / part.length });
 	}

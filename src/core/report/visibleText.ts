@@ -3,8 +3,8 @@ import { hiddenCharacters } from '../text/hiddenCharacters.ts';
 const pictures = 0x2400;
 
 /**
- * Makes control characters visible: as control pictures (U+2400 and up), bidi and invisible characters as their code
- * point, unpaired surrogates as U+FFFD. Line feeds and tabs are kept.
+ * Makes control characters visible: control characters as control pictures (U+2400 and up), bidi and invisible
+ * characters as their code points, and unpaired surrogates as U+FFFD. Keeps line feeds and tabs.
  */
 export function visibleText(text: string): string {
 	const lines = text.replace(/\r\n/g, '\n');
@@ -17,7 +17,7 @@ export function visibleText(text: string): string {
 	return (out + lines.slice(at)).replace(/\p{Noncharacter_Code_Point}/gu, shown);
 }
 
-/** The same, on one line. */
+/** Like `visibleText`, but on a single line. */
 export function visibleLine(text: string): string {
 	return visibleText(text).replace(/[\n\t]+/g, ' ');
 }

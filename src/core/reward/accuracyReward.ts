@@ -5,25 +5,25 @@ import { soleAnswer } from '../trace/parseTrace.ts';
 import type { Trace, TraceTags } from '../trace/trace.ts';
 
 /**
- * Verifies answers by the rule of a task or dataset. null if accuracy does not apply to the question.
- * @param sole whether the text is an answer section, all of which is the answer; otherwise it may be a whole solution
- * whose last statement counts. Default true
+ * Verifies answers according to the rule of a task or dataset. Returns null if accuracy does not apply to the question.
+ * @param sole whether the text is an answer section and therefore all part of the answer (the default); otherwise, it
+ * can be an entire solution whose last statement counts
  */
 export type Verifier = (question: Question, answer: string, sole?: boolean) => boolean | null;
 
-/** Exact match after normalization; null without a gold answer. */
+/** Requires an exact match after normalization. Returns null without a gold answer. */
 export const exactVerifier: Verifier = (question, answer) =>
 	question.answer === null ? null : answersEqual(question.answer, answer);
 
 /**
- * Returns 1 if the single answer of the completion is correct, 0 if it is incorrect or there is none or several, and
- * null without a gold answer (never 1). Thinking is ignored. With answer tags in the template, the answer is the text
- * in the single pair of tags; otherwise it is the text after the thinking, of which the verifier takes the last stated
- * answer (`statedAnswers`).
+ * Returns 1 if the completion has a single, correct answer, 0 if its answer is incorrect, missing, or not unique, and
+ * null without a gold answer (never 1). Thinking is ignored. If the template has answer tags, the answer is the text
+ * inside the only pair of tags. Otherwise, it is the text after the thinking, from which the verifier uses the last
+ * stated answer (`statedAnswers`).
  */
 export function accuracyOf(row: ScoreRow, trace: Trace, tags: TraceTags, verify: Verifier): number | null {
 	const question: Question = { answer: goldText(row.answer), row: row.row };
-	// Checked first with an arbitrary answer: a row without a gold answer is null whatever the completion says.
+	// First check with an arbitrary answer: a row without a gold answer returns null regardless of the completion.
 	const answer = soleAnswer(trace, tags);
 	const verdict = verify(question, answer ?? '', tags.answer !== null);
 	if (verdict === null) return null;

@@ -1,19 +1,19 @@
 import type { BuiltInRewardName } from '../../protocol/builtInRewards.ts';
 
-/** Reference information on a built-in reward. */
+/** Reference information about a built-in reward. */
 export interface BuiltInInfo {
 	readonly name: BuiltInRewardName;
 	readonly title: string;
-	/** One sentence. */
+	/** One-sentence description. */
 	readonly sentence: string;
-	/** As text; n is the length, tags are those of the template. */
+	/** Formula as text; n is the length, and tags are the template tags. */
 	readonly formula: string;
-	/** Source of the formula: paper and equation, or code. */
+	/** Source of the formula: a paper and equation, or code. */
 	readonly source: string;
 	readonly range: string;
-	/** When it does not apply to a row. */
+	/** When the reward is null for a row. */
 	readonly nullRule: string;
-	/** The implementing file, below src; the build ships a copy as dist/rewards/FILE. */
+	/** Path of the implementation, relative to src; the build copies it to dist/rewards/FILE. */
 	readonly file: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The reward of a row: the weighted sum of the rewards that apply (TRL's `nansum`); null if none does. `values` and
- * `weights` have the same order.
+ * Returns the total reward of a row: the weighted sum of the rewards that apply (TRL's `nansum`), or null if none
+ * apply. `values` and `weights` are in the same order.
  */
 export function combineRewards(values: readonly (number | null)[], weights: readonly number[]): number | null {
 	if (values.length !== weights.length) throw new RangeError(`${values.length} rewards, ${weights.length} weights`);

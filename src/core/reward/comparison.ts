@@ -3,17 +3,17 @@ import { computeAdvantages, type ScaleRewards } from '../grpo/advantages.ts';
 import { correlation } from './verification/correlation.ts';
 import { moments } from './verification/moments.ts';
 
-/** One recorded rollout with the values of both sides. */
+/** One recorded rollout with its value on both sides of the comparison. */
 export interface RowToCompare
 	extends Pick<ComparedRow, 'step' | 'group' | 'index' | 'prompt' | 'completion' | 'answer' | 'truncated' | 'error'> {
 	readonly before: number | null;
 	readonly after: number | null;
 }
 
-/** Values closer than this are equal. */
+/** Values that differ by less than this are considered equal. */
 const tolerance = 1e-9;
 
-/** 1-based ranks of values in ascending order; ties share their mean rank. */
+/** Returns the 1-based ranks of the values in ascending order; ties get their mean rank. */
 export function meanRanks(values: readonly number[]): number[] {
 	const order = values.map((_, i) => i).sort((a, b) => (values[a] as number) - (values[b] as number));
 	const ranks = new Array<number>(values.length);
@@ -27,8 +27,8 @@ export function meanRanks(values: readonly number[]): number[] {
 }
 
 /**
- * Spearman's rank correlation: Pearson's of the mean ranks, over the rows for which both sides have a value. null if
- * there are fewer than two such rows, or a side is constant.
+ * Spearman rank correlation: the Pearson correlation of the mean ranks, over rows where both sides have a value. null
+ * if there are fewer than two such rows or either side is constant.
  */
 export function rankCorrelation(a: readonly (number | null)[], b: readonly (number | null)[]): number | null {
 	const x: number[] = [];
@@ -41,13 +41,13 @@ export function rankCorrelation(a: readonly (number | null)[], b: readonly (numb
 	}
 	const ranks = [meanRanks(x), meanRanks(y)] as const;
 	if (x.length !== 2) return correlation(...ranks);
-	// Whether two rows have the same order on both sides, the opposite order, or are tied.
+	// Compares the order of two rows on both sides: same, opposite, or tied.
 	const [a1 = 0, a2 = 0] = ranks[0];
 	const [b1 = 0, b2 = 0] = ranks[1];
 	return a1 === a2 || b1 === b2 ? null : a1 < a2 === b1 < b2 ? 1 : -1;
 }
 
-/** Row indices of each group, by step and group, in order of first occurrence. */
+/** Returns the row indices of each group, by step, with groups in order of first occurrence. */
 function groupsOf(rows: readonly Pick<RowToCompare, 'step' | 'group'>[]): Map<number, number[][]> {
 	const steps = new Map<number, Map<number, number[]>>();
 	for (const [i, { step, group }] of rows.entries()) {
@@ -61,8 +61,8 @@ function groupsOf(rows: readonly Pick<RowToCompare, 'step' | 'group'>[]): Map<nu
 }
 
 /**
- * Advantages of the groups of one generation batch, as in `computeAdvantages`; groups of other sizes are filled with
- * nulls.
+ * Computes the advantages in one generation batch with `computeAdvantages`; groups smaller than the largest one are
+ * padded with nulls.
  */
 function advantagesOf(values: readonly (number | null)[], groups: readonly number[][], scale: ScaleRewards) {
 	const size = Math.max(...groups.map((members) => members.length));
@@ -85,7 +85,7 @@ const isChanged = (before: number | null, after: number | null) =>
 
 const valued = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
 
-/** Rows that cross the midpoint of the min and max value of both sides, or change to or from null. */
+/** Flags rows that cross the midpoint between the min and max of both sides, or that change to or from null. */
 export function flippedRows(rows: readonly Pick<RowToCompare, 'before' | 'after'>[]): boolean[] {
 	const range = moments(valued(rows.flatMap(({ before, after }) => [before, after])));
 	const middle = range === null ? 0 : range.min / 2 + range.max / 2;
@@ -95,8 +95,8 @@ export function flippedRows(rows: readonly Pick<RowToCompare, 'before' | 'after'
 }
 
 /**
- * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step form one generation batch: with
- * `batch`, its standard deviation divides the advantages.
+ * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step form one generation batch; with
+ * `batch`, advantages are divided by the batch standard deviation.
  */
 export function compareRows(
 	rows: readonly RowToCompare[],

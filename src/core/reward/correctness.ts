@@ -1,17 +1,17 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
-/** The correctness reward: `accuracy`, or the first one with such a name. */
+/** Matches the name of the correctness reward, such as `accuracy`. */
 const judging = /(?<!in)accura|(?<!in)correct|(?<!un)solved|(?<![a-z])acc(?![a-z])/i;
-/** Whether the format is correct is independent of the answer. */
+/** Matches format rewards, which do not depend on whether the answer is correct. */
 const form = /format|\btags?\b|_tags?\b|xml|structure|template/i;
 
-/** Name of the correctness reward; null if there is none. */
+/** Returns the name of the correctness reward, or null if there is none. */
 export function judgingReward(rewards: RolloutLine['rewards']): string | null {
 	if (Object.hasOwn(rewards, 'accuracy')) return 'accuracy';
 	return Object.keys(rewards).find((name) => judging.test(name) && !form.test(name)) ?? null;
 }
 
-/** Whether the answer of a rollout was judged correct (value above 0.5); null if no reward judges that. */
+/** Returns whether a rollout's answer was judged correct (value above 0.5), or null if no reward judges correctness. */
 export function correctness(rewards: RolloutLine['rewards']): boolean | null {
 	const name = judgingReward(rewards);
 	const value = name === null ? null : (rewards[name] ?? null);

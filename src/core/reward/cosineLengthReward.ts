@@ -9,11 +9,11 @@ type Options = Pick<
 >;
 
 /**
- * The cosine reward of Yeo et al. 2025 (section 4), as open-r1's `get_cosine_scaled_reward` has it: along half a cosine from
- * the value at length 0 to the value at maxLength, with values of their own for right and wrong answers. Longer
- * completions count as maxLength (open-r1 lets the cosine swing back), or get the value of `exceeded`.
+ * Cosine reward from Yeo et al. 2025 (section 4), as implemented in open-r1's `get_cosine_scaled_reward`: follows half
+ * a cosine from the value at length 0 to the value at maxLength, with separate values for correct and wrong answers.
+ * Longer completions are clamped to maxLength (in open-r1 the cosine swings back up), or get the `exceeded` value.
  *
- * @param correct what the accuracy reward says; null: it does not apply, and neither does this
+ * @param correct result of the accuracy reward; if it is null, this reward is null too
  */
 export function cosineLengthReward(
 	sample: RewardSample,
@@ -22,7 +22,7 @@ export function cosineLengthReward(
 	correct: number | null,
 ): number | null {
 	if (correct === null) return null;
-	// No thinking is a thinking of no length: leaving it out must not be a way around the reward.
+	// Missing thinking has length 0, so omitting it does not bypass the reward.
 	const length = lengthOf(sample, options, tags) ?? 0;
 	const { maxLength, exceeded } = options;
 	if (length >= maxLength && exceeded !== undefined) return exceeded;

@@ -6,8 +6,8 @@ import { answerOf, goldTexts, type RewardSample } from './rewardSample.ts';
 type Options = Pick<RewardEntry<'exact-match'>, 'column' | 'ignoreCase'>;
 
 /**
- * 1 when the answer is a gold text, 0 when it is not or there is none; null without a gold value. White space and the form
- * of decimal numbers are evened out on both sides, nothing else.
+ * Returns 1 if the answer matches a gold text, 0 if it does not or there is no answer, and null without a gold value.
+ * Only whitespace and decimal formatting are normalized, on both sides.
  */
 export function exactMatchReward(sample: RewardSample, options: Options, tags: TraceTags): number | null {
 	const gold = goldTexts(sample, options.column);

@@ -4,12 +4,15 @@ import { answerOf, type RewardSample } from './rewardSample.ts';
 
 type Options = Pick<RewardEntry<'json-schema'>, 'schema' | 'column' | 'partial' | 'fence'>;
 
-/** Whether a schema accepts a value; throws when it is no schema. */
+/** Returns whether a value conforms to a schema; throws if the schema is invalid. */
 export type JsonValidator = (schema: object, value: unknown) => boolean;
 
 const fenced = /^```(?:json)?[^\S\n]*\n([\s\S]*?)\n?```$/i;
 
-/** The schema of a row: its column's, an object or its text; else the option's. null: it has none. Throws for other values. */
+/**
+ * Returns the schema for a row, from its column (an object or JSON text) or from the options; null if there is none.
+ * Throws for other types.
+ */
 function schemaOf({ row }: RewardSample, { column, schema }: Options): object | null {
 	const own = column !== undefined && Object.hasOwn(row, column) ? row[column] : null;
 	if (own === null || own === undefined) return schema ?? null;
@@ -21,8 +24,8 @@ function schemaOf({ row }: RewardSample, { column, schema }: Options): object | 
 }
 
 /**
- * 1 when the answer is JSON that the schema accepts, `partial` when it is JSON that the schema refuses, else 0; null when the
- * row has no schema. A schema that is none is an error of the row, never a value.
+ * Returns 1 if the answer is JSON that conforms to the schema, `partial` if it is JSON that does not conform, and 0
+ * otherwise; null if the row has no schema. An invalid schema is reported as a row error and never yields a value.
  */
 export function jsonSchemaReward(
 	sample: RewardSample,

@@ -5,14 +5,17 @@ import { type RewardSample, thinkingOf } from './rewardSample.ts';
 
 type Options = Pick<RewardEntry<'language-consistency'>, 'language'>;
 
-/** Code, formulas and addresses have no language. Every repetition is bounded or ends at its first end: linear. */
+/**
+ * Matches code, formulas and URLs, which have no language. Every repetition is bounded or unambiguous, so matching is
+ * linear.
+ */
 const notProse =
 	/```[\s\S]*?```|`[^`\n]{1,500}`|\$\$[\s\S]{1,2000}?\$\$|\$[^$\n]{1,500}\$|\\\([^\n]{0,500}?\\\)|\\\[[\s\S]{0,2000}?\\\]|https?:\/\/\S+|\\[A-Za-z]+/g;
 
 const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}ー';
 /**
- * A word of a script with blanks, or one character of a script without. Single letters are variables, but for those with
- * an accent and the Cyrillic ones.
+ * Matches a word in a script that uses spaces, or one character in a script that does not. Single letters are treated
+ * as variables, except accented and Cyrillic ones.
  */
 const word = new RegExp(
 	`[${unspaced}]|(?![${unspaced}])\\p{L}(?:(?![${unspaced}])[\\p{L}\\p{M}'’])+|[àèéìòóÀÈÉÌÒÓ]|\\p{Script=Cyrillic}`,
@@ -40,12 +43,12 @@ const scripts: Readonly<Record<LanguageName, RegExp>> = {
 	zh: han,
 };
 
-/** Kana-less sentences of this many characters at most may be Japanese: headings and terms. */
+/** Maximum length of a sentence without kana that may still be Japanese, such as a heading or a term. */
 const shortHeading = 6;
 
 /**
- * Whether a sentence is another language's of the same script: the words that only that one has outnumber the words that
- * only the target has. null: no word tells.
+ * Returns whether a sentence is in another language with the same script: whether words found only in that language
+ * outnumber those found only in the target language. null if no word distinguishes them.
  */
 function isOther(sentence: readonly string[], target: LanguageName): boolean | null {
 	const own = closedClassWords[target];
@@ -65,7 +68,10 @@ function isOther(sentence: readonly string[], target: LanguageName): boolean | n
 	return told ? false : null;
 }
 
-/** For each sentence whether it is another language's; one that does not tell is like the one before it, else after it. */
+/**
+ * Flags sentences in another language; an undecided sentence takes the result of the previous decided one, or else of
+ * the next.
+ */
 function othersOf(sentences: readonly (readonly string[])[], target: LanguageName): boolean[] {
 	const told = sentences.map((sentence) => isOther(sentence, target));
 	let last = told.find((other) => other !== null) ?? false;
@@ -75,7 +81,7 @@ function othersOf(sentences: readonly (readonly string[])[], target: LanguageNam
 	});
 }
 
-/** Of the words that are written in the target's script, those that are its own. */
+/** Number of words in the target's script that also belong to the target language. */
 function ownWords(written: number, sentence: readonly string[], target: LanguageName): number {
 	const japanese = sentence.some((one) => kana.test(one));
 	if (target === 'zh' && japanese) return 0;
@@ -84,9 +90,10 @@ function ownWords(written: number, sentence: readonly string[], target: Language
 }
 
 /**
- * The share of the thinking's words that are in the target language (DeepSeek-R1, section 2.3.2). Words are told by their
- * script; where languages share one, a sentence is another language's when that one's closed-class words outnumber the
- * target's. Code, formulas and single letters are left out. 0 without thinking, null when it has no words.
+ * Fraction of words in the thinking that are in the target language (DeepSeek-R1, section 2.3.2). Words are identified
+ * by their script. If languages share a script, a sentence is attributed to another language when that language's
+ * closed-class words outnumber the target's. Code, formulas and single letters are excluded. 0 without thinking, null
+ * if the thinking has no words.
  */
 export function languageConsistencyReward(sample: RewardSample, { language }: Options, tags: TraceTags): number | null {
 	const thinking = thinkingOf(sample, tags);

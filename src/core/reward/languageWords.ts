@@ -3,9 +3,9 @@ import type { LanguageName } from '../../protocol/builtInRewards.ts';
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 /**
- * Closed-class words (articles, pronouns, prepositions, conjunctions, forms of "to be") of the languages that share the
- * Latin script. They are frequent in any text and few, so that a sentence tells its language by them. Words that are
- * frequent in English with another meaning (die, hat, also, pour, come, on) are left out of the other lists.
+ * Closed-class words (articles, pronouns, prepositions, conjunctions, forms of "to be") in the languages that use the
+ * Latin script. They are few but frequent in any text, so they identify the language of a sentence. Words that are
+ * frequent in English with a different meaning (die, hat, also, pour, come, on) are omitted from the other lists.
  */
 export const closedClassWords: Readonly<Partial<Record<LanguageName, ReadonlySet<string>>>> = {
 	en: words(

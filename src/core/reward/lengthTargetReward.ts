@@ -8,7 +8,7 @@ type Options = Pick<
 	'target' | 'column' | 'mode' | 'range' | 'alpha' | 'delta' | 'unit' | 'of'
 >;
 
-/** The target length of a row: from its column, otherwise from the option; null if there is none. */
+/** Returns the target length for a row, from its column or from the option; null if there is none. */
 function targetOf({ row }: RewardSample, { column, target }: Options): number | null {
 	const own = column !== undefined && Object.hasOwn(row, column) ? row[column] : null;
 	const value = own === null || own === '' ? target : Number(own);
@@ -16,13 +16,13 @@ function targetOf({ row }: RewardSample, { column, target }: Options): number | 
 }
 
 /**
- * How the length n stands to its target.
- * - `near`: max(0, 1 - |n - target| / range): a tent, 1 at the target
- * - `exact`: -alpha |target - n|, the length term of L1's LCPO-Exact (Aggarwal and Welleck 2025); the correctness that it is
- *   added to there is the accuracy reward beside it
- * - `max`: correct x clip(alpha (target - n) + delta, 0, 1), LCPO-Max: right answers earn more below the target
+ * Rewards a length n relative to its target.
+ * - `near`: max(0, 1 - |n - target| / range): a tent function that peaks at 1
+ * - `exact`: -alpha |target - n|, the length term of L1's LCPO-Exact (Aggarwal and Welleck 2025); its correctness
+ *   term is provided by the separate accuracy reward
+ * - `max`: correct x clip(alpha (target - n) + delta, 0, 1), LCPO-Max: correct answers earn more below the target
  *
- * @param correct what the accuracy reward says; only `max` asks for it
+ * @param correct result of the accuracy reward; only used by `max`
  */
 export function lengthTargetReward(
 	sample: RewardSample,
@@ -31,7 +31,7 @@ export function lengthTargetReward(
 	correct: number | null,
 ): number | null {
 	const target = targetOf(sample, options);
-	// Empty thinking has length 0: omitting it must not evade the target.
+	// Missing thinking has length 0, so omitting it does not bypass the target.
 	const length = lengthOf(sample, options, tags) ?? 0;
 	if (target === null) return null;
 	const { mode, range = target, alpha, delta } = options;
@@ -40,7 +40,7 @@ export function lengthTargetReward(
 			if (range <= 0) return length === target ? 1 : 0;
 			return Math.max(0, 1 - Math.abs(length - target) / range);
 		case 'exact':
-			// Never -0, which would be displayed as such.
+			// Avoids displaying -0.
 			return length === target ? 0 : -alpha * Math.abs(target - length);
 		case 'max':
 			if (correct === null) return null;

@@ -5,7 +5,7 @@ import { answerOf, type RewardSample } from './rewardSample.ts';
 
 type Options = Pick<RewardEntry<'multiple-choice'>, 'column' | 'options' | 'indexFrom'>;
 
-/** The options of a row by upper-case letter; empty if the row lists none. */
+/** Options of a row, by uppercase letter; empty if the row lists none. */
 type Choices = ReadonlyMap<string, string>;
 
 const plain = (text: string) =>
@@ -22,13 +22,13 @@ function choicesOf({ row }: RewardSample, column: string): Choices {
 	return new Map(pairs.map(([letter, text]) => [letter, plain(String(text))]));
 }
 
-/** Text allowed around a letter: "The correct answer is option (B)." */
+/** Matches text allowed around a letter: "The correct answer is option (B)." */
 const lead =
 	/^(?:so|thus|therefore|hence)?[,\s]*(?:(?:the|my)\s+)?(?:(?:correct|right|final|best)\s+)?(?:(?:answer|option|choice|letter)\s*)?(?:is|:|=)?\s*(?:(?:option|choice|letter)\s*)?/i;
 const letterAlone = /^[([{<]?\s*([A-Z])\s*[)\]}>]?\s*[.:]?$/i;
 const letterAndText = /^[([{<]?\s*([A-Z])\s*(?:[)\]}>]\s*[.:]?|[.:])\s+(\S.*)$/is;
 
-/** Strips LaTeX and Markdown around a text: "\boxed{\text{B}}", "$B$", "**(B)**". */
+/** Strips LaTeX and Markdown markup around a text: "\boxed{\text{B}}", "$B$", "**(B)**". */
 function bare(text: string): string {
 	let inner = text
 		.trim()
@@ -42,7 +42,10 @@ function bare(text: string): string {
 	return inner;
 }
 
-/** The letter named in a text, in any common spelling or by the text of an option; null if there is not exactly one. */
+/**
+ * Returns the option letter that a text names, in any common format or by option text; null unless there is exactly
+ * one.
+ */
 function letterIn(text: string, choices: Choices): string | null {
 	const known = (letter: string) => (choices.size === 0 || choices.has(letter) ? letter : null);
 	const whole = bare(text);
@@ -55,7 +58,7 @@ function letterIn(text: string, choices: Choices): string | null {
 		const [, letter, rest] = letterAndText.exec(candidate) ?? [];
 		if (letter === undefined || rest === undefined) continue;
 		const upper = letter.toUpperCase();
-		// "B. Paris" names B if B is Paris; without option texts, no second letter may follow.
+		// "B. Paris" names B only if option B is Paris. Without option texts, no second letter can follow.
 		if (choices.size > 0) return choices.get(upper) === plain(rest) ? upper : null;
 		return /[([][A-Z][)\]]|\b(?:or|and)\s+[A-Z]\b|\b(?:option|choice)\s+[A-Z]\b|(?:^|[\s,;])[B-HJ-Z](?=$|[\s,;.)])/.test(
 			rest,
@@ -66,7 +69,7 @@ function letterIn(text: string, choices: Choices): string | null {
 	return null;
 }
 
-/** The correct letter, given as a letter, as the text of an option, or as an index; null otherwise. */
+/** Returns the correct letter, from a letter, an option text or an index; null if the gold value is none of these. */
 function goldLetter(sample: RewardSample, { column, indexFrom }: Options, choices: Choices): string | null {
 	const { answer, row } = sample;
 	const gold = column === undefined ? answer : Object.hasOwn(row, column) ? row[column] : null;
@@ -80,16 +83,16 @@ function goldLetter(sample: RewardSample, { column, indexFrom }: Options, choice
 }
 
 /**
- * Returns 1 if the answer names the correct option and no other, otherwise 0: by its letter ("B", "(b)", "B.",
- * "\boxed{B}", "option B", "The answer is B", "B. Paris") or by the text of the option. null if the gold value does not
- * name an option.
+ * Returns 1 if the answer names the correct option and no other, by letter ("B", "(b)", "B.", "\boxed{B}", "option B",
+ * "The answer is B", "B. Paris") or by option text; otherwise 0. Returns null if the gold value does not name an
+ * option.
  */
 export function multipleChoiceReward(sample: RewardSample, options: Options, tags: TraceTags): number | null {
 	const choices = choicesOf(sample, options.options);
 	const gold = goldLetter(sample, options, choices);
 	if (gold === null) return null;
 	const answer = answerOf(sample, tags);
-	// Longer answers argue instead of naming an option; the limit also bounds the cost of the patterns.
+	// Longer answers are discussions rather than choices. The limit also bounds regex cost.
 	if (answer === null || answer.length > 2000) return 0;
 	return letterIn(answer, choices) === gold ? 1 : 0;
 }

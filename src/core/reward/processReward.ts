@@ -3,13 +3,15 @@ import type { StepAggregate, StepSplit } from '../../protocol/builtInRewards.ts'
 const marks: Readonly<Record<StepSplit, RegExp>> = {
 	lines: /\n/,
 	paragraphs: /\n[^\S\n]*\n/,
-	/** "Step 3:" or "3." at the start of a line; text before the first one is a step, too. */
+	/** Splits before "Step 3:" or "3." at the start of a line; text before the first match is also a step. */
 	numbered: /\n(?=[^\S\n]*(?:\*\*|#{1,6} )?(?:step[^\S\n]+\d{1,4}\b|\d{1,3}[.)][^\S\n]))/i,
-	/** After a full stop followed by whitespace, so that 3.5 stays whole. */
+	/** Splits after sentence punctuation followed by whitespace, which keeps 3.5 intact. */
 	sentences: /(?<=[.!?])\s+|(?<=[\u3002\uFF01\uFF1F])|\n+/,
 };
 
-/** Splits thinking into trimmed, nonempty steps. Beyond `most`, the rest belongs to the last one. */
+/**
+ * Splits thinking into trimmed, nonempty steps. At most `most` steps are returned; the last one contains the remainder.
+ */
 export function splitSteps(thinking: string, by: StepSplit, most: number): string[] {
 	const steps = thinking
 		.split(marks[by])

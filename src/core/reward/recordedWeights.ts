@@ -1,26 +1,26 @@
 import { type Eigen, symmetricEigen } from './symmetricEigen.ts';
 
 /*
- * Infers the weights of reward functions from records of a trainer: the total is the weighted sum of scores, and an
- * advantage is the difference of a total from the mean of its group, divided by a positive number shared by the group.
+ * Infers reward weights from trainer records: a total is the weighted sum of the scores, and an advantage is the total
+ * minus its group mean, divided by a positive number shared by the group.
  */
 
-/** Mean scores of the reward functions, in order, and the recorded total of the same rollouts. */
+/** Mean score of each reward function, in order, and the recorded total for the same rollouts. */
 export interface RecordedTotal {
 	readonly scores: readonly number[];
 	readonly total: number;
 }
 
-/** Rollouts of one group: the scores of each function (a missing score counts as 0), and the advantages. */
+/** Rollouts in one group: scores per function (missing scores count as 0) and advantages. */
 export interface RecordedGroup {
 	readonly scores: readonly (readonly number[])[];
 	readonly advantages: readonly number[];
 }
 
 export interface RecordedWeights {
-	/** In the order of the functions; 1 if undetermined. */
+	/** Weights in function order; 1 if undetermined. */
 	readonly weights: readonly number[];
-	/** Whether a weight is determined by the records; if `scaled` is false, up to a common factor. */
+	/** Whether the records determine each weight; only up to a common factor if `scaled` is false. */
 	readonly determined: readonly boolean[];
 	readonly scaled: boolean;
 	/** Whether the weights reproduce the recorded totals and advantages; null if none were recorded. */
@@ -28,16 +28,19 @@ export interface RecordedWeights {
 	readonly advantagesFit: boolean | null;
 }
 
-/** More functions than any run has. */
+/** Maximum number of reward functions. */
 const mostFunctions = 32;
-/** Totals are float32, and means of means. */
+/** Relative rounding error of totals, which are float32 means of means. */
 const rounding = 3e-7;
-/** Relative tolerance of recorded totals. */
+/** Relative tolerance for recorded totals. */
 const totalTolerance = 1e-5;
-/** Squared share of a group's scores pointing away from its advantages: rounding error, and a certain mismatch. */
+/**
+ * Fraction of squared score deviation not parallel to the advantages: below `parallel` is rounding error, above `apart`
+ * is a mismatch.
+ */
 const parallel = 1e-8;
 const apart = 1e-6;
-/** A weight with a larger uncertainty is undetermined. */
+/** Weights with a larger uncertainty are undetermined. */
 const precision = 1e-3;
 
 export function recordedWeights(
@@ -58,7 +61,7 @@ export function recordedWeights(
 	const sizes = sizesOf(functions, totals, centered);
 	const order = orderOf(centered, sizes);
 	const advantagesFit = order === null ? null : order.fits;
-	// Directions, in units of the functions' scales, in which advantages leave the weights undetermined.
+	// Directions, scaled per function, along which the advantages do not determine the weights.
 	const open = order?.fits ? order.open : ones.map((_, i) => ones.map((_, j) => Number(i === j)));
 	const fromTotals = solve(totals, open, sizes);
 	if (fromTotals?.fits) {
@@ -78,7 +81,7 @@ export function recordedWeights(
 		: { ...ratio, scaled: false, totalsFit, advantagesFit };
 }
 
-/** Scores and advantages minus the mean of their group. */
+/** Scores and advantages with the group mean subtracted. */
 interface CenteredGroup {
 	readonly scores: readonly (readonly number[])[];
 	readonly advantages: readonly number[];
@@ -101,7 +104,10 @@ function centeredGroup({ scores, advantages }: RecordedGroup): CenteredGroup | n
 	};
 }
 
-/** Typical scale of each function, so that all count alike; 1 for a function that is always 0. */
+/**
+ * Returns the typical scale of each function, used to give all functions equal influence; 1 for a function that is
+ * always 0.
+ */
 function sizesOf(functions: number, totals: readonly RecordedTotal[], groups: readonly CenteredGroup[]): number[] {
 	return Array.from({ length: functions }, (_, k) => {
 		const rms = (values: readonly number[]) =>
@@ -115,7 +121,8 @@ function sizesOf(functions: number, totals: readonly RecordedTotal[], groups: re
 }
 
 /**
- * Directions of weights whose totals are parallel to the advantages in every group; null if no group is informative.
+ * Finds the weight directions whose totals are parallel to the advantages in every group; null if no group is
+ * informative.
  */
 function orderOf(
 	groups: readonly CenteredGroup[],
@@ -125,13 +132,13 @@ function orderOf(
 	const matrix = sizes.map(() => sizes.map(() => 0));
 	let told = 0;
 	for (const { scores, advantages, length } of groups) {
-		// Equal totals leave only rounding noise, with an arbitrary direction.
+		// Near-equal totals contain only rounding noise, which points in an arbitrary direction.
 		if (length > 0 && length < longest * 1e-2) continue;
 		const scaled = scores.map((row) => row.map((value, k) => value / (sizes[k] as number)));
 		const square = scaled.reduce((sum, row) => sum + row.reduce((all, value) => all + value * value, 0), 0);
 		if (square === 0) continue;
 		told++;
-		// If advantages are equal, any difference of totals points away.
+		// With equal advantages, any variation in the totals is a mismatch.
 		const along = sizes.map((_, k) =>
 			length === 0
 				? 0
@@ -156,7 +163,7 @@ interface Solution {
 	readonly determined: boolean[];
 }
 
-/** The weights closest to 1 that reproduce the totals, within the span of `open`; null without totals. */
+/** Finds the weights closest to 1 that reproduce the totals within the span of `open`; null without totals. */
 function solve(
 	totals: readonly RecordedTotal[],
 	open: readonly (readonly number[])[],
@@ -204,7 +211,7 @@ function solve(
 	return { fits: fits(weights), weights, determined };
 }
 
-/** Uncertainty of each weight; Infinity if its direction is undetermined. */
+/** Uncertainty of each weight; Infinity for an undetermined direction. */
 function errorsOf(
 	{ values, vectors }: Eigen,
 	known: readonly boolean[],
@@ -223,7 +230,7 @@ function errorsOf(
 	});
 }
 
-/** The shortest decimal within the uncertainty of a weight, unless that is a coincidence. */
+/** Rounds a weight to the shortest decimal within its uncertainty, unless the match could be a coincidence. */
 function plainNumber(weight: number, error: number): number {
 	for (let digits = 0; digits <= 6; digits++) {
 		const tolerance = Math.max(4 * error, 1e-9);
@@ -235,13 +242,13 @@ function plainNumber(weight: number, error: number): number {
 	return weight;
 }
 
-/** Weights up to a common factor; null if the advantages leave no positive direction. */
+/** Computes weights up to a common factor; null if no positive direction matches the advantages. */
 function proportions(
 	open: readonly (readonly number[])[],
 	sizes: readonly number[],
 	groups: readonly CenteredGroup[],
 ): Pick<RecordedWeights, 'weights' | 'determined'> | null {
-	// A function that is constant within every group does not affect the order, whatever its weight.
+	// A function that is constant within every group does not affect the ranking, whatever its weight.
 	const active = sizes.map((_, k) => groups.some(({ scores }) => scores.some((row) => row[k] !== 0)));
 	const telling = open.filter((direction) => direction.some((part, k) => active[k] && Math.abs(part) > 1e-6));
 	const start = telling.map((direction) => direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0));

@@ -6,9 +6,9 @@ import { type RewardSample, thinkingOf } from './rewardSample.ts';
 type Options = Pick<RewardEntry<'reflection'>, 'behaviours' | 'mode' | 'cap' | 'perPhrase'>;
 
 /**
- * Measures reasoning behaviors in the thinking (Gandhi et al. 2025): marks up to a cap, as a share of it. It counts
- * words, not deeds, so keep its weight small: without the cap and the limit per phrase, "wait, wait, wait" would score
- * best. Text outside the thinking is ignored; 0 without thinking.
+ * Measures reasoning behaviors in the thinking (Gandhi et al. 2025) as the number of marks up to a cap, divided by the
+ * cap. Counts phrases rather than actual behavior, so keep the weight small: without the cap and the per-phrase limit,
+ * "wait, wait, wait" would score best. Text outside the thinking is ignored; 0 without thinking.
  */
 export function reflectionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const thinking = thinkingOf(sample, tags);
@@ -22,7 +22,7 @@ export function reflectionReward(sample: RewardSample, options: Options, tags: T
 		times.set(phrase, before + 1);
 		if (before < options.perPhrase) marks++;
 	}
-	// For a density over fewer than a thousand characters, a single word would be enough.
+	// Treats shorter thinking as 1000 characters; otherwise a single word would give a high density.
 	const amount = options.mode === 'count' ? marks : marks / Math.max(1, thinking.length / 1000);
 	return Math.min(options.cap, amount) / options.cap;
 }

@@ -3,18 +3,18 @@ import { goldText } from '../dataset/answer.ts';
 import { soleAnswer } from '../trace/parseTrace.ts';
 import type { Trace, TraceTags } from '../trace/trace.ts';
 
-/** A row as input of rewards: with its completion parsed on first use. */
+/** Reward input for a row, with a lazily parsed completion. */
 export interface RewardSample extends ScoreRow {
 	readonly trace: Trace;
 }
 
-/** The answer to judge; null if there is none, or several. */
+/** Returns the answer to score; null if there are none or several. */
 export function answerOf(sample: RewardSample, tags: TraceTags): string | null {
 	return soleAnswer(sample.trace, tags);
 }
 
 /**
- * The thinking of a completion: the text between the think tags; if the template has none, the text before the answer
+ * Returns the thinking in a completion: the text between the think tags; without think tags, the text before the answer
  * tag; without any tags, the whole completion. null if the completion has no thinking.
  */
 export function thinkingOf({ completion, trace }: RewardSample, tags: TraceTags): string | null {
@@ -25,7 +25,7 @@ export function thinkingOf({ completion, trace }: RewardSample, tags: TraceTags)
 }
 
 /**
- * The gold texts of a row: from the named column, otherwise the answer of the dataset. A list offers several; empty if
+ * Returns the gold texts for a row, from the named column or the dataset answer. A list contains alternatives; empty if
  * there are none.
  */
 export function goldTexts({ answer, row }: RewardSample, column?: string): string[] {

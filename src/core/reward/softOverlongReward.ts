@@ -7,7 +7,7 @@ type Options = Pick<RewardEntry<'soft-overlong'>, 'maxLength' | 'cacheLength' | 
 
 /**
  * DAPO's soft overlong penalty (Yu et al. 2025, equation 13): 0 up to L_max - L_cache, then linear down to -1 at L_max,
- * and -1 beyond. Meant to be added to accuracy.
+ * and -1 beyond. Intended to be added to accuracy.
  */
 export function softOverlongReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const length = lengthOf(sample, options, tags) ?? 0;

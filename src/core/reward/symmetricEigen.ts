@@ -1,11 +1,14 @@
-/** Eigenvalues, ascending, with their unit eigenvectors. */
+/** Eigenvalues in ascending order, with unit eigenvectors. */
 export interface Eigen {
 	readonly values: readonly number[];
-	/** `vectors[i]` belongs to `values[i]`. */
+	/** `vectors[i]` corresponds to `values[i]`. */
 	readonly vectors: readonly (readonly number[])[];
 }
 
-/** Eigen decomposition of a small symmetric matrix by Jacobi rotations (Golub and Van Loan, Matrix Computations, 8.5). */
+/**
+ * Computes the eigendecomposition of a small symmetric matrix by Jacobi rotations (Golub and Van Loan, Matrix
+ * Computations, 8.5).
+ */
 export function symmetricEigen(matrix: readonly (readonly number[])[]): Eigen {
 	const n = matrix.length;
 	const a = matrix.map((row) => [...row]);

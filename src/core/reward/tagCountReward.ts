@@ -3,8 +3,9 @@ import type { TraceTags } from '../trace/trace.ts';
 import type { RewardSample } from './rewardSample.ts';
 
 /**
- * An equal share for each template tag that occurs exactly once: 0.25 each with think and answer tags (open-r1's
- * `tag_count_reward`, without its requirement of line breaks). A gradient toward the strict format; null without tags.
+ * Gives equal credit for each template tag that occurs exactly once: 0.25 each with think and answer tags (open-r1's
+ * `tag_count_reward`, without the line break requirement). Provides a gradient toward the strict format; null without
+ * tags.
  */
 export function tagCountReward({ completion, trace }: RewardSample, tags: TraceTags): number | null {
 	const wanted = templateTags(tags);

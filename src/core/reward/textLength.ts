@@ -11,9 +11,9 @@ function codePoints(text: string): number {
 }
 
 /**
- * The length of a text. Tokens are those of the embedded engine, without end-of-sequence: a template tag is one token,
- * any other character is one. They are counted on the text, so that a recorded rollout has the same length as in
- * training.
+ * Returns the length of a text. Tokens are counted as in the embedded engine, without end-of-sequence: each template
+ * tag is one token, and so is any other character. Counting uses the text, so recorded rollouts have the same length as
+ * in training.
  */
 export function textLength(text: string, unit: LengthUnit, tags: TraceTags): number {
 	if (unit === 'words') return wordsOf(text).length;
@@ -23,13 +23,13 @@ export function textLength(text: string, unit: LengthUnit, tags: TraceTags): num
 	for (const tag of templateTags(tags).sort((a, b) => b.length - a.length)) {
 		const parts = rest.split(tag);
 		length -= (parts.length - 1) * (codePoints(tag) - 1);
-		// A character that occurs in no tag, so that the text around a removed tag does not form another one.
+		// The separator occurs in no tag, so the text around a removed tag cannot form a new one.
 		rest = parts.join('\0');
 	}
 	return length;
 }
 
-/** The length measured by a reward; null if it measures the thinking and there is none. */
+/** Returns the length that a reward measures; null if it measures the thinking and there is none. */
 export function lengthOf(
 	sample: RewardSample,
 	{ unit, of }: { readonly unit: LengthUnit; readonly of: LengthSection },

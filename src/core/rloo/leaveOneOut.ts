@@ -2,8 +2,8 @@ import { type Advantages, sampleStd } from '../grpo/advantages.ts';
 import { klEstimate } from '../grpo/kl.ts';
 
 /**
- * The KL penalty per completion that TRL 1.13's RLOOTrainer subtracts from the reward: the sum over tokens of log
- * policy - log reference (k1; Ahmadian et al. 2024, section 2.1), nats.
+ * Computes the KL penalty per completion that TRL 1.13's RLOOTrainer subtracts from the reward, in nats: the sum over
+ * tokens of log policy - log reference (k1; Ahmadian et al. 2024, section 2.1).
  */
 export function completionKl(logprobs: ArrayLike<number>, refLogprobs: ArrayLike<number>): number {
 	let sum = 0;
@@ -14,10 +14,10 @@ export function completionKl(logprobs: ArrayLike<number>, refLogprobs: ArrayLike
 }
 
 /**
- * Leave-one-out advantages: the reward of a completion minus the mean reward of the other completions of its prompt,
- * RLOO (Kool et al. 2019; Ahmadian et al. 2024, equation 8). A null reward is excluded from the means and gets
- * advantage 0, as in TRL. A group of equal rewards gets exactly 0.
- * @param rewards one per row, including KL penalties; the rows of a group are contiguous
+ * Computes leave-one-out advantages (RLOO; Kool et al. 2019; Ahmadian et al. 2024, equation 8): the reward of a
+ * completion minus the mean reward of the other completions for the same prompt. Null rewards are excluded from the
+ * means and get advantage 0, as in TRL. If all rewards in a group are equal, its advantages are exactly 0.
+ * @param rewards one per row, including KL penalties; rows in a group are contiguous
  */
 export function leaveOneOutAdvantages(rewards: readonly (number | null)[], groupSize: number): Advantages {
 	if (!Number.isInteger(groupSize) || groupSize < 1 || rewards.length % groupSize !== 0) {

@@ -2,14 +2,14 @@ import { mean } from '../grpo/advantages.ts';
 import { type ClipRange, clipSide } from '../grpo/clippedLoss.ts';
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 
-/** One row of an update, including skipped rows; arrays have one entry per completion token. */
+/** Row in an update, including skipped rows; arrays have one entry per completion token. */
 export interface SequenceRow {
-	/** Truncated under `mask_truncated_completions`: its tokens never count. */
+	/** Whether the row is truncated under `mask_truncated_completions`, so its tokens never count. */
 	readonly masked: boolean;
 	readonly advantage: number;
-	/** Under the policy before the update; for a skipped row, those of the sampler are used. */
+	/** Log-probabilities under the policy before the update; sampler log-probabilities for a skipped row. */
 	readonly logprobs: ArrayLike<number>;
-	/** null: same as `logprobs` (first update of a batch). */
+	/** null if equal to `logprobs` (first update in a batch). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;
 }
@@ -21,8 +21,8 @@ function total(values: ArrayLike<number>): number {
 }
 
 /**
- * Metrics of one RLOO update with TRL 1.13's names and definitions (`RLOOTrainer._compute_loss`): `entropy` is a mean
- * over unmasked tokens; ratios are per completion, so `clip_ratio/*` are shares of completions.
+ * Computes the metrics of one RLOO update, with the names and definitions in TRL 1.13 (`RLOOTrainer._compute_loss`):
+ * `entropy` is a mean over unmasked tokens; ratios are per completion, so `clip_ratio/*` are fractions of completions.
  */
 export function sequenceMetrics(rows: readonly SequenceRow[], range: ClipRange): Metrics {
 	let tokens = 0;

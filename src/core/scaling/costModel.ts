@@ -1,6 +1,6 @@
 /*
- * Estimates the cost of a GRPO step from the model size and data-sheet numbers, as a guide for choosing machines. It
- * ignores kernels, stragglers, and completions that finish early.
+ * Estimates the cost of a GRPO step from the model size and datasheet figures, as a guide to choosing hardware. Ignores
+ * kernel overhead, stragglers, and completions that finish early.
  */
 
 export interface ModelShape {
@@ -8,68 +8,69 @@ export interface ModelShape {
 	readonly parameters: number;
 	readonly layers: number;
 	readonly width: number;
-	/** Key and value heads, and their size. */
+	/** Number of key/value heads, and the width of a head. */
 	readonly keyValueHeads: number;
 	readonly headWidth: number;
 }
 
 export interface Device {
 	readonly name: string;
-	/** Dense bfloat16 arithmetic, operations a second. */
+	/** Dense bfloat16 operations per second. */
 	readonly flops: number;
 	/** Memory bandwidth, bytes per second. */
 	readonly bandwidth: number;
-	/** Bytes. */
+	/** Memory capacity, in bytes. */
 	readonly memory: number;
-	/** Link to the other devices of the machine, bytes per second in one direction. */
+	/** Bandwidth to other devices in the same machine, in bytes per second per direction. */
 	readonly link: number;
 }
 
 export interface Workload {
 	readonly prompts: number;
-	/** Completions per prompt. */
+	/** Number of completions per prompt. */
 	readonly group: number;
 	readonly promptTokens: number;
-	/** Mean per completion. */
+	/** Mean number of tokens per completion. */
 	readonly completionTokens: number;
 	/**
-	 * Forward passes besides the update: 1 for the reference (beta > 0), 1 for old log-probabilities (several updates per
-	 * batch).
+	 * Number of forward passes in addition to the update: 1 for the reference (beta > 0) plus 1 for old log-probabilities
+	 * (several updates per batch).
 	 */
 	readonly scoringPasses: number;
 	readonly checkpointing: boolean;
 }
 
-/** Achieved shares of data-sheet performance. */
+/** Achieved fractions of datasheet performance. */
 export interface Efficiency {
-	/** Model FLOPs utilization of forward and backward. */
+	/** Model FLOPs utilization in the forward and backward passes. */
 	readonly training: number;
-	/** Share of the memory bandwidth while decoding. */
+	/** Fraction of memory bandwidth used while decoding. */
 	readonly decoding: number;
 }
 
-/** Assumed for well-utilized GPUs with vLLM; the first steps on a machine show the actual values. */
+/** Typical values for well-utilized GPUs with vLLM; the first steps on a machine show the actual ones. */
 export const usualEfficiency: Efficiency = { training: 0.35, decoding: 0.6 };
 
 const bytesPerWeight = 2;
 
-/** Bytes of keys and values of one token, bfloat16: 2 x layers x heads x head width x 2. */
+/** Bytes of keys and values per token in bfloat16: 2 x layers x heads x head width x 2. */
 export function keyValueBytes({ layers, keyValueHeads, headWidth }: ModelShape): number {
 	return 2 * layers * keyValueHeads * headWidth * bytesPerWeight;
 }
 
 /**
- * Operations of a forward pass per token: 2 N (Kaplan et al. 2020, section 2.1) plus 4 x layers x width x length for
- * attention (Chowdhery et al. 2022, appendix B; causal attention does half of it). Forward and backward together take
- * three times that.
+ * Operations per token in a forward pass: 2 N (Kaplan et al. 2020, section 2.1) plus 4 x layers x width x length for
+ * attention (Chowdhery et al. 2022, appendix B; causal attention needs half of that). Forward and backward together
+ * take three times as many.
  */
 export function forwardFlops({ parameters, layers, width }: ModelShape, length: number): number {
 	return 2 * parameters + 4 * layers * width * length;
 }
 
 /**
- * Tokens per second of one device that decodes `rows` sequences at once: each step reads all weights and all keys and
- * values (memory), and does 2 N operations per row (arithmetic); the slower one counts (Pope et al. 2022, section 2).
+ * Tokens per second of one device that decodes `rows` sequences in parallel. Each step reads all weights, keys and
+ * values (memory) and performs 2 N operations per row (compute); the slower of the two is the bottleneck (Pope et al.
+ * 2022, section 2).
  */
 export function decodeRate(
 	model: ModelShape,
@@ -85,30 +86,32 @@ export function decodeRate(
 }
 
 /**
- * Bytes of weights, gradients and AdamW moments on each of `devices`: 18 per parameter in mixed precision (float32
- * weights, a bfloat16 copy, float32 gradients, two float32 moments), sharded by FSDP (Rajbhandari et al. 2020, section
- * 3; ZeRO-3).
+ * Bytes per device for weights, gradients and AdamW moments, sharded over `devices` by FSDP (Rajbhandari et al. 2020,
+ * section 3; ZeRO-3): 18 per parameter in mixed precision (float32 weights, a bfloat16 copy, float32 gradients, two
+ * float32 moments).
  */
 export function stateBytes({ parameters }: ModelShape, devices: number): number {
 	return (18 * parameters) / devices;
 }
 
 export interface StepCost {
-	/** Seconds. */
+	/** Generation time, in seconds. */
 	readonly generate: number;
 	readonly score: number;
 	readonly update: number;
-	/** Gathering and reducing weights and gradients between devices; partly overlapped in practice, here not at all. */
+	/**
+	 * Time to gather and reduce weights and gradients, in seconds. Assumes no overlap with compute, unlike in practice.
+	 */
 	readonly communicate: number;
 	readonly total: number;
-	/** Completion tokens per second, generated during generation, and trained over the whole step. */
+	/** Completion tokens per second: generated during generation, and trained over the whole step. */
 	readonly generated: number;
 	readonly trained: number;
-	/** Bytes per device: state, and the keys and values of its rows, without activations. */
+	/** Bytes per device for model state and the keys and values of its rows, excluding activations. */
 	readonly memory: number;
 }
 
-/** One generation batch with one update, on `devices` that share rows and state. */
+/** Estimates one generation batch with one update on `devices`, which share rows and state. */
 export function stepCost(
 	model: ModelShape,
 	device: Device,
@@ -121,14 +124,14 @@ export function stepCost(
 	const completions = rows * work.completionTokens;
 	const tokens = rows * length;
 	const perDevice = Math.max(1, rows / devices);
-	// On average half of a completion exists.
+	// On average, half of each completion is in the cache.
 	const seen = work.promptTokens + work.completionTokens / 2;
 	const rate = decodeRate(model, device, perDevice, seen, efficiency) * Math.min(devices, rows);
 	const generate = completions / rate;
 	const pass = (tokens * forwardFlops(model, length)) / (devices * device.flops * efficiency.training);
 	const score = work.scoringPasses * pass;
 	const update = (work.checkpointing ? 4 : 3) * pass;
-	// All-gather for forward and backward, reduce-scatter of gradients: three times the weights.
+	// All-gather in the forward and backward passes plus reduce-scatter of gradients: three times the weights.
 	const communicate =
 		devices === 1 ? 0 : (3 * model.parameters * bytesPerWeight * ((devices - 1) / devices)) / device.link;
 	const total = generate + score + update + communicate;
@@ -154,7 +157,7 @@ export const knownModels: readonly ModelShape[] = [
 	{ name: '32B', parameters: 32.8 * giga, layers: 64, width: 5120, keyValueHeads: 8, headWidth: 128 },
 ];
 
-/** From the data sheets of the vendors. */
+/** Figures from vendor datasheets. */
 export const knownDevices: readonly Device[] = [
 	{ name: 'RTX 4090', flops: 165 * tera, bandwidth: 1.008 * tera, memory: 24 * giga, link: 25 * giga },
 	{ name: 'A100 80 GB', flops: 312 * tera, bandwidth: 2.039 * tera, memory: 80 * giga, link: 300 * giga },

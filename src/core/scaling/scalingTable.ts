@@ -1,6 +1,6 @@
 import { type Device, knownDevices, knownModels, type ModelShape, stepCost, type Workload } from './costModel.ts';
 
-/** The batch of the table. */
+/** Batch used for the table. */
 export const tableWorkload: Workload = {
 	prompts: 64,
 	group: 8,
@@ -26,7 +26,7 @@ const rows: readonly (readonly [model: string, device: string, devices: number])
 const seconds = (value: number) => (value < 10 ? value.toFixed(1) : value.toFixed(0));
 const thousands = (value: number) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} k`;
 
-/** The estimates of docs/scaling.md as a Markdown table. */
+/** Formats the estimates in docs/scaling.md as a Markdown table. */
 export function scalingTable(): string {
 	const head =
 		'| model | devices | generate | log-probs | update | communicate | step | generated/s | trained/s | memory/device |';

@@ -1,36 +1,36 @@
 import { Failure } from '../../base/failure.ts';
 
 export interface SlurmOptions {
-	/** Name of the job. */
+	/** Job name. */
 	readonly name: string;
-	/** The prepared run folder, on a file system shared by all nodes. */
+	/** Prepared run folder, on a file system shared by all nodes. */
 	readonly run: string;
-	/** Folder of the built programs, shared by all nodes. */
+	/** Build output folder, shared by all nodes. */
 	readonly dist: string;
-	/** Node.js on the first node: a path, or a name on its PATH. */
+	/** Node.js executable on the first node: a path, or a command on its PATH. */
 	readonly node: string;
-	/** Min Node.js version: `22.18.0`. */
+	/** Minimum Node.js version, such as `22.18.0`. */
 	readonly leastNode: string;
 	readonly python: string;
 	readonly nodes: number;
-	/** 0: CPU only, one process per node. */
+	/** GPUs per node; 0 runs on the CPU with one process per node. */
 	readonly gpusPerNode: number;
 	readonly cpusPerNode: number;
-	/** In Slurm syntax: minutes, or [days-]hours:minutes:seconds. */
+	/** Time limit in Slurm syntax: minutes, or [days-]hours:minutes:seconds. */
 	readonly time: string;
 	readonly partition?: string;
 	readonly account?: string;
-	/** Memory per node, such as 200G; default: that of Slurm. */
+	/** Memory per node, such as 200G. Default: the Slurm default. */
 	readonly memory?: string;
 }
 
-/** Seconds before the time limit at which a job is notified: the batch finishes and a checkpoint is written. */
+/** Seconds before the time limit at which Slurm signals the job, so it can finish the batch and write a checkpoint. */
 const warningSeconds = 300;
 const port = 29_500;
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Throws `invalid` for values that an #SBATCH line cannot represent. */
+/** Formats an #SBATCH line; throws `invalid` for values it cannot represent. */
 function directive(name: string, value: string | number): string {
 	const text = String(value);
 	if (!/^[\w.:@/=+,-]+$/.test(text)) {
@@ -40,8 +40,8 @@ function directive(name: string, value: string | number): string {
 }
 
 /**
- * A script for sbatch: the driver of the run on the first node, and torchrun on every node, whose rank 0 connects to
- * it. Submitting it again resumes from the newest checkpoint, and so does a job that Slurm requeues.
+ * Generates an sbatch script that runs the driver on the first node and torchrun on every node; rank 0 connects to the
+ * driver. Resubmitting the script resumes from the latest checkpoint, as does a requeue by Slurm.
  */
 export function slurmScript(options: SlurmOptions): string {
 	const {

@@ -2,13 +2,13 @@ import { normalizeAnswer } from '../dataset/answer.ts';
 import { compareMath } from '../math/compareMath.ts';
 
 /**
- * Whether two stated answers are equal under the equivalence of the accuracy reward, with either one as the gold
- * answer; non-mathematical answers are compared as text. Needs `loadLatexParser` for more than plain numbers.
+ * Returns whether two answers are equivalent under the accuracy reward, with either one as the gold answer.
+ * Non-mathematical answers are compared as text. Requires `loadLatexParser` for anything beyond plain numbers.
  */
 export function equivalentAnswers(a: string, b: string): boolean {
 	const [left, right] = [normalizeAnswer(a), normalizeAnswer(b)];
 	if (left === right) return true;
-	// Parsing integers as mathematics takes a thousand times as long, with the same result.
+	// Parsing integers as mathematics is a thousand times slower and gives the same result.
 	if (wholeNumber.test(left) && wholeNumber.test(right)) return false;
 	return compareMath(a, b, { sole: true }).value === 1 || compareMath(b, a, { sole: true }).value === 1;
 }
@@ -16,26 +16,27 @@ export function equivalentAnswers(a: string, b: string): boolean {
 const wholeNumber = /^-?\d{1,300}$/;
 
 /**
- * Max classes of each kind with which a new answer is compared as mathematics; one comparison may take milliseconds.
+ * Maximum number of classes per type that a new answer is compared with mathematically, because a single comparison can
+ * take milliseconds.
  */
 const maxCompared = 64;
 
 interface AnswerClass {
 	readonly id: number;
-	/** The first answer of the class. */
+	/** First answer in the class. */
 	readonly answer: string;
 }
 
 /**
- * Equivalence classes of answers. Each distinct text is compared once, with the first answer of each class, and looked
- * up afterwards. An answer that equals none of the first 64 integers and none of the first 64 other answers forms its
- * own class, so the work grows linearly with the number of answers.
+ * Equivalence classes of answers. Each distinct text is compared once, with the first answer of each class, and then
+ * cached. Answers that match none of the first 64 integer classes or the first 64 other classes form their own class,
+ * so total time is linear in the number of answers.
  */
 export class AnswerClasses {
 	readonly #same: (a: string, b: string) => boolean;
 	readonly #ids = new Map<string, number>();
 	#count = 0;
-	/** The first classes of each kind; distinct integers are never equal. */
+	/** First classes of each type; distinct integers are never equal. */
 	readonly #whole: AnswerClass[] = [];
 	readonly #other: AnswerClass[] = [];
 
@@ -44,8 +45,8 @@ export class AnswerClasses {
 	}
 
 	/**
-	 * Returns the class index of an answer, from 0 in order of first occurrence.
-	 * @param asText skips mathematical comparison, for callers that have no time left
+	 * Returns the class index of an answer; classes are numbered from 0 in order of first occurrence.
+	 * @param asText skips mathematical comparison, for callers that have run out of time
 	 */
 	of(answer: string, asText = false): number {
 		const plain = this.#same === equivalentAnswers;

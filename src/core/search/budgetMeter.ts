@@ -2,33 +2,34 @@ import { type Deferred, deferred } from '../../base/async.ts';
 import type { SearchBudget, StopReason } from '../../protocol/treeLog.ts';
 import { SearchStop } from './searchStop.ts';
 
-/** Resources that a search has used since its start; the problem node is not counted. */
+/** Resources used since the start of a search, excluding the problem node. */
 export interface SearchTotals {
 	nodes: number;
-	/** Completion tokens. */
+	/** Number of completion tokens. */
 	tokens: number;
-	/** null: no policy reported it. */
+	/** null if no policy reported it. */
 	promptTokens: number | null;
 	simulations: number;
-	/** null: the policy has no prices. */
+	/** null if the policy has no prices. */
 	cost: number | null;
 	seconds: number;
 }
 
 export interface Reserved {
-	/** Number of generations that may be requested. */
+	/** Number of generations that can be requested. */
 	readonly n: number;
-	/** Per generation. */
+	/** Token limit per generation. */
 	readonly maxTokens: number;
-	/** Whether they get fewer tokens than requested because the budget is nearly exhausted. */
+	/** Whether generations get fewer tokens than requested because the budget is nearly exhausted. */
 	readonly cut: boolean;
 	readonly nodes: number;
 }
 
 /**
- * The remaining budget of a search. Nodes and tokens are reserved before they are requested, so that the budget is
- * exact to the token however many requests are in flight; a request that would be truncated waits for what others leave
- * unused. Time and cost are checked before each request, because the cost of a request is known only afterwards.
+ * Remaining budget of a search. Nodes and tokens are reserved before they are requested, so the budget is exact to the
+ * token regardless of how many requests are in flight. Requests that would be truncated wait for other requests to
+ * release unused tokens. Time and cost are checked before each request, because the cost of a request is known only
+ * afterward.
  */
 export class BudgetMeter {
 	readonly #limit: SearchBudget;
@@ -47,7 +48,7 @@ export class BudgetMeter {
 
 	/**
 	 * @param elapsed seconds since this part of the search began
-	 * @param atOnce number of generations among which tokens are shared when they are short
+	 * @param atOnce number of generations that share the remaining tokens when they run low
 	 */
 	constructor(limit: SearchBudget, elapsed: () => number, atOnce = 1) {
 		this.#atOnce = atOnce;
@@ -57,14 +58,14 @@ export class BudgetMeter {
 
 	/**
 	 * Reserves room for at most `n` generations of at most `maxTokens` tokens; with `nodes`, each becomes a node. When
-	 * tokens are short, each generation gets a share of the rest, at least `share`, because few generations need all
-	 * their tokens. Throws `SearchStop`.
+	 * tokens run low, each generation gets a fraction of the remainder, but at least `share`, because few generations
+	 * need all their tokens. Throws `SearchStop`.
 	 */
 	reserve(n: number, maxTokens: number, nodes: boolean, share = maxTokens): Reserved | Promise<Reserved> {
 		return this.#tryReserve(n, maxTokens, nodes, share) ?? this.#reserveLater(n, maxTokens, nodes, share);
 	}
 
-	/** Marks the search as busy until `leave`, whether or not anything is reserved. */
+	/** Marks the search as busy until `leave` is called, even if nothing is reserved. */
 	enter(): void {
 		this.#open++;
 	}
@@ -74,7 +75,7 @@ export class BudgetMeter {
 		if (this.#waiting.length > 0) for (const waiting of this.#waiting.splice(0)) waiting.resolve();
 	}
 
-	/** Returns a reservation and counts what was used. */
+	/** Releases a reservation and records actual usage. */
 	settle(reserved: Reserved, used: { nodes: number; tokens: number; cost: number }): void {
 		this.#heldNodes -= reserved.nodes;
 		this.#heldTokens -= reserved.n * reserved.maxTokens;
@@ -86,14 +87,14 @@ export class BudgetMeter {
 		if (this.#waiting.length > 0) for (const waiting of this.#waiting.splice(0)) waiting.resolve();
 	}
 
-	/** Counts a node that needs no generation. */
+	/** Counts a node that does not require a generation. */
 	node(): void {
 		const { nodes } = this.#limit;
 		if (nodes !== undefined && this.#nodes + this.#heldNodes + 1 > nodes) throw new SearchStop('nodes');
 		this.#nodes++;
 	}
 
-	/** Counts nodes beyond the reservation, as far as there is room, and returns how many. */
+	/** Counts up to `wanted` nodes beyond the reservation, as the budget allows, and returns how many. */
 	moreNodes(wanted: number): number {
 		const { nodes } = this.#limit;
 		const room = nodes === undefined ? wanted : Math.floor(nodes - this.#nodes - this.#heldNodes);
@@ -123,7 +124,7 @@ export class BudgetMeter {
 		}
 	}
 
-	/** Notifies all waiters. */
+	/** Rejects all waiting reservations. */
 	stop(stop: SearchStop): void {
 		for (const waiting of this.#waiting.splice(0)) waiting.reject(stop);
 	}
@@ -138,7 +139,7 @@ export class BudgetMeter {
 		}
 	}
 
-	/** Returns null if the rest is reserved by others, who may not need it. */
+	/** Returns null if the remainder is reserved by other requests that may not need it. */
 	#tryReserve(n: number, maxTokens: number, nodes: boolean, share: number): Reserved | null {
 		const limit = this.#limit;
 		this.checkTime();

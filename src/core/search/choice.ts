@@ -6,8 +6,8 @@ import { type Aggregation, chainValue } from './stepValues.ts';
 import type { Conclusion } from './strategy.ts';
 
 /**
- * Returns the final nodes below the start of the search, in order. Pruned nodes, their continuations, and duplicates of
- * a pruned completion are excluded.
+ * Returns the final nodes below the start of the search, in order. Excludes pruned nodes, their continuations, and
+ * duplicates of pruned completions.
  */
 export function finalsOf(search: Search): TreeNode[] {
 	const { tree, root } = search;
@@ -18,7 +18,7 @@ export function finalsOf(search: Search): TreeNode[] {
 		const node = tree.nodes[id] as TreeNode;
 		if (root !== 0 && id !== root && !node.parents.some((parent) => inside.has(parent))) continue;
 		if (root !== 0) inside.add(id);
-		// A fresh node does not depend on the text of its parent.
+		// A fresh node does not depend on its parent's text.
 		if (node.pruned !== null || (!node.fresh && pruned.has(node.parents[0] as number))) pruned.add(id);
 		else if (node.final) finals.push(node);
 	}
@@ -26,13 +26,13 @@ export function finalsOf(search: Search): TreeNode[] {
 }
 
 /**
- * In a search that merges duplicate steps: each of its completions once, however often it was sampled. A completion
- * merged because another states the same answer still counts.
+ * Returns each distinct completion once, in searches that merge duplicate steps. Completions merged because they state
+ * the same answer are kept.
  */
 export const distinctFinals = (search: Search): TreeNode[] =>
 	finalsOf(search).filter((node) => !isRepeated(node, search.tree));
 
-/** Whether a node was merged into a pruned completion with the same text. */
+/** Returns whether a node was merged into a pruned completion with the same text. */
 function saysWhatIsGone(node: TreeNode, tree: SearchTree, gone: ReadonlySet<number>): boolean {
 	const seen = new Set<number>();
 	const said = node.mergedInto === null ? '' : sayingOf(tree, node.id);
@@ -46,21 +46,21 @@ function saysWhatIsGone(node: TreeNode, tree: SearchTree, gone: ReadonlySet<numb
 
 const sayingOf = (tree: SearchTree, id: number): string => tree.textOf(id).replace(/\s+/g, ' ').trim();
 
-/** The scorer that selects: the judge, otherwise the guide. */
+/** Returns the scorer used for selection: the judge if there is one, otherwise the guide. */
 export const chooser = (search: Search): Scorer | null => search.judge ?? search.guide;
 
-/** The value by which final nodes are compared: that of the selecting scorer; null if there is none. */
+/** Returns the selecting scorer's value for a final node; null if there is none. */
 export function finalValue(search: Search, node: TreeNode): number | null {
 	const scorer = chooser(search);
 	return scorer === null ? null : (node.scores.get(scorer.name) ?? null);
 }
 
-/** The worth of a final node to the selecting scorer; null if unknown. */
+/** Value of a final node for selection; null if unknown. */
 export type Worth = (search: Search, node: TreeNode) => number | null;
 
 /**
- * Values completions by their chain of steps, as used during the search. If there is a judge besides the guide, it
- * scores whole completions and nothing is aggregated.
+ * Scores completions by their chain of steps, as during the search. If there is a judge in addition to the guide, it
+ * scores whole completions without aggregation.
  */
 export const chainValueBy =
 	(how: Aggregation): Worth =>
@@ -69,7 +69,7 @@ export const chainValueBy =
 		return last === null || chooser(search) !== search.guide ? last : chainValue(search, node, how);
 	};
 
-/** Scores all final nodes that lack a value, with the selecting scorer. */
+/** Scores all final nodes that have no value yet, using the selecting scorer. */
 export async function judgeFinals(
 	search: Search,
 	finals: readonly TreeNode[] = finalsOf(search),
@@ -82,7 +82,9 @@ export async function judgeFinals(
 	return finals;
 }
 
-/** Returns the node with the highest value, the first in a tie; without values, the first that states an answer. */
+/**
+ * Returns the node with the highest value (the first if tied), or without values, the first node that states an answer.
+ */
 export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Worth = finalValue): Conclusion {
 	let best: TreeNode | null = null;
 	let value: number | null = null;
@@ -95,10 +97,10 @@ export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Wo
 }
 
 /**
- * Returns the answer stated by most final nodes (Wang et al. 2023) or, if weighted, the one whose nodes have the
- * highest sum of values (Cobbe et al. 2021, Li et al. 2023): argmax over answers a of the sum over nodes i of w_i [a_i
- * = a], with w_i = 1 or the node's value. Its best node is the highest-valued one that states it. Ties go to the first
- * answer. Nodes without an answer have no vote; if none has one, the best final node is returned.
+ * Returns the answer stated by the most final nodes (Wang et al. 2023) or, if weighted, the one with the highest sum of
+ * node values (Cobbe et al. 2021, Li et al. 2023): argmax over answers a of the sum over nodes i of w_i [a_i = a], with
+ * w_i = 1 or the node's value. The result points to the highest-valued node with that answer. Ties go to the first
+ * answer. Nodes without an answer do not vote; if no node has an answer, the best final node is returned.
  */
 export async function votedFinal(
 	search: Search,
@@ -113,7 +115,7 @@ export async function votedFinal(
 		if (answer === null) continue;
 		const weight = weighted ? (worth(search, node) ?? 0) : 1;
 		votes += weight;
-		// Comparing many answers takes long; the search must stay responsive to a stop.
+		// Comparing many answers can be slow; yields so that the search can be stopped.
 		const breath = search.breathe();
 		if (breath !== null) await breath;
 		const of = search.answerClass(answer);
@@ -128,7 +130,8 @@ export async function votedFinal(
 	if (groups.size === 0) return bestFinal(search, finals, worth);
 	const winner = [...groups.values()].reduce((a, b) => (b.sum > a.sum ? b : a));
 	const { best } = bestFinal(search, winner.nodes, worth);
-	// The share of votes is more informative than their sum, which grows with the samples; rewards may be negative.
+	// Uses the vote fraction, because the sum grows with the number of samples. Rewards can be negative, so they stay
+	// sums.
 	const value = weighted ? winner.sum : winner.sum / votes;
 	return { best: best ?? null, answer: winner.answer, value };
 }

@@ -6,32 +6,34 @@ import type { TokenDetail } from './policy.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 import { statedIn } from './statedIn.ts';
 
-/** How a search continues from a log. */
+/** How to continue a search from its log. */
 export interface SearchResume {
-	/** The log as far as it is complete; it may end anywhere. */
+	/** Complete events in the log, which may have been cut off at any point. */
 	readonly events: Iterable<TreeEvent>;
 	/**
-	 * `more`: continue the strategy; `branch`: only below `node`; `edit`, `force`: below a sibling of `node` created by
-	 * the user.
+	 * `more`: continues the strategy; `branch`: continues only below `node`; `edit`, `force`: continues below a sibling
+	 * of `node` created by the user.
 	 */
 	readonly action: 'more' | 'branch' | 'edit' | 'force';
 	readonly node?: number | null;
-	/** `edit`: text of the sibling; `force`: the token that replaces the token of the node. */
+	/** Text of the sibling (`edit`) or the replacement token (`force`). */
 	readonly text?: string;
-	/** `force`: index of the token among those of the node. */
+	/** Index of the replaced token in the node; only for `force`. */
 	readonly token?: number;
 }
 
 export interface ReadLog {
 	readonly totals: SearchTotals;
-	/** Number of earlier parts of the search, ended or started below a node: the next one uses its own random streams. */
+	/**
+	 * Number of earlier parts of the search, ended or started below a node. The next part uses different random streams.
+	 */
 	readonly parts: number;
-	/** Whether the last part has nodes but no end, because its process was killed. */
+	/** Whether the last part has nodes but no end event, because its process was killed. */
 	readonly isCut: boolean;
 	readonly details: Map<number, TokenDetail>;
 }
 
-/** Rebuilds the tree of a log and the resources used so far; invalid events are skipped. */
+/** Rebuilds the tree and resource usage from a log, skipping invalid events. */
 export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog {
 	let totals: SearchTotals = { nodes: 0, tokens: 0, promptTokens: null, simulations: 0, cost: null, seconds: 0 };
 	let parts = 0;
@@ -63,8 +65,8 @@ export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog 
 }
 
 /**
- * Returns the events that continue a search; the last one is the user's node, if there is one. Throws `invalid` if it
- * cannot continue.
+ * Returns the events that continue a search, ending with the node created by the user, if any. Throws `invalid` if the
+ * search cannot be continued.
  */
 export function continuationEvents(
 	tree: SearchTree,
@@ -124,7 +126,7 @@ export function continuationEvents(
 	];
 }
 
-/** Returns the text of the node up to a token, followed by another token. */
+/** Returns the node's text before a token, followed by the replacement token. */
 function forced(
 	node: TreeNode,
 	detail: TokenDetail | undefined,

@@ -1,13 +1,13 @@
 import type { Random } from '../../base/random.ts';
 
 /**
- * Draws from the symmetric Dirichlet distribution over n outcomes, with gamma variates by Marsaglia and Tsang (2000).
+ * Samples from the symmetric Dirichlet distribution over n outcomes, using gamma variates (Marsaglia and Tsang 2000).
  */
 export function dirichlet(random: Random, n: number, alpha: number): number[] {
 	const draws = Array.from({ length: n }, () => gamma(random, alpha));
 	const sum = draws.reduce((a, b) => a + b, 0);
 	if (sum === 0) {
-		// With a small alpha, all variates may underflow: a random outcome then gets all the mass.
+		// If alpha is small, all variates can underflow. In that case, gives all the mass to a random outcome.
 		const winner = random.int(n);
 		return draws.map((_, i) => (i === winner ? 1 : 0));
 	}

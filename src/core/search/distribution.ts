@@ -1,12 +1,12 @@
-/** Statistics of the spread of a next-token distribution. */
+/** Dispersion statistics of a next-token distribution. */
 export interface DistributionStatistics {
-	/** Mean surprisal, -sum p log p (Shannon 1948), nats. 0: a single possible token; log n: uniform. */
+	/** Mean surprisal, -sum p log p (Shannon 1948), in nats: 0 for a single possible token, log n if uniform. */
 	readonly entropy: number;
-	/** Variance of the surprisal, sum p (log p + entropy)^2, nats^2. 0 if all possible tokens are equally likely. */
+	/** Variance of the surprisal, sum p (log p + entropy)^2, in nats^2: 0 if all possible tokens are equally likely. */
 	readonly varentropy: number;
 	/**
-	 * Gini coefficient of the n probabilities, their mean absolute difference over twice their mean: 0 if flat, 1 - 1/n
-	 * for a single token.
+	 * Gini coefficient of the n probabilities, their mean absolute difference divided by twice their mean: 0 if flat, 1 -
+	 * 1/n for a single token.
 	 */
 	readonly gini: number;
 	/** Variance of the n probabilities, sum p^2 / n - 1 / n^2: 0 if flat, largest for a single token. */
@@ -14,9 +14,9 @@ export interface DistributionStatistics {
 }
 
 /**
- * Computes the statistics that decide where token-level search forks (Besta et al. 2025, "Reasoning Language Models: A
- * Blueprint").
- * @param weights nonnegative, at least one above 0; need not sum to 1
+ * Computes the statistics that determine where a token-level search forks (Besta et al. 2025, "Reasoning Language
+ * Models: A Blueprint").
+ * @param weights nonnegative, at least one positive; need not sum to 1
  */
 export function distributionStatistics(weights: ArrayLike<number>): DistributionStatistics {
 	const n = weights.length;
@@ -40,7 +40,7 @@ export function distributionStatistics(weights: ArrayLike<number>): Distribution
 	for (let i = 0; i < n; i++) ranked += (2 * i + 1 - n) * (sorted[i] as number);
 	return {
 		entropy,
-		// Rounding could leave a value slightly below 0.
+		// Rounding can produce a value slightly below 0.
 		varentropy: Math.max(0, second - entropy * entropy),
 		gini: ranked / n,
 		variance: Math.max(0, squares / n - 1 / (n * n)),

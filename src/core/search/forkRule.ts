@@ -2,26 +2,26 @@ import type { TokenDetail } from './policy.ts';
 import { statisticAt, type TopTokens } from './tokenStatistics.ts';
 
 /**
- * What a next-token distribution suggests (after Besta et al. 2025, "Reasoning Language Models: A Blueprint", applied
- * to token probabilities): one token dominates, take it (`greedy`); two lead and are close, try both (`fork`); several
- * are high, try these (`branch`); the distribution is flat, try any (`explore`).
+ * Actions suggested by a next-token distribution (after Besta et al. 2025, "Reasoning Language Models: A Blueprint",
+ * applied to token probabilities): `greedy` takes a single dominant token, `fork` tries both of two close leading
+ * tokens, `branch` tries several high-probability tokens, and `explore` samples any token from a flat distribution.
  */
 export const tokenKinds = ['greedy', 'fork', 'branch', 'explore'] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** Probability thresholds between the kinds. The paper gives none; these are our own. */
+/** Probability thresholds that separate the token types. The paper specifies none, so these values are our own. */
 export interface ForkRule {
-	/** Min probability at which the top token dominates. */
+	/** Minimum probability for the top token to dominate. */
 	readonly dominant: number;
-	/** Min probability of a high token. */
+	/** Minimum probability for a token to count as high. */
 	readonly high: number;
-	/** Max difference at which the top two tokens are close. */
+	/** Maximum difference for the top two tokens to count as close. */
 	readonly gap: number;
 }
 
 export const defaultForkRule: ForkRule = { dominant: 0.8, high: 0.15, gap: 0.25 };
 
-/** Classifies a distribution by its most probable tokens; null if none are recorded. */
+/** Classifies a distribution by its most probable tokens; null if none were recorded. */
 export function tokenKind(top: TopTokens, rule: ForkRule = defaultForkRule): TokenKind | null {
 	const p = top.map(([, logprob]) => Math.exp(logprob)).sort((a, b) => b - a);
 	const [first, second = 0] = p;
@@ -33,21 +33,21 @@ export function tokenKind(top: TopTokens, rule: ForkRule = defaultForkRule): Tok
 	return high === 2 && first - second <= rule.gap ? 'fork' : 'greedy';
 }
 
-/** The criterion: the rule of kinds, or a limit on one statistic. */
+/** Fork criteria: the token type rule, or a threshold on one statistic. */
 export const forkStatistics = ['rule', 'entropy', 'varentropy', 'gini', 'variance', 'gap'] as const;
 export type ForkStatistic = (typeof forkStatistics)[number];
 
 export interface ForkCriterion {
 	readonly statistic: ForkStatistic;
-	/** Absent: the default for the statistic. */
+	/** Threshold for the statistic. If omitted, its default is used. */
 	readonly threshold?: number | undefined;
 	readonly rule?: ForkRule;
 }
 
 /**
- * Defaults: entropy log 2 nats, as for two equal tokens; varentropy 0.5 nats^2; the gap of the rule; and for the others
- * the value of two equal tokens among five alternatives. Gini coefficient and variance depend on the number of tokens,
- * so whole vocabularies need other limits.
+ * Default thresholds. Entropy: log 2 nats, as for two equally likely tokens; varentropy: 0.5 nats^2; gap: as in the
+ * default rule; others: the value for two equally likely tokens among five alternatives. Gini coefficient and variance
+ * depend on the number of tokens, so statistics over the whole vocabulary need different thresholds.
  */
 export const forkThresholds: Readonly<Record<Exclude<ForkStatistic, 'rule'>, number>> = {
 	entropy: Math.LN2,
@@ -57,7 +57,7 @@ export const forkThresholds: Readonly<Record<Exclude<ForkStatistic, 'rule'>, num
 	gap: defaultForkRule.gap,
 };
 
-/** Returns how strongly a token calls for a fork, above 0 if it does; null if unknown. */
+/** Returns the strength of a fork at a token; positive if the criterion is met, null if unknown. */
 export function forkStrength(detail: TokenDetail, index: number, criterion: ForkCriterion): number | null {
 	const { statistic, rule = defaultForkRule } = criterion;
 	if (statistic === 'rule') {
@@ -70,12 +70,12 @@ export function forkStrength(detail: TokenDetail, index: number, criterion: Fork
 	const value = statisticAt(detail, index, statistic);
 	if (value === null) return null;
 	const threshold = criterion.threshold ?? forkThresholds[statistic];
-	// For these a high value means open, for the others a low one.
+	// High entropy or varentropy indicates an open choice; for the other statistics, low values do.
 	const excess = statistic === 'entropy' || statistic === 'varentropy' ? value - threshold : threshold - value;
 	return excess < 0 ? 0 : excess + Number.EPSILON;
 }
 
-/** Returns up to a maximum number of places at which the criterion forks: the strongest ones, in text order. */
+/** Returns the positions at which the criterion forks, in text order. If there are too many, keeps the strongest. */
 export function forkPlaces(detail: TokenDetail, criterion: ForkCriterion, most = Number.POSITIVE_INFINITY): number[] {
 	const places: { index: number; strength: number }[] = [];
 	for (let index = 0; index < detail.text.length; index++) {

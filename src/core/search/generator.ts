@@ -14,23 +14,25 @@ import { isBudget, SearchStop } from './searchStop.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 import type { StepRule } from './stepRule.ts';
 
-/** Consecutive failed requests after which the policy is considered gone. */
+/** Number of consecutive failed requests after which the policy is considered unavailable. */
 const mostFailures = 20;
-/** Max generations reserved and requested together, and max number of such portions in flight. */
+/** Maximum number of generations in one request, and maximum number of such requests in flight. */
 const maxPortion = 256;
 const maxPortions = 64;
-/** Max attempts to continue past an empty step. */
+/** Maximum number of attempts to continue past an empty step. */
 const mostBlanks = 6;
 
-/** Tokens requested per generation when a budget is short: the minimum, used also before any generation was seen. */
+/**
+ * Minimum number of tokens requested per generation when the budget runs low; also used before the first generation.
+ */
 const leastShare = 32;
 const firstShare = 256;
 
-/** One generation as it becomes a node. */
+/** A generation that becomes a node. */
 export interface Child {
 	readonly generation: Generation;
 	readonly prior: number;
-	/** Whether nothing can follow it. */
+	/** Whether the completion is finished. */
 	readonly final: boolean;
 }
 
@@ -41,26 +43,26 @@ export interface GeneratorSettings {
 	readonly meter: BudgetMeter;
 	readonly beginnings: NodePrefixes;
 	readonly sampling: Sampling;
-	/** null: a step is the whole rest. */
+	/** null if a step extends to the end of the completion. */
 	readonly rule: StepRule | null;
-	/** The text that closes an answer; null if there is none. */
+	/** Text that closes an answer; null if there is none. */
 	readonly answerEnd: string | null;
 	readonly problem: readonly ChatMessage[];
 	readonly seed: number;
 	readonly totals: SearchTotals;
 	readonly fault: (node: number | null, message: string) => void;
-	/** Adds it to the tree as nodes; returns the last. */
+	/** Adds the generation to the tree as one or more nodes; returns the last one. */
 	readonly grow: (child: Child, parents: readonly number[], before: string, options: GenerateOptions) => TreeNode;
 }
 
-/** What all generations of one call share. */
+/** State shared by all generations of one call. */
 interface Job {
 	readonly node: number;
 	readonly before: string;
 	readonly messages: readonly ChatMessage[];
 	readonly sampling: Sampling;
 	readonly maxTokens: number;
-	/** Tokens left for the completion. */
+	/** Remaining tokens for the completion. */
 	readonly left: number;
 	readonly rule: StepRule | null;
 	readonly options: GenerateOptions;
@@ -72,9 +74,9 @@ interface Used {
 	cost: number;
 }
 
-/** Requests generations from the policy within the budget, and splits them into steps. */
+/** Requests generations from the policy within the budget and splits them into steps. */
 export class Generator {
-	/** Why fewer generations were made than requested; null if all were. */
+	/** Why fewer generations were made than requested; null if none are missing. */
 	cutShort: StopReason | null = null;
 	readonly #settings: GeneratorSettings;
 	/** Number of generations requested below each node. */
@@ -83,9 +85,9 @@ export class Generator {
 	#failures = 0;
 	readonly #steps = new Sizes();
 	readonly #wholes = new Sizes();
-	/** Message of the last failure; null if there is none. */
+	/** Message of the last failure; null if there was none. */
 	lastFault: string | null = null;
-	/** Reason of that failure; null if the policy did not give one. */
+	/** Reason for the last failure; null if the policy did not report one. */
 	lastReason: Reason | null = null;
 
 	constructor(settings: GeneratorSettings) {
@@ -102,7 +104,7 @@ export class Generator {
 		const parts: Promise<readonly TreeNode[]>[] = [];
 		const underWay = new Set<Promise<unknown>>();
 		for (let left = n; left > 0; ) {
-			// Between portions, a stop or the time limit takes effect, however many generations are requested.
+			// Limits requests in flight, so a stop or time limit takes effect regardless of the number of generations.
 			if (underWay.size >= maxPortions) await Promise.race(underWay);
 			let reserved: Reserved;
 			try {
@@ -125,7 +127,7 @@ export class Generator {
 		return (await Promise.all(parts)).flat();
 	}
 
-	/** '' for failed generations. */
+	/** Returns one reply per request; '' for failed generations. */
 	async ask(messages: readonly ChatMessage[], options: AskOptions): Promise<readonly string[]> {
 		const { meter, queue, sampling, seed } = this.#settings;
 		const n = options.n ?? 1;
@@ -195,7 +197,7 @@ export class Generator {
 			used.nodes = whole.length;
 			for (const { tokens } of whole) this.#sizes(job).add(tokens);
 			if (whole.some((one) => isCut(one, reserved))) {
-				// Other requests may need the tokens that these left unused; the rest is shared again.
+				// Returns unused tokens to the budget, because other requests may need them, then shares what remains.
 				meter.settle(reserved, used);
 				held = false;
 				const further = await Promise.all(whole.map((one, i) => this.#further(job, one, reserved, ordinal + i)));
@@ -215,7 +217,10 @@ export class Generator {
 		}
 	}
 
-	/** Tokens to request per generation when a budget is short: most need fewer, and the others are continued. */
+	/**
+	 * Returns the tokens to request per generation when the budget runs low: most need fewer, and the others are
+	 * continued.
+	 */
 	#share(job: Job): number {
 		if (!this.#settings.policy.capabilities.prefix) return job.maxTokens;
 		return Math.min(job.maxTokens, Math.max(leastShare, Math.ceil(2 * (this.#sizes(job).mean ?? firstShare / 2))));
@@ -225,7 +230,7 @@ export class Generator {
 		return rule === null ? this.#wholes : this.#steps;
 	}
 
-	/** Continues generations truncated by their share of the budget, as long as there is budget left. */
+	/** Continues generations that were truncated by their share of the budget, while budget remains. */
 	async #further(job: Job, begun: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
 		const { meter, policy } = this.#settings;
 		let [whole, last, share] = [begun, begun, reserved];
@@ -257,7 +262,7 @@ export class Generator {
 		return { whole, cut: false };
 	}
 
-	/** Generations of a job that continue from `more`, each up to the end of its step. */
+	/** Requests generations that continue from `more`, each up to the end of its step. */
 	async #ask(job: Job, more: string, n: number, maxTokens: number, ordinal: number, used: Used): Promise<Generation[]> {
 		const { sampling, options, rule } = job;
 		const stops = rule?.stops ?? [];
@@ -277,13 +282,13 @@ export class Generator {
 		return whole;
 	}
 
-	/** Prepends the preceding text to a step that is empty. */
+	/** Continues a generation whose step is empty, and joins the text to the next step. */
 	async #pastBlank(job: Job, begun: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
 		let whole = begun;
 		for (let i = 0; i < mostBlanks && isEmptyStep(whole, job); i++) {
 			const left = reserved.maxTokens - whole.tokens;
 			if (left < 1) break;
-			// Far from the ordinals of siblings, so that random streams differ.
+			// Uses ordinals far from those of siblings, so that random streams differ.
 			const [next] = await this.#ask(job, whole.text, 1, left, ordinal + 0x10000 * (i + 1), used);
 			if (next === undefined) break;
 			whole = joined(whole, next);
@@ -291,7 +296,7 @@ export class Generator {
 		return whole;
 	}
 
-	/** Counts the valid generations of a request, and records what is wrong with it. */
+	/** Counts the valid generations in a reply and records its errors. */
 	#received(generated: Generated, n: number, node: number | null, used: Used): Generation[] {
 		const { fault, totals } = this.#settings;
 		const sound: Generation[] = [];
@@ -326,8 +331,8 @@ export class Generator {
 	}
 
 	/**
-	 * @param cut whether the budget truncated it; such a generation can be continued with another budget, unlike one
-	 * truncated by the context or its own limit
+	 * @param cut whether the generation was truncated by the budget; it can then be continued with another budget, unlike
+	 * a generation truncated by the context or by its own limit
 	 */
 	#isFinal(job: Job, { finish, text, tokens }: Generation, cut: boolean): boolean {
 		if (finish === 'end' || finish === 'refusal') return true;
@@ -340,7 +345,7 @@ export class Generator {
 			this.cutShort ??= 'tokens';
 			return options.stop === undefined && answered();
 		}
-		// A policy with its own stop rule continues a text that has not reached it.
+		// A policy with its own stop rule can continue a text that has not reached it.
 		if (finish === 'length' && text === '') return true;
 		if (options.stop === undefined && (rule === null || tokens >= job.left)) return true;
 		return rule !== null && answered();
@@ -353,11 +358,11 @@ interface Further {
 	readonly cut: boolean;
 }
 
-/** Whether an empty step ended other than at a requested stop text. */
+/** Returns whether a step is empty and did not end at a requested stop text. */
 const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: Job): boolean =>
 	rule !== null && finish === 'stop' && rule.empty(text) && options.stop?.includes(stopText ?? '') !== true;
 
-/** Whether a generation ended because it was given fewer tokens than its maximum. */
+/** Returns whether a generation ended because it was allotted fewer tokens than its maximum. */
 const isCut = ({ finish, tokens }: Generation, { cut, maxTokens }: Reserved): boolean =>
 	cut && finish === 'length' && tokens >= maxTokens;
 
@@ -371,13 +376,13 @@ class Sizes {
 		this.#count++;
 	}
 
-	/** null if there were none. */
+	/** null if there are no lengths yet. */
 	get mean(): number | null {
 		return this.#count === 0 ? null : this.#sum / this.#count;
 	}
 }
 
-/** Splits off one step of a possibly longer generation, with the text that ends it. */
+/** Splits one step off a generation that may be longer, including the text that ends the step. */
 function oneStep(given: Generation, rule: StepRule, { stop }: GenerateOptions): Generation {
 	const end = rule.end(given.text);
 	if (end >= 0 && end < given.text.length) return { ...generationUpTo(given, end), finish: 'stop' };

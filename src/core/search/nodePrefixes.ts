@@ -1,17 +1,17 @@
 import { mix32 } from '../../base/random.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
-/** A completion up to a node. */
+/** Completion up to a node. */
 export interface NodePrefix {
 	readonly text: string;
 	readonly tokens: number;
-	/** Nats; null if some part of it is unknown. */
+	/** Log-probability in nats; null if any part is unknown. */
 	readonly logprob: number | null;
 }
 
 export const noBeginning: NodePrefix = { text: '', tokens: 0, logprob: 0 };
 
-/** Caches the prefix of each node, so that it is built once. */
+/** Caches node prefixes, so that each is built only once. */
 export class NodePrefixes {
 	readonly #tree: SearchTree;
 	readonly #seed: number;
@@ -41,9 +41,9 @@ export class NodePrefixes {
 	}
 
 	/**
-	 * Returns a number for the position of a node in the tree: its position among its siblings, and theirs. It is the
-	 * same in every run of a search, regardless of the order in which other parts of the tree grow, and so are seeds
-	 * derived from it.
+	 * Returns a number that identifies the position of a node in the tree, derived from its own position among its
+	 * siblings and those of its ancestors. It does not depend on the order in which other parts of the tree grow, so
+	 * seeds derived from it are the same in every run of a search.
 	 */
 	place(id: number): number {
 		const known = this.#places[id];
@@ -64,7 +64,7 @@ export class NodePrefixes {
 	}
 }
 
-/** Usually the last one is requested. */
+/** Returns the position among siblings. Searches from the end, because the last one is usually requested. */
 function placeAmong(children: readonly number[], id: number): number {
 	const last = children.length - 1;
 	return children[last] === id ? last : children.indexOf(id);

@@ -27,31 +27,31 @@ export interface OperatorSettings {
 	readonly judge: Scorer | null;
 	readonly sampling: Sampling;
 	readonly tags: TraceTags;
-	/** null: a step is the whole rest. */
+	/** null if a step extends to the end of the completion. */
 	readonly rule: StepRule | null;
 	readonly concurrency: number;
 	readonly seed: number;
-	/** Which part of a continued search this is: each part uses its own seeds. */
+	/** Index of this part in a continued search; each part uses different seeds. */
 	readonly part: number;
 	readonly meter: BudgetMeter;
 	readonly totals: SearchTotals;
-	/** Token details of nodes, as far as the log has them. */
+	/** Token details by node, if recorded in the log. */
 	readonly details: Map<number, TokenDetail>;
 	readonly sameAnswer: ((a: string, b: string) => boolean) | undefined;
-	/** Applies an event to the tree and logs it. */
+	/** Applies an event to the tree and writes it to the log. */
 	readonly emit: (event: TreeEvent) => void;
 	/** Seconds since the start of the search. */
 	readonly at: () => number;
 	/** Throws `SearchStop` if the search must end. */
 	readonly check: () => void;
 	readonly breathe: (() => Promise<void> | null) | undefined;
-	/** Whether the search must end at once: nothing slow may be started. */
+	/** Returns whether the search must end immediately, so nothing slow should be started. */
 	readonly hurried: () => boolean;
 }
 
 type NodeEvent = TreeEventOf<'node'>;
 
-/** The operators of a search; see `Search`. */
+/** Search operators; see `Search`. */
 export class SearchOperators implements Search {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
@@ -70,7 +70,7 @@ export class SearchOperators implements Search {
 	readonly #queue: PolicyQueue;
 	readonly #scorers = new Map<Scorer, ScorerQueue>();
 	readonly #answers: AnswerClasses;
-	/** By node: its generation in this part of the search. */
+	/** Generation of each node in this part of the search. */
 	readonly #generations: (Generation | undefined)[] = [];
 	#stopped: SearchStop | null = null;
 	#concluding: 'evaluate' | 'nothing' | null = null;
@@ -110,12 +110,12 @@ export class SearchOperators implements Search {
 		});
 	}
 
-	/** Why fewer generations were made than a strategy requested; null if it got all. */
+	/** Why fewer generations were made than the strategy requested; null if none are missing. */
 	get cutShort(): Generator['cutShort'] {
 		return this.#generator.cutShort;
 	}
 
-	/** Message of the last policy failure; null if there is none. */
+	/** Message of the last policy failure; null if there was none. */
 	get lastFault(): string | null {
 		return this.#generator.lastFault;
 	}
@@ -124,12 +124,12 @@ export class SearchOperators implements Search {
 		return this.#generator.lastReason;
 	}
 
-	/** Waits for operations that a strategy left in flight; their results are kept. */
+	/** Waits for operations that a strategy left in flight, and keeps their results. */
 	settled(): Promise<void> {
 		return this.#settings.meter.idle();
 	}
 
-	/** From now on nothing is generated; with `evaluating`, scorers may still be called. */
+	/** Stops further generation; scorers can still be called if `evaluating` is true. */
 	conclude(evaluating: boolean): void {
 		this.#concluding = evaluating ? 'evaluate' : 'nothing';
 	}
@@ -236,8 +236,8 @@ export class SearchOperators implements Search {
 				try {
 					results[index] = await task(items[index] as T, index);
 				} catch (error) {
-					// Operations in flight finish first, and their results are kept. A program error takes precedence over the
-					// end of the search.
+					// Waits for operations in flight and keeps their results. Program errors take precedence over the end of the
+					// search.
 					if (failed === null || !(error instanceof SearchStop)) failed = { error };
 				}
 			}
@@ -271,7 +271,7 @@ export class SearchOperators implements Search {
 		this.#settings.emit({ ...event, at: this.#settings.at() } as TreeEvent);
 	}
 
-	/** Ends operations in flight; no further requests are possible. */
+	/** Ends operations in flight and rejects further requests. */
 	stop(stop: SearchStop): void {
 		if (this.#stopped !== null) return;
 		this.#stopped = stop;
@@ -327,7 +327,7 @@ export class SearchOperators implements Search {
 		};
 	}
 
-	/** Adds the nodes of one generation: one, or a chain if it is split. Returns the last. */
+	/** Adds one node for a generation, or a chain of nodes if it is split. Returns the last node. */
 	#grow({ generation, prior, final }: Child, parents: readonly number[], before: string, options: GenerateOptions) {
 		const { detail } = generation;
 		const cuts = detail === null || options.cut === undefined ? [] : cleanCuts(options.cut(detail), detail.text.length);
@@ -382,7 +382,7 @@ export class SearchOperators implements Search {
 	}
 }
 
-/** Places at which a generation can be split: ascending, inside it, without duplicates. */
+/** Returns the valid split positions in a generation, sorted and without duplicates. */
 function cleanCuts(cuts: readonly number[], length: number): number[] {
 	const clean: number[] = [];
 	for (const cut of cuts) if (cut > (clean.at(-1) ?? 0) && cut < length) clean.push(cut);
@@ -390,6 +390,6 @@ function cleanCuts(cuts: readonly number[], length: number): number[] {
 }
 
 function tokensEvent(id: number, at: number, detail: TokenDetail): TreeEvent {
-	// The lists belong to the policy; they are never modified, although the schema type would allow it.
+	// The lists belong to the policy and are never modified, although the schema type would allow it.
 	return { t: 'tokens', at, id, partial: false, ...detail } as TreeEvent;
 }

@@ -1,20 +1,20 @@
 import type { Strategy } from './strategy.ts';
 
-/** A strategy parameter as shown in forms and documentation. */
+/** Strategy parameter, as shown in forms and documentation. */
 export interface ParamInfo {
 	readonly name: string;
 	readonly description: string;
 	readonly kind: 'integer' | 'number' | 'flag' | 'choice' | 'text';
-	/** undefined: optional without a default. */
+	/** undefined if the parameter is optional and has no default. */
 	readonly default: unknown;
 	readonly required: boolean;
 	readonly low: number | null;
 	readonly high: number | null;
-	/** Options of a choice. */
+	/** Allowed values of a choice. */
 	readonly options: readonly string[];
 }
 
-/** The parts of a valibot schema that are inspected. */
+/** Inspected parts of a valibot schema. */
 interface SchemaShape {
 	readonly type: string;
 	readonly entries?: Readonly<Record<string, SchemaShape>>;
@@ -31,7 +31,7 @@ interface Action {
 	readonly description?: unknown;
 }
 
-/** Returns the parameters of a strategy, in schema order. */
+/** Returns a strategy's parameters in schema order. */
 // biome-ignore lint/suspicious/noExplicitAny: of any strategy
 export function paramInfos(strategy: Strategy<any>): ParamInfo[] {
 	const { entries = {} } = strategy.params as unknown as SchemaShape;
@@ -48,7 +48,7 @@ function infoOf(name: string, schema: SchemaShape): ParamInfo {
 	}
 	const limit = (type: string): number | null => {
 		const value = actions.find((action) => action.type === type)?.requirement;
-		// Limits that only guard against unreasonable numbers are not shown.
+		// Hides limits that are only sanity checks.
 		return typeof value === 'number' && Math.abs(value) < 1e6 ? value : null;
 	};
 	return {
@@ -63,7 +63,7 @@ function infoOf(name: string, schema: SchemaShape): ParamInfo {
 	};
 }
 
-/** The constraints and descriptions of a schema, those of nested pipes first. */
+/** Returns the constraints and descriptions in a schema, those in nested pipes first. */
 const actionsOf = (schema: SchemaShape): Action[] =>
 	(schema.pipe ?? []).flatMap((item) => (item.kind === 'schema' ? actionsOf(item as unknown as SchemaShape) : [item]));
 

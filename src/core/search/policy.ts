@@ -2,50 +2,51 @@ import type { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 
-/** Capabilities of a policy found by probing it; nothing is inferred from its name. */
+/** Policy capabilities, as determined by probing; nothing is inferred from the model name. */
 export interface PolicyCapabilities {
-	/** Returns log-probabilities of the tokens that it generates. */
+	/** Whether it returns the log-probabilities of generated tokens. */
 	readonly logprobs: boolean;
-	/** Number of alternatives returned per token; 0: none. */
+	/** Number of alternatives returned per token; 0 if unsupported. */
 	readonly alternatives: number;
-	/** Whether entropy and related statistics cover the whole distribution, not just the alternatives. */
+	/** Whether entropy and related statistics cover the whole distribution rather than just the alternatives. */
 	readonly distribution: boolean;
-	/** Can continue a given prefix of its completion. */
+	/** Whether it can continue a given prefix of a completion. */
 	readonly prefix: boolean;
-	/** Returns the same text for the same seed. */
+	/** Whether the same seed gives the same text. */
 	readonly seed: boolean;
-	/** Follows instructions: messages with roles, hence critiques, judging and planning. */
+	/** Whether it follows instructions in messages with roles, as needed for critiques, judging and planning. */
 	readonly instructions: boolean;
-	/** Returns the log-probability of a given text. */
+	/** Whether it can score the log-probability of a given text. */
 	readonly score: boolean;
-	/** Its heads: `value`, one for steps (`process`), a reward model (`reward`), the critic left by its training. */
+	/** Available heads: `value`, step scores (`process`), a reward model (`reward`), and the critic from its training. */
 	readonly heads: readonly HeadName[];
 }
 
 export interface GenerateRequest {
 	/**
-	 * The conversation so far. A policy without instructions uses the content of the single user message as its prompt.
+	 * Conversation so far. A policy that does not follow instructions uses the content of the single user message as its
+	 * prompt.
 	 */
 	readonly messages: readonly ChatMessage[];
-	/** Prefix of the completion, which the generations continue without repeating it; '': from the start. */
+	/** Prefix of the completion, which generations continue without repeating it; '' starts a new completion. */
 	readonly prefix: string;
 	/** Number of generations, each with its own random stream. */
 	readonly n: number;
-	/** 0: greedy. */
+	/** Sampling temperature; 0 is greedy. */
 	readonly temperature: number;
 	readonly topP: number;
-	/** Per generation. */
+	/** Token limit per generation. */
 	readonly maxTokens: number;
-	/** Stop texts; they are not part of the generated text. */
+	/** Stop texts, which are excluded from the generated text. */
 	readonly stop: readonly string[];
 	readonly seed: number;
-	/** Token details. 0: none; 1: log-probability and entropy; more: also that many alternatives. */
+	/** Level of token detail: 0 for none, 1 for log-probability and entropy, n > 1 for up to n alternatives as well. */
 	readonly tokens: number;
-	/** A JSON Schema that the text should follow; ignored by policies that cannot enforce one. */
+	/** JSON Schema that the text should follow; ignored by policies that cannot enforce one. */
 	readonly schema?: Readonly<Record<string, unknown>>;
 }
 
-/** Parallel lists, one entry per token; null: unknown. Nats. */
+/** Parallel lists with one entry per token, in nats; null if unknown. */
 export interface TokenDetail {
 	readonly text: readonly string[];
 	readonly logprob: readonly (number | null)[];
@@ -54,51 +55,57 @@ export interface TokenDetail {
 	readonly gini?: readonly (number | null)[];
 	readonly variance?: readonly (number | null)[];
 	readonly top?: readonly (readonly (readonly [text: string, logprob: number])[])[];
-	/** Whether the statistics cover the alternatives only. */
+	/** Whether the statistics cover only the alternatives. */
 	readonly partial?: boolean;
 }
 
 export interface Generation {
-	/** Without the prefix and the stop text. May be empty. */
+	/** Generated text without the prefix and the stop text. Can be empty. */
 	readonly text: string;
 	/**
-	 * `end`: finished by the policy; `stop`: by a stop text; `length`: by the token limit or context; `refusal`:
-	 * declined.
+	 * `end`: finished by the policy; `stop`: reached a stop text; `length`: reached the token limit or context size;
+	 * `refusal`: declined by the policy.
 	 */
 	readonly finish: 'end' | 'stop' | 'length' | 'refusal';
-	/** The stop text; the strategy restores it if it belongs to the text. */
+	/** Stop text that was reached; the strategy restores it if it is part of the text. */
 	readonly stopText?: string;
-	/** Generated tokens, including those of the stop text; an estimate if the policy does not count them. */
+	/** Number of generated tokens, including the stop text; estimated if the policy does not report it. */
 	readonly tokens: number;
-	/** Prompt tokens; null: unknown. */
+	/** Number of prompt tokens; null if unknown. */
 	readonly promptTokens: number | null;
-	/** Sum over the tokens, nats; null: unknown. */
+	/** Sum of the token log-probabilities, in nats; null if unknown. */
 	readonly logprob: number | null;
 	readonly detail: TokenDetail | null;
-	/** In the currency of the policy's prices; null if it has none. */
+	/** Cost in the currency of the policy's prices; null if it has no prices. */
 	readonly cost?: number | null;
 }
 
-/** The generations of one request, or its failure; requests fail independently. */
+/** Generations for one request, or its failure; requests fail independently. */
 export type Generated = readonly Generation[] | Failure;
 
 /**
- * A model as seen by search. The implementation behind it and cancellation are the concern of the caller that binds a
- * policy to a search (src/search). Every call settles.
+ * Model interface used by search. The caller that binds a policy to a search (src/search) is responsible for the
+ * implementation and for cancellation. Every call settles.
  */
 export interface Policy {
 	readonly name: string;
 	readonly capabilities: PolicyCapabilities;
-	/** Returns one entry per request, in order. Rejects only with `cancelled`, or if the policy is gone for good. */
+	/**
+	 * Returns one entry per request, in order. Rejects only with `cancelled`, or if the policy is permanently
+	 * unavailable.
+	 */
 	generate(requests: readonly GenerateRequest[]): Promise<readonly Generated[]>;
-	/** Log-probability of each token of a completion, nats; present if `capabilities.score`. */
+	/** Returns the log-probability of each token in a completion, in nats. Present if `capabilities.score` is set. */
 	score?(items: readonly PolicyText[]): Promise<readonly (readonly number[])[]>;
-	/** Value of each text, in 0..1 for `value` and `process`; present if `capabilities.heads` has the head. */
+	/**
+	 * Returns a value for each text, in 0..1 for `value` and `process`. Present if `capabilities.heads` includes the
+	 * head.
+	 */
 	value?(items: readonly PolicyText[], head: HeadName): Promise<readonly number[]>;
 }
 
 export interface PolicyText {
 	readonly messages: readonly ChatMessage[];
-	/** The completion so far. */
+	/** Completion so far. */
 	readonly completion: string;
 }

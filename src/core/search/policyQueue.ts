@@ -9,14 +9,14 @@ interface Waiting {
 }
 
 /**
- * Microtasks that a call waits for others to join it, about the distance between operators of a batch when some of them
- * call a scorer that answers immediately. Negligible compared with the time of a model.
+ * Number of microtasks that a call waits for other calls to join its batch. Covers the typical delay between operators
+ * of a batch when some of them call a scorer that returns immediately, and is negligible compared with model latency.
  */
 const turns = 10;
 
 /**
- * Batches policy calls: requests made together are sent together, at most `limit` at a time. An invalid reply becomes a
- * failure per request; a rejection ends the search.
+ * Batches policy calls: requests made at the same time are sent together, at most `limit` per call. An invalid reply
+ * fails each of its requests; a rejection ends the search.
  */
 export class PolicyQueue {
 	readonly #policy: Policy;
@@ -39,7 +39,7 @@ export class PolicyQueue {
 		return answer.promise;
 	}
 
-	/** Rejects all waiters and further requests; later replies of the policy are dropped. */
+	/** Rejects waiting and future requests; later replies from the policy are discarded. */
 	stop(stop: SearchStop): void {
 		this.#stopped ??= stop;
 		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];

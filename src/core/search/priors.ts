@@ -1,9 +1,9 @@
 import type { Generation } from './policy.ts';
 
 /**
- * Prior probabilities of sibling generations for PUCT: proportional to the exponential of the mean token
- * log-probability, so that long steps are not penalized; if that is unknown, to the frequency of each text. Duplicates
- * share one probability, assigned to the first; the sum is 1.
+ * Computes prior probabilities of sibling generations for PUCT. They are proportional to the exponential of the mean
+ * token log-probability, so long steps are not penalized, or to the frequency of each text if log-probabilities are
+ * unknown. Duplicates share one probability, assigned to the first of them. The sum is 1.
  */
 export function priorsOf(siblings: readonly Generation[]): readonly number[] {
 	if (siblings.length === 1) return [1];

@@ -4,10 +4,10 @@ const finishes: readonly Generation['finish'][] = ['end', 'stop', 'length', 'ref
 const numberOrNull = (value: unknown): number | null =>
 	typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** Estimates the number of tokens of a text if it was not counted. */
+/** Estimates the number of tokens in a text. */
 export const guessedTokens = (text: string): number => Math.ceil(text.length / 4);
 
-/** Validates a generation returned by a policy and corrects inconsistent fields; null if it is not one. */
+/** Validates a generation returned by a policy and corrects inconsistent fields; returns null if it is invalid. */
 export function readGeneration(given: Generation): Generation | null {
 	if (typeof given !== 'object' || given === null || typeof given.text !== 'string') return null;
 	const { tokens, promptTokens, logprob, detail, finish } = given;
@@ -36,7 +36,7 @@ function detailIsSound(detail: TokenDetail): boolean {
 	return lists.every((name) => detail[name] === undefined || detail[name].length === detail.text.length);
 }
 
-/** Token details from `from` up to `to`. */
+/** Returns the token details in the range from `from` to `to`, exclusive. */
 export function detailSlice(detail: TokenDetail, from: number, to: number): TokenDetail {
 	const { entropy, varentropy, gini, variance, top, partial } = detail;
 	return {
@@ -52,8 +52,8 @@ export function detailSlice(detail: TokenDetail, from: number, to: number): Toke
 }
 
 /**
- * Returns a generation up to a text offset, with the tokens that start before it, or a proportional share if tokens are
- * unknown. The log-probability of a prefix is known only if it is given per token.
+ * Returns the part of a generation before a text offset, with the tokens that start there, or a proportional number if
+ * tokens are unknown. The log-probability of a prefix is known only if it was recorded per token.
  */
 export function generationUpTo(whole: Generation, end: number): Generation {
 	if (end >= whole.text.length) return whole;
@@ -68,7 +68,7 @@ export function generationUpTo(whole: Generation, end: number): Generation {
 	return { ...whole, text: whole.text.slice(0, end), tokens: count, logprob: sumOf(kept.logprob), detail: kept };
 }
 
-/** Splits a generation into parts, each starting at the token of a place; places are ascending. */
+/** Splits a generation before the tokens at the given positions, which must be in ascending order. */
 export function chainOf(whole: Generation, places: readonly number[]): Generation[] {
 	const { detail } = whole;
 	if (detail === null || places.length === 0) return [whole];
@@ -81,7 +81,7 @@ export function chainOf(whole: Generation, places: readonly number[]): Generatio
 		parts.push({
 			...whole,
 			text: whole.text.slice(at, end),
-			// Tokens without details, such as the end token, belong to the last part.
+			// Assigns tokens without details, such as the end token, to the last part.
 			tokens: last ? Math.max(0, whole.tokens - from) : to - from,
 			logprob: sumOf(part.logprob),
 			detail: part,
@@ -91,7 +91,7 @@ export function chainOf(whole: Generation, places: readonly number[]): Generatio
 	return parts;
 }
 
-/** Joins two consecutive parts of a text. */
+/** Joins two consecutive parts of a generation. */
 export function joined(first: Generation, second: Generation): Generation {
 	const add = (a: number | null | undefined, b: number | null | undefined): number | null =>
 		a === null || a === undefined || b === null || b === undefined ? null : a + b;
@@ -128,7 +128,7 @@ function joinedDetail(a: TokenDetail, b: TokenDetail): TokenDetail {
 	};
 }
 
-/** null if one of them is unknown. */
+/** Returns the sum, or null if any value is null. */
 export function sumOf(values: readonly (number | null)[]): number | null {
 	let sum = 0;
 	for (const value of values) {
@@ -138,7 +138,7 @@ export function sumOf(values: readonly (number | null)[]): number | null {
 	return sum;
 }
 
-/** Over the known values; null if there are none. */
+/** Returns the mean of the non-null values; null if there are none. */
 export function meanOf(values: readonly (number | null)[] | undefined): number | null {
 	let sum = 0;
 	let count = 0;

@@ -2,12 +2,13 @@ import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { type Reversal, SearchTree } from './searchTree.ts';
 
 /**
- * A log that can be viewed at any moment. Moving costs the events in between, in either direction: the changes of an
- * event are kept when it is first applied, so that a slider rebuilds nothing.
+ * Replays a log, with random access to any point in time. Seeking takes time proportional to the number of events in
+ * between, in either direction: changes are saved when an event is first applied, so dragging a slider never rebuilds
+ * the tree.
  */
 export class Replay {
 	readonly #events: TreeEvent[] = [];
-	/** Reversals of the applied events. */
+	/** Undo information for the applied events. */
 	readonly #reversals: Reversal[] = [];
 	readonly #tree = new SearchTree();
 
@@ -27,7 +28,7 @@ export class Replay {
 		this.#events.push(event);
 	}
 
-	/** Returns the tree built by the first n events. It changes with the next call; use `copy` to keep it. */
+	/** Returns the tree after the first n events. The next call modifies it; use `copy` to keep it. */
 	treeAt(n: number): SearchTree {
 		const tree = this.#tree;
 		const to = Math.max(0, Math.min(Math.floor(n), this.#events.length));

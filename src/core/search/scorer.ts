@@ -1,34 +1,34 @@
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 import type { Generation } from './policy.ts';
 
-/** A chain of thought to be scored: everything from the problem to a node. */
+/** Chain of thought to be scored: all text from the problem to a node. */
 export interface ScoreItem {
 	readonly problem: SearchProblem;
-	/** The completion up to that node. */
+	/** Completion up to the node. */
 	readonly completion: string;
-	/** Texts of its nodes, in order. */
+	/** Texts of the nodes in the chain, in order. */
 	readonly steps: readonly string[];
-	/** Whether it is finished. */
+	/** Whether the completion is finished. */
 	readonly final: boolean;
-	/** The answer it states; null if there is none. */
+	/** Answer stated in the completion; null if there is none. */
 	readonly answer: string | null;
-	/** How its last part was generated; null if it was written by the user or by another program. */
+	/** Generation of the last part; null if it was written by the user or imported. */
 	readonly generation: Generation | null;
-	/** Log-probability of the whole completion, nats, and its number of tokens; null: unknown. */
+	/** Log-probability of the whole completion, in nats, and its token count; null if unknown. */
 	readonly logprob: number | null;
 	readonly tokens: number | null;
 }
 
-/** `step`: values beginnings, too; `final`: only what has come to its end. */
+/** `step`: scores prefixes as well; `final`: scores only finished completions. */
 export type ScorerScope = 'step' | 'final';
 
-/** Gives values to thoughts, the higher the better; most lie in 0..1. */
+/** Scores thoughts; higher is better, and most scores are in 0..1. */
 export interface Scorer {
 	readonly name: string;
-	/** Whether it values beginnings, or only what has come to its end. */
+	/** Whether it scores prefixes or only finished completions. */
 	readonly scope: ScorerScope;
-	/** It looks at the gold answer: what is chosen by it is an upper bound and no result. */
+	/** Whether it uses the gold answer, so that selection by this scorer is an upper bound rather than a result. */
 	readonly oracle: boolean;
-	/** Returns one entry per item: null if it has no value for the item. Rejects if it failed altogether. */
+	/** Returns one entry per item; null if it has no value for the item. Rejects if the whole call failed. */
 	score(items: readonly ScoreItem[]): Promise<readonly (number | null)[]>;
 }

@@ -9,8 +9,8 @@ interface Waiting {
 }
 
 /**
- * Batches calls of one scorer: items submitted together are scored together. An exception of the scorer ends the
- * search.
+ * Batches calls to one scorer: items submitted at the same time are scored together. An exception in the scorer ends
+ * the search.
  */
 export class ScorerQueue {
 	readonly #scorer: Scorer;
@@ -21,7 +21,7 @@ export class ScorerQueue {
 		this.#scorer = scorer;
 	}
 
-	/** Returns one entry per item, as given by the scorer. */
+	/** Scores the items; returns the scorer's result for each one. */
 	submit(items: readonly ScoreItem[]): Promise<readonly (number | null)[]> {
 		const answer = deferred<readonly (number | null)[]>();
 		this.#waiting.push({ items, answer });
@@ -29,7 +29,7 @@ export class ScorerQueue {
 		return answer.promise;
 	}
 
-	/** Rejects all waiters; later replies of the scorer are dropped. */
+	/** Rejects all waiting calls; later replies from the scorer are discarded. */
 	stop(stop: SearchStop): void {
 		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];
 		this.#underWay.clear();

@@ -10,17 +10,17 @@ import type { SearchTree, TreeNode } from './searchTree.ts';
 export interface Sampling {
 	readonly temperature: number;
 	readonly topP: number;
-	/** Per completion. */
+	/** Token limit per completion. */
 	readonly maxTokens: number;
-	/** Per step. */
+	/** Token limit per step. */
 	readonly maxStepTokens: number;
-	/** Token details; see `GenerateRequest.tokens`. */
+	/** Level of token detail; see `GenerateRequest.tokens`. */
 	readonly tokens: number;
 }
 
 /**
- * Where a step ends: a rule of splitSteps (core/trace), a text such as an end-of-step token, or `completion` for the
- * whole rest.
+ * Where a step ends: a splitSteps rule (core/trace), a text such as an end-of-step token, or `completion` to treat the
+ * remainder as one step.
  */
 export type StepSplit =
 	| 'lines'
@@ -33,98 +33,106 @@ export type StepSplit =
 export type GenerateUnit = 'step' | 'completion';
 
 export interface GenerateOptions {
-	/** Number of children. Default 1. */
+	/** Number of children. Default: 1. */
 	readonly n?: number;
-	/** `step`: up to the end of the next step; `completion`: to the end. */
+	/** `step`: generates up to the end of the next step; `completion`: generates the remainder of the completion. */
 	readonly unit: GenerateUnit;
-	/** Instead of the search's. */
+	/** Overrides the search's sampling settings. */
 	readonly sampling?: Partial<Sampling>;
 	/**
-	 * A conversation instead of the problem alone, for strategies that give instructions. The completion so far follows
-	 * it.
+	 * Conversation to use in place of the problem, for strategies that give instructions. It is followed by the
+	 * completion so far.
 	 */
 	readonly messages?: readonly ChatMessage[];
 	/**
-	 * Do not continue the text of the node: the generated text stands alone, and `textOf` starts with it. The same holds
-	 * for all nodes with the role `draft`, `revision`, `aggregate`, `critique` or `subproblem`.
+	 * Whether the generated text stands alone instead of continuing the node's text; `textOf` then starts with it. Always
+	 * true for nodes with the role `draft`, `revision`, `aggregate`, `critique` or `subproblem`.
 	 */
 	readonly fresh?: boolean;
 	/**
-	 * Stop texts in addition to those of the step rule. They are not part of the text of the node: a generation that
-	 * stopped at one has `finish: 'stop'`, and neither it nor one truncated before a stop text is final.
+	 * Stop texts in addition to those of the step rule. They are excluded from the node's text. A generation that stopped
+	 * at one has `finish: 'stop'` and is not final, nor is a generation truncated before a stop text.
 	 */
 	readonly stop?: readonly string[];
 	/**
-	 * Token positions, ascending and above 0, at which the generation is split into a chain of nodes, each starting with
-	 * the token at its position. `generate` returns the last node of the chain.
+	 * Returns token positions, in ascending order and greater than 0, at which to split the generation into a chain of
+	 * nodes. Each node starts with the token at its position. `generate` returns the last node in the chain.
 	 */
 	readonly cut?: (detail: TokenDetail) => readonly number[];
 	readonly role?: NodeRole;
-	/** Parents of the generated nodes; default: the node. */
+	/** Parents of the generated nodes. Default: the node. */
 	readonly parents?: readonly number[];
 	readonly label?: string;
 }
 
 /**
- * The operators of search (Besta et al. 2025, "Reasoning Language Models: A Blueprint"): generate and expand, evaluate,
- * select, backtrack and back up, prune, aggregate, refine, restructure. Each one logs its events and is charged to the
- * budget. Several may be in flight at a time; requests to the policy and to scorers made together are batched. An
+ * Search operators (Besta et al. 2025, "Reasoning Language Models: A Blueprint"): generate and expand, evaluate,
+ * select, backtrack and back up, prune, aggregate, refine, restructure. Each operator logs its events and is charged to
+ * the budget. Several operators can be in flight; concurrent requests to the policy and to scorers are batched. An
  * operator throws `SearchStop` if it cannot proceed because the budget is exhausted, the user stopped the search, or
- * the policy is gone; strategies let it propagate.
+ * the policy is unavailable; strategies should let the exception propagate.
  */
 export interface Search {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
-	/** Node that the strategy starts from: 0, or the node the user branched from. */
+	/** Node at which the strategy starts: 0, or the node the user branched from. */
 	readonly root: number;
 	/**
-	 * Whether it continues a log whose process was killed. A strategy without remaining work then concludes; for a log
-	 * that has an end, it runs once more.
+	 * Whether the search continues a log whose process was killed. In that case, a strategy with no remaining work
+	 * concludes; if the log has an end event, the strategy runs once more.
 	 */
 	readonly isCut: boolean;
 	readonly policy: Policy;
-	/** The scorer that guides the search, and the one that selects among final nodes; often the same. null: none. */
+	/** Scorer that guides the search, and scorer that selects among final nodes; often the same. null if not set. */
 	readonly guide: Scorer | null;
 	readonly judge: Scorer | null;
 	readonly sampling: Sampling;
-	/** Tags around the thinking and the answer of a completion. */
+	/** Tags around the thinking and the answer in a completion. */
 	readonly tags: TraceTags;
 	/** Number of operators that a strategy should keep in flight. */
 	readonly concurrency: number;
-	/** A separate random stream per purpose and place, so that results do not depend on the order of replies. */
+	/** Returns a separate random stream for each purpose and position, so that results do not depend on reply order. */
 	random(...purpose: readonly (string | number)[]): Random;
 
-	/** Children of a node generated by the policy; fewer than requested if a request failed or returned nothing. */
+	/** Generates children of a node; returns fewer than requested if a request failed or returned nothing. */
 	generate(node: number, options: GenerateOptions): Promise<readonly TreeNode[]>;
-	/** A policy reply that does not become a node: a vote, a value, a plan. '' if there was none. */
+	/**
+	 * Requests a policy reply that does not become a node, such as a vote, a value or a plan. '' if there is no reply.
+	 */
 	ask(messages: readonly ChatMessage[], options?: AskOptions): Promise<readonly string[]>;
-	/** Adds a node that is not generated: an aggregate of others, a tool result, a text of the user. */
+	/** Adds a node that was not generated, such as an aggregate of other nodes, a tool result, or text from the user. */
 	add(node: NewNode): TreeNode;
-	/** Scores nodes and logs the values (default scorer: the guide, or the judge for final nodes); null: no value. */
+	/**
+	 * Scores nodes and logs the values, or null for nodes without one. Default scorer: the guide, or the judge for final
+	 * nodes.
+	 */
 	evaluate(nodes: readonly number[], scorer?: Scorer): Promise<readonly (number | null)[]>;
-	/** Logs the node that the strategy continues with. */
+	/** Logs the node that the strategy continues from. */
 	select(node: number, candidates?: readonly { readonly id: number; readonly value: number }[]): void;
-	/** Backs values up a path, root first: one value per node. */
+	/** Backs up values along a path, root first; one value per node. */
 	backup(path: readonly number[], values: readonly number[]): void;
 	prune(node: number, reason: string): void;
 	merge(node: number, into: number): void;
-	/** Charges one simulation to the budget; throws `SearchStop` if none is left. */
+	/** Charges one simulation to the budget; throws `SearchStop` if none remain. */
 	simulation(): void;
-	/** Must be awaited, unless null, by code that runs for long without a request, so that a stop can take effect. */
+	/**
+	 * Yields so that a stop can take effect. Code that runs for a long time without a request must await it unless it is
+	 * null.
+	 */
 	breathe(): Promise<void> | null;
-	/** Runs tasks with at most `concurrency` in flight; results are in the order of the items. */
+	/** Runs tasks with at most `concurrency` in flight; returns results in item order. */
 	parallel<T, R>(items: readonly T[], task: (item: T, index: number) => Promise<R>): Promise<R[]>;
-	/** Whether two stated answers are equal under the equivalence of the accuracy reward. */
+	/** Returns whether two answers are equivalent under the accuracy reward. */
 	sameAnswer(a: string, b: string): boolean;
-	/** Index of the equivalence class of a stated answer. */
+	/** Returns the index of an answer's equivalence class. */
 	answerClass(answer: string): number;
-	/** The completion from the problem to a node. */
+	/** Returns the completion from the problem to a node. */
 	textOf(node: number): string;
-	/** The answer stated in a completion, by the tags; null if there is none. */
+	/** Returns the answer in a completion, based on the tags; null if there is none. */
 	answerIn(completion: string): string | null;
-	/** Token details of a node as returned by the policy or read from a log; null if unknown. */
+	/** Returns a node's token details, from the policy or from a log; null if unknown. */
 	tokensOf(node: number): TokenDetail | null;
-	/** Logs an event of another kind: critique, tool, reference, fault. */
+	/** Logs any other event: critique, tool, reference, fault. */
 	note(event: SearchNote): void;
 }
 
@@ -142,7 +150,7 @@ export interface NewNode {
 	readonly role?: NodeRole;
 	readonly final?: boolean;
 	readonly answer?: string | null;
-	/** Its text does not continue that of its first parent. Default: true if there are several parents. */
+	/** Whether the text does not continue that of the first parent. Default: true if there are several parents. */
 	readonly fresh?: boolean;
 	readonly label?: string;
 	readonly prior?: number | null;

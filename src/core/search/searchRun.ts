@@ -20,75 +20,75 @@ import { type AnyStrategy, strategyOf, strategyParams } from './strategies.ts';
 import { type Conclusion, needsOf, type StrategyEnd } from './strategy.ts';
 
 export interface SearchOptions {
-	/** Id of the search, for its log. Default ''. */
+	/** Search id, written to the log. Default: ''. */
 	readonly id?: string;
-	/** One of `strategies` by name, or another. */
+	/** Name of a strategy in `strategies`, or a custom strategy. */
 	readonly strategy: string | AnyStrategy;
 	readonly params?: Readonly<Record<string, unknown>>;
 	readonly problem: SearchProblem;
 	readonly policy: Policy;
-	/** Name of the policy's model, for the log. */
+	/** Name of the policy's model, written to the log. */
 	readonly model?: string;
-	/** Guides the search; scores prefixes. */
+	/** Scorer that guides the search by scoring prefixes. */
 	readonly guide?: Scorer | null;
-	/** Selects among final nodes. Default: the guide. */
+	/** Scorer that selects among final nodes. Default: the guide. */
 	readonly judge?: Scorer | null;
 	/** Default: temperature 1, top-p 1, 4096 tokens per completion, 256 per step, no token details. */
 	readonly sampling?: Partial<Sampling>;
-	/** Default `lines`. */
+	/** Default: `lines`. */
 	readonly split?: StepSplit;
-	/** Default `<think>`, `<answer>`. */
+	/** Default: `<think>`, `<answer>`. */
 	readonly tags?: TraceTags;
-	/** When continuing: the budget from here on. */
+	/** Budget of the search. When continuing, it applies only to the new part. */
 	readonly budget?: SearchBudget;
-	/** Max policy requests in flight. Default 8. */
+	/** Maximum number of policy requests in flight. Default: 8. */
 	readonly concurrency?: number;
 	readonly seed?: number;
-	/** Milliseconds of a monotonic clock, such as `performance.now`. */
+	/** Monotonic clock in milliseconds, such as `performance.now`. */
 	readonly now: () => number;
-	/**
-	 * Called with every event, in order, after it was applied to the tree. An exception ends the search and is rethrown.
-	 */
+	/** Called in order for every event after it is applied to the tree. An exception ends the search and is rethrown. */
 	readonly onEvent?: (event: TreeEvent) => void;
-	/** Yields to other work of the process now and then; null if that is not due yet. */
+	/** Periodically yields to other work in the process; null if no yield is due. */
 	readonly breathe?: () => Promise<void> | null;
 	/** Checked before each operator; `SearchHandle.stop` is faster. */
 	readonly signal?: AbortSignalLike;
-	/** Everything needed to continue the search, for the log. */
+	/** Data needed to continue the search, written to the log. */
 	readonly spec?: unknown;
-	/** Continues a search from its log. */
+	/** Log of a search to continue. */
 	readonly resume?: SearchResume;
-	/** Whether two answers are equal. Default: `equivalentAnswers`, which has no time limit. */
+	/** Returns whether two answers are equal. Default: `equivalentAnswers`, which has no time limit. */
 	readonly sameAnswer?: (a: string, b: string) => boolean;
 }
 
 export interface SearchResult {
 	readonly outcome: SearchOutcome;
-	/** Over all parts of the search. */
+	/** Totals over all parts of the search. */
 	readonly totals: Readonly<SearchTotals>;
-	/** Details if the stop reason alone does not explain the end. */
+	/** Details if the stop reason alone is not sufficient. */
 	readonly message: string | null;
-	/** Reason of the policy failure that ended the search; null if it ended otherwise or the reason is unknown. */
+	/**
+	 * Reason for the policy failure that ended the search; null if the search ended otherwise or the reason is unknown.
+	 */
 	readonly fault: Reason | null;
 	readonly tree: SearchTree;
 }
 
-/** Why a search is ended from outside. */
+/** Why a search was ended externally. */
 export type OutsideStop = 'stopped' | 'seconds';
 
 export interface SearchHandle {
 	/** Rejects with a `Failure` if the search cannot start (`invalid`, `unsupported`), and on program errors. */
 	readonly result: Promise<SearchResult>;
-	/** Ends the search without waiting for what is under way. `seconds`: for who has a clock that wakes. */
+	/** Ends the search without waiting for requests in flight. Use `seconds` for callers with their own timer. */
 	stop(reason?: OutsideStop): void;
 }
 
 export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4096, maxStepTokens: 256, tokens: 0 };
 
-/** Grace period after the time limit in which answers may still be compared as mathematics. */
+/** Grace period after the time limit during which answers can still be compared mathematically. */
 const graceSeconds = 2;
 
-/** Runs a search to its end. An `end` event is logged even if the policy or the scorers fail. */
+/** Runs a search to completion. Logs an `end` event even if the policy or a scorer fails. */
 export function runSearch(options: SearchOptions): Promise<SearchResult> {
 	return beginSearch(options).result;
 }
@@ -145,7 +145,7 @@ class SearchRun {
 		try {
 			const none = Object.entries(this.#options.budget ?? {}).find(([, limit]) => limit === 0)?.[0];
 			if (none !== undefined) throw new SearchStop(none as StopReason);
-			// The user may have written everything that was left.
+			// The user's text may already complete the node.
 			end = this.#tree.node(root)?.final ? { stop: 'complete' } : await strategy.run(operators, params);
 		} catch (error) {
 			if (!(error instanceof SearchStop)) {
@@ -293,7 +293,7 @@ class SearchRun {
 			const finals = await judgeFinals(operators);
 			return chooser(operators) === null ? votedFinal(operators, finals, false) : bestFinal(operators, finals);
 		};
-		// When the user stops a search, scorers are not awaited, and a failed scorer is not called again.
+		// If the user stops a search, does not wait for scorers. A failed scorer is not called again.
 		if (stop !== null && !isBudget(stop.reason)) return conclude(false);
 		try {
 			return await conclude(true);
@@ -305,7 +305,7 @@ class SearchRun {
 	}
 
 	#end(conclusion: Conclusion, completed: StopReason, stop: SearchStop | null): SearchResult {
-		// A stop that arrived while the result was selected counts too.
+		// Includes a stop that arrived during selection of the result.
 		const ended = stop ?? this.#stop;
 		const best = conclusion.best ?? null;
 		const node = best === null ? undefined : this.#tree.node(best);
@@ -355,7 +355,7 @@ class SearchRun {
 		return this.#before + (this.#options.now() - this.#began) / 1000;
 	}
 
-	/** Whether the search was stopped, or its time limit passed a while ago. */
+	/** Returns whether the search was stopped or its time limit passed more than the grace period ago. */
 	#isHurried(): boolean {
 		const { seconds = Number.POSITIVE_INFINITY } = this.#options.budget ?? {};
 		return this.#stop?.reason === 'stopped' || (this.#options.now() - this.#began) / 1000 > seconds + graceSeconds;
@@ -368,8 +368,8 @@ class SearchRun {
 }
 
 /**
- * Which part of its log a search is: 0 from the start, and when an interrupted log continues. Repeated requests in
- * another part get different texts.
+ * Returns the index of the new part in the log: 0 for a new search or the continuation of an interrupted log. Repeating
+ * a request in a different part gives different texts.
  */
 const partOf = (resume: SearchResume | undefined, log: ReadLog | null): number =>
 	(log?.parts ?? 0) + (resume === undefined || resume.action === 'more' ? 0 : 1);
@@ -379,7 +379,7 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 	return typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;
 };
 
-/** Suggested action when the policy lacks a capability: parameters may avoid the need for it. */
+/** Suggests an action if the policy lacks a capability, which may be avoidable with different parameters. */
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)
 		? 'Choose another policy.'

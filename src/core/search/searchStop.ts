@@ -1,19 +1,19 @@
 import type { StopReason } from '../../protocol/treeLog.ts';
 
 /**
- * Thrown by operators when the search cannot continue. Strategies let it propagate; `runSearch` turns it into the end
- * of the search.
+ * Thrown by operators if the search cannot continue. Strategies should let it propagate; `runSearch` converts it into
+ * the end of the search.
  */
 export class SearchStop extends Error {
 	override readonly name = 'SearchStop';
 	readonly reason: StopReason;
 
-	/** @param message one sentence for display, if the reason alone does not explain what happened */
+	/** @param message a sentence for display, if the reason alone is not sufficient */
 	constructor(reason: StopReason, message = '') {
 		super(message);
 		this.reason = reason;
 	}
 }
 
-/** Whether a search ended because part of its budget is exhausted. */
+/** Returns whether a search ended because part of its budget was exhausted. */
 export const isBudget = (reason: StopReason): boolean => !['stopped', 'scorer', 'policy'].includes(reason);

@@ -1,11 +1,11 @@
 import type { Backup, NodeRole, StopReason, TreeEvent, TreeEventOf } from '../../protocol/treeLog.ts';
 
-/** A node as built by the events so far. Fields that only the tree may change are readonly elsewhere. */
+/** Current state of a node. Fields are readonly because only the tree may change them. */
 export interface TreeNode {
 	readonly id: number;
 	readonly parents: readonly number[];
 	readonly children: readonly number[];
-	/** Number of steps from its root along first parents. */
+	/** Number of steps from the root along first parents. */
 	readonly depth: number;
 	readonly text: string;
 	readonly role: NodeRole;
@@ -14,26 +14,26 @@ export interface TreeNode {
 	readonly answer: string | null;
 	readonly finish: string | null;
 	readonly by: 'policy' | 'person';
-	/** Its text does not continue that of its first parent. */
+	/** Whether the text does not continue that of the first parent. */
 	readonly fresh: boolean;
 	readonly logprob: number | null;
 	readonly prior: number | null;
 	readonly tokens: number | null;
 	readonly entropy: number | null;
-	/** Last value by scorer. */
+	/** Last value from each scorer. */
 	readonly scores: ReadonlyMap<string, number | null>;
-	/** Last value by any scorer; null if there is none. */
+	/** Last value from any scorer; null if there is none. */
 	readonly score: number | null;
 	/** Number of simulations through the node (N). */
 	readonly visits: number;
-	/** Sum and maximum of the values backed up; Q follows from them (see {@link SearchTree.q}). */
+	/** Sum and maximum of the backed-up values, from which Q is derived (see {@link SearchTree.q}). */
 	readonly total: number;
 	readonly greatest: number;
 	readonly pruned: string | null;
 	readonly mergedInto: number | null;
-	/** Index of the event that created it. */
+	/** Index of the event that created the node. */
 	readonly born: number;
-	/** Seconds since the start of the search. */
+	/** Creation time in seconds since the start of the search. */
 	readonly bornAt: number;
 }
 
@@ -41,22 +41,22 @@ type Mutable = { -readonly [K in keyof TreeNode]: TreeNode[K] } & {
 	children: number[];
 };
 
-/** Roles whose text stands alone, regardless of the parent. */
+/** Roles whose text does not continue the parent's. */
 const freshRoles: ReadonlySet<NodeRole> = new Set(['draft', 'critique', 'revision', 'aggregate', 'subproblem']);
 
 const noScores: ReadonlyMap<string, number | null> = new Map();
-/** What an event changed, so that it can be reversed. */
+/** Undo information for an event. */
 export interface Reversal {
 	applied: boolean;
-	/** The node it created. */
+	/** Node that the event created. */
 	node: TreeNode | null;
 	readonly was: unknown;
 }
 
-/** Shared by all nodes without children; never modified. */
+/** Shared by all leaf nodes; never modified. */
 const noChildren: number[] = [];
 
-/** Events about a node logged by agents. */
+/** Agent events that are attached to a node. */
 export type AgentNote = TreeEventOf<'critique'> | TreeEventOf<'tool'> | TreeEventOf<'reference'>;
 
 export interface SearchOutcome {
@@ -67,9 +67,8 @@ export interface SearchOutcome {
 }
 
 /**
- * The tree of a search, built from its events and nothing else. Running, replaying and drawing a search all use this
- * class, so that they cannot differ. Invalid events (a node whose number is not the next, an unknown node) are skipped
- * and counted.
+ * Search tree built entirely from events. Running, replaying and rendering a search all use this class, so their
+ * results cannot differ. Invalid events (a node with an unexpected number, an unknown node) are skipped and counted.
  */
 export class SearchTree {
 	readonly #nodes: Mutable[] = [];
@@ -78,7 +77,7 @@ export class SearchTree {
 	#events = 0;
 	#skipped = 0;
 	#backup: Backup = 'mean';
-	/** Used by agents only; other searches have none. */
+	/** Used only by agents; empty in other searches. */
 	readonly #notes = new Map<number, AgentNote[]>();
 	#outcome: SearchOutcome | null = null;
 	#start: TreeEventOf<'start'> | null = null;
@@ -87,7 +86,7 @@ export class SearchTree {
 		return this.#nodes;
 	}
 
-	/** Number of nodes without problem nodes: those generated or written, as counted by budgets and totals. */
+	/** Number of generated or written nodes, as counted in budgets and totals. Excludes problem nodes. */
 	get nodeCount(): number {
 		return this.#nodes.length - this.#problems;
 	}
@@ -113,7 +112,7 @@ export class SearchTree {
 		return this.#backup;
 	}
 
-	/** null while the search has not ended, or was continued. */
+	/** null if the search has not ended, or was continued. */
 	get outcome(): SearchOutcome | null {
 		return this.#outcome;
 	}
@@ -122,12 +121,12 @@ export class SearchTree {
 		return this.#nodes[id];
 	}
 
-	/** The critique of a node, its tool results and its references, in log order. */
+	/** Returns the critique of a node, its tool results and its references, in log order. */
 	notesOf(id: number): readonly AgentNote[] {
 		return this.#notes.get(id) ?? [];
 	}
 
-	/** Value of a node by the backup rule of the search; null before its first visit. */
+	/** Returns the value of a node under the search's backup rule; null before its first visit. */
 	q(id: number): number | null {
 		const node = this.#nodes[id];
 		if (node === undefined || node.visits === 0) return null;
@@ -151,11 +150,11 @@ export class SearchTree {
 		return tree;
 	}
 
-	/** Path from the root to a node along first parents; empty for an unknown node. */
+	/** Returns the path from the root to a node along first parents; empty for an unknown node. */
 	pathTo(id: number): number[] {
 		let node = this.#nodes[id];
 		if (node === undefined) return [];
-		// Parents precede their children, so there are no cycles, and the depth gives the length.
+		// Parents precede their children, so there are no cycles and the depth determines the length.
 		const path = new Array<number>(node.depth + 1);
 		for (let i = node.depth; node !== undefined; i--) {
 			path[i] = node.id;
@@ -164,21 +163,21 @@ export class SearchTree {
 		return path;
 	}
 
-	/** The nodes whose texts concatenate to the completion up to a node; none for the problem. */
+	/** Returns the nodes whose texts form the completion up to a node; empty for the problem. */
 	partsOf(id: number): number[] {
 		const path = this.pathTo(id);
 		const from = path.findLastIndex((at) => this.#nodes[at]?.fresh);
 		return (this.#nodes[path[from] as number]?.parents.length ?? 0) > 0 ? path.slice(from) : path.slice(from + 1);
 	}
 
-	/** The completion up to a node. */
+	/** Returns the completion up to a node. */
 	textOf(id: number): string {
 		return this.partsOf(id)
 			.map((part) => (this.#nodes[part] as Mutable).text)
 			.join('');
 	}
 
-	/** Returns whether the event was valid. */
+	/** Applies an event; returns false if it is invalid. */
 	apply(event: TreeEvent): boolean {
 		const number = this.#events++;
 		const applied = this.#apply(event, number);
@@ -187,8 +186,8 @@ export class SearchTree {
 	}
 
 	/**
-	 * Applies an event reversibly: pass the result to `takeBack`. Applied again with that reversal, it creates nothing
-	 * new.
+	 * Applies an event so that `takeBack` can undo it with the result. Reapplying the event with that result creates no
+	 * new objects.
 	 */
 	advance(event: TreeEvent, before: Reversal | null): Reversal {
 		if (before?.node != null) {
@@ -202,7 +201,7 @@ export class SearchTree {
 		return reversal;
 	}
 
-	/** Reverses the last event. */
+	/** Undoes the last event. */
 	takeBack(event: TreeEvent, { applied, was }: Reversal): void {
 		this.#events--;
 		if (!applied) {
@@ -223,7 +222,7 @@ export class SearchTree {
 				break;
 			}
 			case 'visit':
-				// From the end, in case a node occurs twice.
+				// Iterates in reverse, in case a node occurs twice.
 				for (let i = event.path.length - 1; i >= 0; i--) {
 					const node = this.#nodes[event.path[i] as number] as Mutable;
 					node.visits -= event.times ?? 1;
@@ -256,7 +255,7 @@ export class SearchTree {
 		return { applied: false, node: null, was: this.#before(event) };
 	}
 
-	/** The state that an event is going to change. */
+	/** Returns the state that an event would overwrite. */
 	#before(event: TreeEvent): unknown {
 		switch (event.t) {
 			case 'score': {
@@ -298,7 +297,7 @@ export class SearchTree {
 			case 'score': {
 				const node = this.#nodes[event.id];
 				if (node === undefined) return false;
-				// A new map each time, because copies share them.
+				// Creates a new map each time, because copies share them.
 				node.scores = (node.scores === noScores ? new Map() : new Map(node.scores)).set(event.scorer, event.value);
 				if (event.value !== null) node.score = event.value;
 				return true;

@@ -3,18 +3,18 @@ import { readValue, readVote, type ValueForm } from './prompts/readReply.ts';
 import type { Search } from './search.ts';
 
 export interface SelfValue {
-	/** Name under which the values appear among the scores of a node. */
+	/** Name of the scorer under which the values are logged. */
 	readonly scorer: string;
 	readonly messages: (node: number) => readonly ChatMessage[];
 	readonly form: ValueForm;
-	/** Replies to sample; the value is their mean. */
+	/** Number of replies to sample; the value is their mean. */
 	readonly samples: number;
 	readonly temperature?: number;
 }
 
 /**
- * Values nodes by self-evaluation of the policy, logged as scores. Replies without a value do not count; a node without
- * any valid reply has no value, which is logged as a fault. Nodes that already have a value keep it.
+ * Values nodes by self-evaluation of the policy, and logs the values as scores. Replies without a value are ignored. A
+ * node without a valid reply gets no value, which is logged as a fault. Nodes that already have a value keep it.
  */
 export function valueByPrompt(search: Search, nodes: readonly number[], ask: SelfValue): Promise<(number | null)[]> {
 	return search.parallel(nodes, async (id) => {
@@ -41,8 +41,8 @@ export interface SelfVote {
 }
 
 /**
- * Returns the share of the policy's votes for each node, in order, logged as scores. Replies that vote for none of them
- * do not count; without any vote, no node has a value, which is logged as a fault.
+ * Returns each node's fraction of the policy's votes, in order, logged as scores. Replies that vote for none of the
+ * nodes are ignored. Without any valid vote, no node gets a value, which is logged as a fault.
  */
 export async function voteByPrompt(
 	search: Search,

@@ -1,27 +1,27 @@
 import type { Search } from './search.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
-/** Labels of nodes that exist only to value others; strategies do not continue from them. */
+/** Labels of nodes that are used only to value other nodes; strategies do not continue from them. */
 export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
 
 const isAside = ({ label }: TreeNode): boolean =>
 	label !== null && (label === aside.lookahead || label === aside.rollout);
 
 /**
- * Whether a strategy may continue from a node: it was neither pruned nor merged, and does not exist only to value
- * another. A final node that states the same answer as another one stays open: its votes and visits are its own.
+ * Returns whether a strategy can continue from a node: it was not pruned or merged, and is not used only to value
+ * another node. A final node with the same answer as another one stays open, because it has separate votes and visits.
  */
 export const isOpen = (node: TreeNode, tree: SearchTree): boolean =>
 	node.pruned === null && !(node.mergedInto !== null && (!node.final || isRepeated(node, tree))) && !isAside(node);
 
-/** Whether a node was merged into an identical sibling. */
+/** Returns whether a node was merged into an identical sibling. */
 export const isRepeated = (node: TreeNode, tree: SearchTree): boolean =>
 	node.mergedInto !== null && keyOf(node) === keyOf(tree.node(node.mergedInto) as TreeNode);
 
-/** Siblings with the same key are duplicates. */
+/** Returns a key that is equal for duplicate siblings. */
 const keyOf = ({ parents, text, final }: TreeNode): string => `${parents[0]} ${final}\n${text.trim()}`;
 
-/** Merges duplicate siblings into the first of them; returns the remaining ones of the given nodes. */
+/** Merges duplicate siblings into the first one; returns the given nodes that remain. */
 export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode[] {
 	if (nodes.length < 2) return [...nodes];
 	const first = new Map<string, number>();
@@ -34,11 +34,11 @@ export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode
 	});
 }
 
-/** Children of a node that do not exist only to value it, including merged and pruned ones. */
+/** Returns a node's children, including merged and pruned ones but not those used only to value it. */
 export const ownChildren = (node: TreeNode, tree: SearchTree): number[] =>
 	node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
 
-/** Nodes at or below the start of the search that can be continued and have no children yet. */
+/** Returns the nodes at or below the start of the search that can be continued and have no children yet. */
 export function openLeaves(search: Search): TreeNode[] {
 	const { tree, root } = search;
 	const leaves: TreeNode[] = [];

@@ -2,17 +2,17 @@ import { Failure } from '../../base/failure.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import type { StepSplit } from './search.ts';
 
-/** How a single step is requested, and where it ends in a reply. */
+/** Rule for requesting a single step and finding where it ends in a reply. */
 export interface StepRule {
-	/** Stop texts for the policy; they belong to the step. */
+	/** Stop texts for the policy; they are part of the step. */
 	readonly stops: readonly string[];
-	/** Tokens per step if the rule counts tokens, otherwise null. */
+	/** Tokens per step if the rule counts tokens; null otherwise. */
 	readonly tokens: number | null;
-	/** Offset of the end of the first step, including its separator; -1 if the text contains no end. */
+	/** Returns the end offset of the first step, including its separator; -1 if the text has no complete step. */
 	end(text: string): number;
 	/**
-	 * Whether it is not a step yet: whitespace, opening tags, the end of thinking and step separators are empty, and an
-	 * answer must be closed. It becomes part of the next step.
+	 * Returns whether a text is empty and becomes part of the next step. Whitespace, opening tags, the end of thinking
+	 * and step separators are empty; an answer must be closed.
 	 */
 	empty(text: string): boolean;
 }
@@ -20,9 +20,9 @@ export interface StepRule {
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /**
- * Builds a rule from a function that finds the next end at or after an offset; -1: none. A step is not empty and leaves
- * no answer open, because the closing tag alone would be an empty step.
- * @param nothings texts besides whitespace that count as empty
+ * Builds a rule from a function that finds the next end at or after an offset, or -1. A step is never empty and never
+ * leaves an answer open, because the closing tag alone would be an empty step.
+ * @param nothings texts in addition to whitespace that count as empty
  */
 function ruleBy(
 	stops: readonly string[],
@@ -54,9 +54,10 @@ function ruleBy(
 }
 
 /**
- * Returns the rule of a split; null if a step is the whole rest. Throws `invalid` for an unknown rule.
- * @param tags of completions: a line with only a tag is not a step. The closing answer tag is one, because it ends the
- * completion.
+ * Returns the rule for a split; null if a step extends to the end of the completion. Throws `invalid` for an unknown
+ * rule.
+ * @param tags completion tags; a line that contains only a tag is not a step, except for the closing answer tag, which
+ * ends the completion
  */
 export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, answer: null }): StepRule | null {
 	const tagTexts = [tags.think?.[0], tags.think?.[1], tags.answer?.[0]];
@@ -82,7 +83,7 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 		case 'paragraphs':
 			return byPattern(['\n\n'], /\n[^\S\n]*\n/g);
 		case 'sentences':
-			// Servers accept at most four stop texts; full stops of other scripts are found in the reply.
+			// Servers accept at most four stop texts; periods in other scripts are detected in the reply.
 			return byPattern(['. ', '? ', '! ', '\n'], /(?<=[.!?])[^\S\n]+|(?<=[\u3002\uFF01\uFF1F])|\n/g);
 	}
 	const size = /^tokens-([1-9]\d{0,5})$/.exec(split)?.[1];

@@ -3,7 +3,7 @@ import type { Search } from './search.ts';
 import type { TreeNode } from './searchTree.ts';
 import { aside } from './siblings.ts';
 
-/** How step values are aggregated into the value of a chain (Snell et al. 2024, section 5.1). */
+/** How to aggregate step values into a chain value (Snell et al. 2024, section 5.1). */
 export const aggregations = ['last', 'min', 'prod', 'mean'] as const;
 export type Aggregation = (typeof aggregations)[number];
 
@@ -21,12 +21,12 @@ export function aggregate(values: readonly number[], how: Aggregation): number {
 	}
 }
 
-/** Score name under which lookahead values are logged. */
+/** Score name for lookahead values. */
 const lookaheadScore = 'lookahead';
 
 /**
- * Scores nodes by the guide or, with lookahead, by their greedy continuation (Snell et al. 2024, section 5.2): up to
- * that many steps are generated at temperature 0, and the node gets the value of the last one.
+ * Scores nodes with the guide. With lookahead, up to that many steps are first generated at temperature 0, and the node
+ * gets the value of the last one (Snell et al. 2024, section 5.2).
  */
 export async function valueSteps(search: Search, nodes: readonly TreeNode[], lookahead = 0): Promise<void> {
 	const guide = search.guide as Scorer;
@@ -51,7 +51,7 @@ export async function valueSteps(search: Search, nodes: readonly TreeNode[], loo
 	});
 }
 
-/** Value of the chain from the start of the search to a node; a step without a value counts as 0. */
+/** Returns the value of the chain from the start of the search to a node; steps without a value count as 0. */
 export function chainValue(search: Search, node: TreeNode, how: Aggregation): number {
 	const guide = search.guide as Scorer;
 	const { tree, root } = search;

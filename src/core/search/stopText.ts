@@ -1,6 +1,6 @@
 import type { StopReason } from '../../protocol/treeLog.ts';
 
-/** Display texts of stop reasons. */
+/** Display text for each stop reason. */
 export const stopText: Readonly<Record<StopReason, string>> = {
 	complete: 'completed',
 	solved: 'stopped early: answer found',

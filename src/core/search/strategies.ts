@@ -34,11 +34,11 @@ export const strategies: readonly AnyStrategy[] = [
 	budgetForcing,
 	tokenForking,
 	stepCompletion,
-	// Without tools; callers that have tools use `reflexion(tools)`.
+	// Runs without tools; callers that have tools use `reflexion(tools)`.
 	reflexion(),
 ];
 
-/** Returns the strategy with a name; throws `invalid` if there is none. */
+/** Returns the strategy with the given name; throws `invalid` if there is none. */
 export function strategyOf(name: string): AnyStrategy {
 	const found = strategies.find((one) => one.name === name);
 	if (found !== undefined) return found;
@@ -49,7 +49,7 @@ export function strategyOf(name: string): AnyStrategy {
 	);
 }
 
-/** Returns the parameters of a strategy with their defaults; `invalid` names the first invalid one. */
+/** Validates strategy parameters and fills in defaults; throws `invalid` with the name of the first invalid one. */
 export function strategyParams<P>(strategy: Strategy<P>, params: unknown): P {
 	const decoded = decode(strategy.params, params ?? {});
 	if (decoded.ok) return decoded.value;

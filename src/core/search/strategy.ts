@@ -4,20 +4,20 @@ import type { PolicyCapabilities } from './policy.ts';
 import type { ScorerScope } from './scorer.ts';
 import type { Search } from './search.ts';
 
-/** Result of a search; omitted parts are derived from the tree (best final node by value). */
+/** Search result. Omitted parts are derived from the tree (best final node by value). */
 export interface Conclusion {
-	/** The resulting node. */
+	/** Node that contains the result. */
 	readonly best?: number | null;
 	readonly answer?: string | null;
 	readonly value?: number | null;
 }
 
-/** The end of a strategy that was not ended from outside. Without a `best`, `conclude` is called. */
+/** How a strategy ended by itself. Without `best`, `conclude` is called. */
 export interface StrategyEnd extends Conclusion {
 	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
 }
 
-/** Of the thoughts of a search. */
+/** Structure of the thoughts in a search. */
 export type TreeStructure = 'chain' | 'tree' | 'graph';
 
 export interface StrategyNeeds {
@@ -25,7 +25,7 @@ export interface StrategyNeeds {
 	readonly policy?: readonly (keyof PolicyCapabilities)[];
 }
 
-/** Everything that a strategy requires with these parameters. */
+/** Returns all requirements of a strategy with the given parameters. */
 export function needsOf<P>(strategy: Strategy<P>, params: P): StrategyNeeds {
 	const { needs } = strategy;
 	const more = strategy.needsWith?.(params) ?? {};
@@ -37,31 +37,33 @@ export function needsOf<P>(strategy: Strategy<P>, params: P): StrategyNeeds {
 }
 
 /**
- * A search strategy, composed of the operators of `Search` so that it reads like its paper. It does not know the model
- * behind the policy, takes randomness from `search.random` only, and keeps all of its state in the tree, so that it can
+ * Search strategy, built from the operators in `Search` so that its code follows its paper. It does not know the model
+ * behind the policy, uses no randomness other than `search.random`, and stores all of its state in the tree, so it can
  * continue from a tree read from a log.
  */
 export interface Strategy<P> {
-	/** Name in specifications: `best-of-n`, `beam`, `mcts`, ... */
+	/** Name used in specifications, such as `best-of-n`, `beam` or `mcts`. */
 	readonly name: string;
 	readonly title: string;
-	/** One sentence for users who choose a strategy. */
+	/** One-sentence description shown when choosing a strategy. */
 	readonly description: string;
 	/** Paper and year. */
 	readonly source: string;
 	readonly structure: TreeStructure;
-	/** Parameters by the field's names, with description, default and limits (protocol/recipeFields.ts). */
+	/** Parameters by field name, with description, default and limits (protocol/recipeFields.ts). */
 	readonly params: v.GenericSchema<unknown, P>;
-	/** Requirements regardless of parameters. */
+	/** Requirements that do not depend on the parameters. */
 	readonly needs: StrategyNeeds;
-	/** Additional requirements with these parameters. */
+	/** Returns additional requirements for these parameters. */
 	needsWith?(params: P): StrategyNeeds;
-	/** An exhausted budget, a stop by the user or a failed policy ends it through an exception thrown by an operator. */
+	/**
+	 * Runs the strategy. An exhausted budget, a user stop or a policy failure ends it with an exception from an operator.
+	 */
 	run(search: Search, params: P): Promise<StrategyEnd>;
 	/**
-	 * Derives the result from the tree as it is, including after an exhausted budget, when it may still evaluate but
-	 * neither generate nor ask. Default: the best final node by the judge, otherwise by the guide, otherwise by majority
-	 * of the answers.
+	 * Derives the result from the current tree. Also called after the budget is exhausted; it can then evaluate, but not
+	 * generate or ask. Default: the best final node according to the judge, otherwise the guide, otherwise by majority
+	 * vote over answers.
 	 */
 	conclude?(search: Search, params: P): Conclusion | Promise<Conclusion>;
 }

@@ -3,7 +3,7 @@ import type { TreeNode } from './searchTree.ts';
 import { isOpen } from './siblings.ts';
 
 /**
- * Value of a child during selection, in two parts, so that the part shared by all siblings is computed once. N(s):
+ * Value of a child during selection, in two parts so that the part shared by all siblings is computed only once. N(s):
  * visits of the parent, at least 1; N(s, a), Q(s, a), P(s, a): visits, value and prior of the child.
  */
 export interface SelectionRule {
@@ -11,7 +11,7 @@ export interface SelectionRule {
 	readonly value: (shared: number, visits: number, q: number, prior: number) => number;
 }
 
-/** Value with which UCT prefers unvisited children to all others. */
+/** Value that makes UCT prefer unvisited children over all others. */
 export const unvisited = 1e9;
 
 /** Q + c sqrt(ln N(s) / N(s, a)) (Kocsis and Szepesvári 2006). */
@@ -30,9 +30,9 @@ export interface TreePolicySettings {
 	readonly rule: SelectionRule;
 	/** Q of an unvisited child. */
 	readonly firstPlay: number;
-	/** Zero-value visits that a simulation in progress counts as. */
+	/** Number of zero-value visits that each simulation in progress counts as. */
 	readonly virtualLoss: number;
-	/** Noise added to the priors of the root's children; null: none. */
+	/** Noise added to the priors of the root's children; null for none. */
 	readonly noise: { readonly share: number; readonly of: (children: number) => readonly number[] } | null;
 }
 
@@ -43,13 +43,13 @@ interface Places {
 }
 
 /**
- * Selects the child that a simulation descends to (the tree policy of MCTS), counting simulations in progress as
- * virtual losses.
+ * Selects the child to which a simulation descends (the MCTS tree policy), counting simulations in progress as virtual
+ * losses.
  */
 export class TreePolicy {
 	readonly #search: Search;
 	readonly #settings: TreePolicySettings;
-	/** By node: simulations in progress through it. */
+	/** Number of simulations in progress through each node. */
 	readonly #underWay: number[] = [];
 	#noise: readonly number[] | null = null;
 	/** Selection rule used for each child. */
@@ -77,12 +77,15 @@ export class TreePolicy {
 		for (const node of path) this.#underWay[node] = (this.#underWay[node] as number) - 1;
 	}
 
-	/** Simulations through a node, including those in progress except the current one, which has already entered it. */
+	/**
+	 * Returns the number of simulations through a node, including those in progress but not the current one, which has
+	 * already entered it.
+	 */
 	visits(node: TreeNode): number {
 		return node.visits + this.#on(node.id) - 1;
 	}
 
-	/** The open child with the highest value by the rule, ties to the first; null if there is none. */
+	/** Returns the open child with the highest value under the rule, the first if tied; null if there is none. */
 	best(parent: TreeNode): TreeNode | null {
 		const { tree } = this.#search;
 		const { nodes } = tree;
@@ -104,7 +107,7 @@ export class TreePolicy {
 		return best;
 	}
 
-	/** The candidates of a selection. */
+	/** Returns the candidates for selection with their values. */
 	candidates(parent: TreeNode): { readonly id: number; readonly value: number }[] {
 		const { tree } = this.#search;
 		const { nodes } = tree;
@@ -126,7 +129,7 @@ export class TreePolicy {
 		return this.#rule.shared(Math.max(1, this.visits(parent)));
 	}
 
-	/** Values shared by siblings: the default prior, and noise for each; null: none. */
+	/** Returns the default prior shared by siblings, and the noise for each of them, if any. */
 	#places(parent: TreeNode): Places {
 		const { noise } = this.#settings;
 		const many = parent.children.length;

@@ -1,7 +1,7 @@
 /**
  * Invisible characters that change how text is read: C0 and C1 controls (except tab and line feed), soft hyphen,
  * bidirectional controls, zero-width characters, invisible operators, line and paragraph separators, fillers,
- * annotation and tag characters, lone surrogates. (Boucher and Anderson 2021, "Trojan Source".)
+ * annotation and tag characters, lone surrogates (Boucher and Anderson 2021, "Trojan Source").
  */
 const ranges: readonly (readonly [number, number])[] = [
 	[0x00, 0x08],
@@ -60,10 +60,10 @@ const names: Readonly<Record<number, string>> = {
 };
 
 export interface HiddenCharacter {
-	/** UTF-16 offsets in the text. */
+	/** UTF-16 offset in the text. */
 	readonly start: number;
 	readonly end: number;
-	/** Display label: `RLO`, or `U+2062` if there is no common short name. */
+	/** Display label: `RLO`, or `U+2062` if there is no common abbreviation. */
 	readonly label: string;
 }
 
@@ -72,7 +72,7 @@ const emojiAfter = /^\p{Extended_Pictographic}/u;
 const joiningScript =
 	/[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Mongolian}]\p{Mark}*$/u;
 
-/** Joiners inside emoji, and in scripts that use them, are legitimate. */
+/** Returns whether a joiner is legitimate: inside an emoji, or in a script that uses joiners. */
 function ordinary(text: string, at: number, code: number): boolean {
 	if (code === 13) return text.charCodeAt(at + 1) === 10;
 	const before = text.slice(Math.max(0, at - 6), at);
@@ -85,7 +85,7 @@ export function hiddenLabel(code: number): string {
 	return names[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** The hidden characters between two offsets, in order. */
+/** Returns the hidden characters between two offsets, in order. */
 export function hiddenCharacters(text: string, start = 0, end = text.length): HiddenCharacter[] {
 	const found: HiddenCharacter[] = [];
 	for (const match of text.slice(start, end).matchAll(hidden)) {

@@ -10,7 +10,7 @@ const fileSchema = v.looseObject({
 	model: v.looseObject({ type: v.literal('WordLevel'), vocab: v.record(v.string(), v.number()) }),
 });
 
-/** Parses a `tokenizer.json` written by `renderTokenizerJson`; throws `corrupt` or `invalid` otherwise. */
+/** Parses a `tokenizer.json` written by `renderTokenizerJson`; throws `corrupt` or `invalid` for anything else. */
 export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Tokenizer {
 	let value: unknown;
 	try {

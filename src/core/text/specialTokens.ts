@@ -1,4 +1,4 @@
-/** Token ids of the special tokens: the first three of every vocabulary. */
+/** Ids of the special tokens, which are the first three in every vocabulary. */
 export const padToken = 0;
 export const bosToken = 1;
 export const eosToken = 2;

@@ -1,10 +1,10 @@
-/** What spreadsheets treat as the start of a formula, unless it is a number: OWASP, "CSV Injection". */
+/** Matches the start of text that spreadsheets treat as a formula, unless it is a number: OWASP, "CSV Injection". */
 export const formulaStart = /^[=+\-@\t\r]/;
 const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Escapes a text for a CSV cell: one that a spreadsheet would execute is prefixed with an apostrophe. Numbers stay
- * numbers.
+ * Escapes text for a CSV cell by prefixing an apostrophe if a spreadsheet would execute it as a formula. Numbers are
+ * not changed.
  */
 export function spreadsheetText(text: string): string {
 	return formulaStart.test(text) && !plainNumber.test(text) ? `'${text}` : text;

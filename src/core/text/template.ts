@@ -3,16 +3,16 @@ import type { TemplateSpec } from '../../protocol/recipe.ts';
 
 export type TagPair = readonly [open: string, close: string];
 
-/** How a problem is presented to the policy, and which tags its completion must contain. */
+/** Prompt format and the tags that a completion must contain. */
 export interface Template {
 	readonly name: string;
-	/** Text around the problem, with the placeholder `{prompt}`. */
+	/** Prompt text with the placeholder `{prompt}` for the problem. */
 	readonly prompt: string;
 	readonly think: TagPair | null;
 	readonly answer: TagPair | null;
-	/** Whether the prompt is a user message, to which the chat template of the model is applied (pytorch engine). */
+	/** Whether the prompt is sent as a user message, formatted with the model's chat template (PyTorch engine). */
 	readonly chat?: boolean | undefined;
-	/** A preceding system message. */
+	/** System message that precedes the prompt. */
 	readonly system?: string | undefined;
 }
 
@@ -20,8 +20,7 @@ const think: TagPair = ['<think>', '</think>'];
 const answer: TagPair = ['<answer>', '</answer>'];
 
 /**
- * The conversation of DeepSeek-R1-Zero (Guo et al. 2025, table 1): structure only, without instructions on how to
- * think.
+ * Conversation from DeepSeek-R1-Zero (Guo et al. 2025, table 1), which prescribes the structure but not how to think.
  */
 const conversation =
 	'A conversation between User and Assistant. The user asks a question, and the Assistant solves it. ' +
@@ -30,13 +29,13 @@ const conversation =
 	'i.e., <think> reasoning process here </think> <answer> answer here </answer>. User: {prompt}. Assistant: ';
 
 const templates: Readonly<Record<string, Template>> = {
-	/** Tags only: small models spend no tokens on a conversation. */
+	/** Tags only, so that small models spend no tokens on a conversation. */
 	r1: { name: 'r1', prompt: '{prompt}', think, answer },
 	'r1-conversation': { name: 'r1-conversation', prompt: conversation, think, answer },
 	plain: { name: 'plain', prompt: '{prompt}', think: null, answer: null },
 };
 
-/** Resolves a named or custom template of a recipe; throws `invalid` if a custom one is ambiguous. */
+/** Resolves a recipe's named or custom template; throws `invalid` if a custom template is ambiguous. */
 export function resolveTemplate(spec: TemplateSpec): Template {
 	if (typeof spec === 'string') return templates[spec] as Template;
 	const template: Template = {
@@ -71,7 +70,7 @@ export function renderPrompt(template: Template, problem: string): string {
 }
 
 /**
- * The training completion of a worked problem, without end-of-sequence:
+ * Renders the training completion for a worked problem, without end-of-sequence:
  * `<think>solution</think><answer>answer</answer>`. Without answer tags, the answer follows the thinking; without think
  * tags, the solution is omitted.
  */

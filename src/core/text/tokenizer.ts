@@ -4,26 +4,26 @@ import { renderTokenizerJson } from './tokenizerJson.ts';
 
 export { bosToken, eosToken, padToken, specialTokens } from './specialTokens.ts';
 
-/** A tokenizer over whole symbols: special tokens, then template tags, then single characters (code points). */
+/** Tokenizer for special tokens, then template tags, then single characters (code points). */
 export interface Tokenizer {
-	/** Symbol of each id. */
+	/** Symbols by id. */
 	readonly symbols: readonly string[];
-	/** Template tags, whose ids follow the special tokens. */
+	/** Template tags; their ids follow the special tokens. */
 	readonly tags: readonly string[];
-	/** Number of ids. */
+	/** Vocabulary size. */
 	readonly size: number;
 	/**
-	 * Encodes a text. Special tokens and tags in the text become a single token (longest match, as in Hugging Face).
-	 * Throws `invalid`, naming the first symbol missing from the vocabulary.
+	 * Encodes text. Special tokens and tags in the text become single tokens (longest match, as in Hugging Face). Throws
+	 * `invalid` with the first symbol that is not in the vocabulary.
 	 */
 	encode(text: string): number[];
-	/** bos followed by the text, which the policy continues. */
+	/** Encodes a prompt: bos, followed by the text that the policy continues. */
 	encodePrompt(text: string): number[];
-	/** Decodes ids, without pad, bos and eos unless `keepSpecials`. Throws `invalid` for an id out of range. */
+	/** Decodes ids, omitting pad, bos and eos unless `keepSpecials` is set. Throws `invalid` for an id out of range. */
 	decode(ids: ArrayLike<number>, options?: { readonly keepSpecials?: boolean }): string;
-	/** The first symbol unknown to `encode`; null if there is none. */
+	/** Returns the first symbol that is not in the vocabulary; null if there is none. */
 	unknownIn(text: string): string | null;
-	/** A `tokenizer.json` that Hugging Face `tokenizers` loads and that encodes identically. */
+	/** Returns a `tokenizer.json` that Hugging Face `tokenizers` can load and that encodes identically. */
 	toTokenizerJson(): string;
 }
 
@@ -40,7 +40,7 @@ export function createTokenizer(tags: readonly string[], characters: readonly st
 	const whole = wholeTokens([...specialTokens, ...tags]);
 	const lastTag = specialTokens.length + tags.length;
 
-	/** The length of the symbol at a position, with its id if known. */
+	/** Returns the symbol at a position. */
 	const symbolAt = (text: string, at: number): string => {
 		for (const token of whole.get(text.charCodeAt(at)) ?? []) if (text.startsWith(token, at)) return token;
 		return String.fromCodePoint(text.codePointAt(at) as number);
@@ -88,7 +88,7 @@ export function createTokenizer(tags: readonly string[], characters: readonly st
 	};
 }
 
-/** Multi-character tokens by their first code unit, longest first. */
+/** Groups multi-character tokens by their first code unit, longest first. */
 function wholeTokens(tokens: readonly string[]): Map<number, string[]> {
 	const byFirst = new Map<number, string[]>();
 	for (const token of tokens) {

@@ -2,9 +2,9 @@ import { bosToken, specialTokens } from './specialTokens.ts';
 
 /**
  * Renders a `tokenizer.json` for Hugging Face `tokenizers`: a WordLevel model over single characters, with special
- * tokens and tags as added tokens. Its `encode(text)` prepends bos; with `add_special_tokens=False` it equals
- * `Tokenizer.encode`.
- * @param tagEnd ids below it are special tokens and tags
+ * tokens and tags as added tokens. Its `encode(text)` prepends bos; with `add_special_tokens=False`, it is equivalent
+ * to `Tokenizer.encode`.
+ * @param tagEnd first id after the special tokens and tags
  */
 export function renderTokenizerJson(symbols: readonly string[], tagEnd: number): string {
 	const added = symbols.slice(0, tagEnd).map((content, id) => ({
@@ -14,7 +14,7 @@ export function renderTokenizerJson(symbols: readonly string[], tagEnd: number):
 		lstrip: false,
 		rstrip: false,
 		normalized: false,
-		// Tags are part of the text of a completion: only special tokens are skipped when decoding.
+		// Tags are part of the completion text, so decoding skips only special tokens.
 		special: id < specialTokens.length,
 	}));
 	const bos = specialTokens[bosToken];
@@ -37,7 +37,8 @@ export function renderTokenizerJson(symbols: readonly string[], tagEnd: number):
 				special_tokens: { [bos]: { id: bos, ids: [bosToken], tokens: [bos] } },
 			},
 			decoder: { type: 'Fuse' },
-			// WordLevel wants an unk token; one that is not in the vocabulary makes an unknown character an error there too.
+			// WordLevel requires an unk token. One that is not in the vocabulary makes unknown characters an error in Hugging
+			// Face too.
 			model: {
 				type: 'WordLevel',
 				vocab: Object.fromEntries(symbols.map((symbol, id) => [symbol, id])),

@@ -2,15 +2,15 @@ import { Failure } from '../../base/failure.ts';
 import { type Template, templateTags } from './template.ts';
 import { createTokenizer, specialTokens, type Tokenizer } from './tokenizer.ts';
 
-/** Max symbols of a vocabulary: fits character tokenizers of any script. */
+/** Maximum vocabulary size, large enough for character tokenizers in any script. */
 export const maxVocabulary = 65_536;
 
 const characterOrder = (a: string, b: string) => (a.codePointAt(0) as number) - (b.codePointAt(0) as number);
 
 /**
- * Builds the vocabulary for a template and the characters of a dataset: special tokens, tags, then characters by code
- * point, so that the same characters give the same ids regardless of order.
- * @param characters single characters or texts; their code points are used
+ * Builds the vocabulary for a template and dataset: special tokens, tags, then characters sorted by code point, so that
+ * ids do not depend on the order of the characters.
+ * @param characters single characters or longer texts; their code points are used
  */
 export function buildTokenizer(template: Template, characters: Iterable<string>): Tokenizer {
 	const tags = templateTags(template);

@@ -1,6 +1,6 @@
 /**
- * The four behaviors that mark models which improve by reinforcement learning (Gandhi et al. 2025, "Cognitive behaviors
- * that enable self-improving reasoners"), and the words of pausing that R1-Zero's "aha moment" made known (Guo et al. 2025).
+ * Four behaviors found in models that improve through reinforcement learning (Gandhi et al. 2025, "Cognitive behaviors
+ * that enable self-improving reasoners"), and hesitation words known from R1-Zero's "aha moment" (Guo et al. 2025).
  */
 export const behaviours = [
 	'verification',

@@ -3,8 +3,8 @@ import type { Behavior } from './behaviorNames.ts';
 type Phrases = Readonly<Record<Behavior, readonly string[]>>;
 
 /**
- * English phrases that indicate a behavior: fixed texts without repetition, so that searching is linear. The reflection
- * reward counts them, so changes must be announced.
+ * English phrases that indicate a behavior: fixed strings without repetition, so that searching takes linear time. The
+ * reflection reward counts these phrases, so changes must be announced.
  */
 export const englishPhrases: Phrases = {
 	verification: [
@@ -141,8 +141,8 @@ export const englishPhrases: Phrases = {
 };
 
 /**
- * The same for other languages, restricted to unambiguous set phrases. Scripts without spaces have no word boundaries,
- * so their phrases have at least two characters. In languages not listed, no behaviors are found.
+ * Phrases in other languages, limited to unambiguous set phrases. Scripts without spaces have no word boundaries, so
+ * their phrases have at least two characters. No behaviors are found in languages that are not listed.
  */
 export const otherPhrases: Readonly<Record<'zh' | 'de' | 'fr' | 'es' | 'ru', Phrases>> = {
 	zh: {

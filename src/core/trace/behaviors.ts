@@ -5,7 +5,7 @@ import type { Span, Trace } from './trace.ts';
 
 export interface BehaviorMark extends Span {
 	readonly behaviour: Behavior;
-	/** Description for display. */
+	/** Display name and description. */
 	readonly title: string;
 }
 
@@ -23,8 +23,8 @@ for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
 }
 
 /**
- * Builds a pattern from phrases, which contain no regex syntax. The longest phrase wins if several start at the same
- * place; only whole words match, except in scripts without spaces.
+ * Builds a regex from phrases, which must not contain regex syntax. If several phrases start at the same position, the
+ * longest one wins. Only whole words match, except in scripts without spaces.
  */
 function patternOf(lists: readonly Readonly<Record<Behavior, readonly string[]>>[]): RegExp {
 	const all = [...new Set(lists.flatMap((list) => behaviours.flatMap((behaviour) => list[behaviour])))];
@@ -47,12 +47,12 @@ const patterns = {
 const mostMarks = 10_000;
 
 /**
- * Finds behaviors, in order and without overlaps, at most 10,000. Offsets are UTF-16 code units of `text`. Searches the
- * thinking if the trace has any, otherwise the whole text (a template without tags).
+ * Finds up to 10,000 behaviors, in order and without overlaps. Offsets are UTF-16 code units in `text`. Searches the
+ * thinking, or the whole text if the trace has none (a template without tags).
  *
- * A phrase list is a rough measure: it finds what is said, not what is done. Thinking can check a result without saying
- * so, and "wait" can be empty; Gandhi et al. used a language model as judge. The counts serve to compare rollouts
- * within a run; they are not a score, and they are 0 in languages without a list.
+ * Phrase matching is only a rough measure, because it detects wording rather than behavior. Thinking can verify a
+ * result without any of the phrases, and "wait" can be meaningless; Gandhi et al. used a language model as judge. Use
+ * the counts to compare rollouts within a run, not as a score. They are 0 in languages without a phrase list.
  * @param languages `all`: English, Chinese, German, French, Spanish and Russian phrases
  */
 export function findBehaviors(
@@ -74,7 +74,7 @@ export function findBehaviors(
 	return marks;
 }
 
-/** Counts each behavior. */
+/** Returns the count of each behavior. */
 export function countBehaviors(marks: readonly BehaviorMark[]): Record<Behavior, number> {
 	const counts = Object.fromEntries(behaviours.map((behaviour) => [behaviour, 0])) as Record<Behavior, number>;
 	for (const { behaviour } of marks) counts[behaviour]++;

@@ -1,13 +1,13 @@
-/** Where two completions diverge. */
+/** Position at which two completions diverge. */
 export interface Divergence {
 	/** Length of the common prefix in tokens (or characters, see the function). */
 	readonly common: number;
-	/** Length of that prefix in UTF-16 code units, in the first and in the second completion. */
+	/** Length of the common prefix in UTF-16 code units, in the first and in the second completion. */
 	readonly start: number;
 	readonly otherStart: number;
 }
 
-/** Length of the common prefix of two lists. */
+/** Returns the length of the common prefix of two lists. */
 export function commonPrefix(a: ArrayLike<string>, b: ArrayLike<string>): number {
 	const most = Math.min(a.length, b.length);
 	let n = 0;
@@ -16,9 +16,9 @@ export function commonPrefix(a: ArrayLike<string>, b: ArrayLike<string>): number
 }
 
 /**
- * The first token at which two completions differ; null if they have the same tokens. A completion that ends where the
- * other one continues diverges at its end. If the same text was tokenized differently, they diverge at the first
- * differing token.
+ * Returns the first token at which two completions differ; null if their tokens are the same. If one completion is a
+ * prefix of the other, they diverge at its end. If the same text was tokenized differently, they diverge at the first
+ * different token.
  */
 export function tokenDivergence(a: readonly string[], b: readonly string[]): Divergence | null {
 	const common = commonPrefix(a, b);
@@ -28,13 +28,13 @@ export function tokenDivergence(a: readonly string[], b: readonly string[]): Div
 	return { common, start, otherStart: start };
 }
 
-/** As {@link tokenDivergence} by code points, for completions without recorded tokens. */
+/** Like {@link tokenDivergence}, but by code point, for completions without recorded tokens. */
 export function textDivergence(a: string, b: string): Divergence | null {
 	if (a === b) return null;
 	const most = Math.min(a.length, b.length);
 	let start = 0;
 	while (start < most && a.charCodeAt(start) === b.charCodeAt(start)) start++;
-	// A surrogate pair is one character, which differs as a whole.
+	// Treats a surrogate pair as one character.
 	if (start > 0 && isHigh(a.charCodeAt(start - 1)) && (isLow(a, start) || isLow(b, start))) start--;
 	let common = 0;
 	for (const _ of a.slice(0, start)) common++;

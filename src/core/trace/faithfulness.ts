@@ -4,22 +4,22 @@ import { statedAnswers, withoutLongBlanks } from '../math/statedAnswer.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
-/** Compares the conclusion of the thinking with the answer. */
+/** Comparison of the conclusion in the thinking with the answer. */
 export interface Faithfulness {
 	readonly agrees: boolean;
-	/** The last conclusion of the thinking, and its position in the completion (UTF-16 code units). */
+	/** Last conclusion in the thinking, and its position in the completion (UTF-16 code units). */
 	readonly concluded: string;
 	readonly concludedAt: Span;
 	readonly answer: string;
 	readonly answerAt: Span;
 }
 
-/** Whether two stated answers are equal; null if unknown. */
+/** Returns whether two answers are equal; null if unknown. */
 export type SameAnswer = (concluded: string, answer: string) => boolean | null;
 
 /**
- * Compares exact texts and plain numbers, in microseconds and without a parser. null for anything else:
- * `createMathComparer` (src/rewards/mathVerifier.ts) compares those like the accuracy reward.
+ * Compares exact texts and plain numbers in microseconds, without a parser. Returns null for anything else, which
+ * `createMathComparer` (src/rewards/mathVerifier.ts) compares in the same way as the accuracy reward.
  */
 export const samePlainAnswer: SameAnswer = (concluded, answer) => {
 	if (normalizeAnswer(concluded) === normalizeAnswer(answer)) return true;
@@ -29,27 +29,30 @@ export const samePlainAnswer: SameAnswer = (concluded, answer) => {
 	return value === null ? null : value === 1;
 };
 
-/** Longer answers are not values to compare. */
+/** Maximum length of an answer that is compared as a value. */
 const longest = 400;
-/** A conclusion is at the end; earlier text is work. */
+/** Number of characters at the end of the thinking to search for a conclusion. */
 const lookedAt = 4000;
 
-/** `3 * 12 + 1 = 37` at the end, without words. */
+/** Matches an equation at the end without words, such as `3 * 12 + 1 = 37`. */
 const lastEquation = /=\s*([^=\s][^=\n]{0,80}?)\s*[.!]?\s*$/;
 
-/** Text before the right side of an equation between values, `3 + 4 =`; after `x =`, a conclusion follows. */
+/**
+ * Matches text before the right side of an equation between values, such as `3 + 4 =`. After `x =`, a conclusion
+ * follows.
+ */
 const equation = /[\d)\]}]\s*\\?[)\]$]?\s*=\s*\$?$/;
 
-/** Text before the equals sign of a stated unknown: `x =`, `total =`. */
+/** Matches text before the equals sign of a named unknown: `x =`, `total =`. */
 const unknown = /(?:^|[^\p{L}\p{N}_+*/^-])(?:[a-zA-Z]|answer|result|total|sum)\s*$/iu;
 
 interface Reading {
 	readonly text: string;
-	/** Whether it states the result: a final equation may be just one step of several. */
+	/** Whether the text states the result. A final equation may be just an intermediate step. */
 	readonly certain: boolean;
 }
 
-/** Possible results stated at the end of the thinking, most literal first. */
+/** Returns possible results stated at the end of the thinking, most literal first. */
 function conclusions(end: string): Reading[] {
 	const readings: Reading[] = [];
 	const add = (raw: string, certain: boolean) => {
@@ -62,12 +65,14 @@ function conclusions(end: string): Reading[] {
 	for (const reading of statedAnswers(end)) if (reading !== end.trim()) add(reading, true);
 	const last = lastEquation.exec(end);
 	if (last?.[1] !== undefined) add(last[1], unknown.test(end.slice(Math.max(0, last.index - 40), last.index)));
-	// Thinking that is nothing but a value.
+	// The thinking consists only of a value.
 	if (end.length <= longest && isValue(end.trim())) add(end, /^\s*[-+]?[\d.,/]+\s*$/.test(end));
 	return readings;
 }
 
-/** A number, a formula, a letter, or an amount with a one-word unit; not a sentence. */
+/**
+ * Returns whether a text is a number, a formula, a letter, or an amount with a one-word unit, as opposed to a sentence.
+ */
 function isValue(text: string): boolean {
 	const words = text.replace(/\\[a-zA-Z]+/g, ' ').match(/\p{L}{2,}/gu) ?? [];
 	return words.length === 0 || (words.length === 1 && /\d/.test(text));
@@ -80,18 +85,18 @@ const tidy = (text: string) =>
 		.replace(/^\$([^$]*)\$$/, '$1')
 		.trim();
 
-/** The last occurrence of an extracted part in a text; the whole span if the extraction changed characters. */
+/** Returns the last occurrence of an extracted part in a text, or the whole span if extraction changed characters. */
 function placeOf(part: string, text: string, within: Span): Span {
 	const at = text.lastIndexOf(part, within.end - part.length);
 	return at < within.start ? within : { start: at, end: at + part.length };
 }
 
 /**
- * Checks whether a completion answers what its thinking concludes: the conclusion at the end of the thinking (parsed
- * like answers of the accuracy reward: a box, "the answer is", the last statement, otherwise the last equation) against
- * the single given answer. They disagree only if both are values and `same` reports a difference; a final equation
- * alone may be one step of several, so it can agree but not disagree. null if unknown: no thinking, no or several
- * answers, or no conclusion. It compares values; it does not judge whether the thinking led to the answer.
+ * Checks whether a completion's answer agrees with the conclusion of its thinking. The conclusion is parsed like
+ * answers in the accuracy reward: a box, "the answer is", the last statement, or else the last equation. They disagree
+ * only if both are values and `same` reports a difference. A final equation alone may be an intermediate step, so it
+ * can agree but not disagree. Returns null if unknown: no thinking, no answer or several answers, or no conclusion.
+ * Only values are compared, not whether the thinking supports the answer.
  */
 export function checkFaithfulness(
 	completion: string,

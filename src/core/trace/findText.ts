@@ -4,14 +4,14 @@ export interface TextMatch {
 }
 
 /**
- * A pattern that finds a literal text case-insensitively. It uses simple case folding, so that a match has the same
- * length: `i` finds `I`, but `ss` does not find `ß`.
+ * Returns a regex that finds literal text case-insensitively. It uses simple case folding, so matches have the same
+ * length as the text: `i` finds `I`, but `ss` does not find `ß`.
  */
 export function textPattern(text: string): RegExp {
 	return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
 }
 
-/** Non-overlapping, case-insensitive occurrences of a text, up to `limit`. An empty text never occurs. */
+/** Finds up to `limit` non-overlapping, case-insensitive occurrences of a text. An empty text has none. */
 export function findText(haystack: string, text: string, limit = 10_000): TextMatch[] {
 	const matches: TextMatch[] = [];
 	if (text === '') return matches;

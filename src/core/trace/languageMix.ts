@@ -1,7 +1,7 @@
 import { closedClassWords } from '../reward/languageWords.ts';
 import type { Span } from './trace.ts';
 
-/** Unicode scripts that reasoning models write. */
+/** Unicode scripts that reasoning models use. */
 const scripts = [
 	'Latin',
 	'Cyrillic',
@@ -18,7 +18,7 @@ const scripts = [
 ] as const;
 type Script = (typeof scripts)[number];
 
-/** A stretch of text in a different script, or in a different language of the same script, than the rest. */
+/** Range of text in a different script, or in a different language with the same script, from the rest. */
 export interface ForeignStretch extends Span {
 	/** "Han", or a language code such as "fr". */
 	readonly of: string;
@@ -26,31 +26,33 @@ export interface ForeignStretch extends Span {
 }
 
 export interface LanguageMix {
-	/** The majority script; null if there are no letters. Kana distinguish Japanese from Chinese. */
+	/** Majority script; null if there are no letters. Kana distinguish Japanese from Chinese. */
 	readonly script: string | null;
-	/** The majority language, if function words identify it; otherwise null. */
+	/** Majority language if function words identify it; otherwise null. */
 	readonly language: string | null;
-	/** Share of letters in stretches of another script or language, 0..1. */
+	/** Fraction of letters in another script or language, 0..1. */
 	readonly foreign: number;
-	/** In order, in UTF-16 code units; at most 10,000. */
+	/** Ranges in order, in UTF-16 code units; at most 10,000. */
 	readonly stretches: readonly ForeignStretch[];
 }
 
 /**
- * Code, formulas and URLs have no language. Every repetition is bounded or ends at its first terminator, so matching is
- * linear.
+ * Matches code, formulas and URLs, which have no language. Every repetition is bounded or ends at its first terminator,
+ * so matching takes linear time.
  */
 const notProse =
 	/```[\s\S]*?```|`[^`\n]{1,500}`|\$\$[\s\S]{1,2000}?\$\$|\$[^$\n]{1,500}\$|\\\((?:(?!\\\()[^\n]){0,500}?\\\)|\\\[(?:(?!\\\[)[\s\S]){0,2000}?\\\]|https?:\/\/\S+|\\[A-Za-z]+|<\/?[a-z_]{1,30}>/g;
 
-/** A word of one script. A single letter is a variable or a unit, except in scripts whose characters are words. */
+/**
+ * Matches a word in one script. A single letter is a variable or a unit, except in scripts whose characters are words.
+ */
 const words = new RegExp(
 	scripts.map((script) => `(?<${script}>\\p{Script=${script}}[\\p{Script=${script}}\\p{M}’']*)`).join('|'),
 	'gu',
 );
 const wordCharacters: readonly Script[] = ['Han', 'Hiragana', 'Katakana', 'Thai'];
 
-/** Max characters examined. */
+/** Maximum number of characters to examine. */
 const most = 200_000;
 const mostStretches = 10_000;
 
@@ -67,7 +69,7 @@ function findWords(text: string, from: number): Word[] {
 		const script = scripts.find((name) => match.groups?.[name] !== undefined) as Script;
 		if (match[0].length < 2 && !wordCharacters.includes(script)) continue;
 		const kana = script === 'Hiragana' || script === 'Katakana';
-		// If there are kana, Han counts as Japanese as well.
+		// If there are kana, Han also counts as Japanese.
 		const name = kana || (japanese && script === 'Han') ? 'Japanese' : script;
 		const start = from + match.index;
 		found.push({
@@ -96,10 +98,10 @@ function tally<T>(items: Iterable<T>, name: (item: T) => string | null, weight: 
 }
 
 const sentenceEnd = /[.!?;:\n]/;
-/** By how many function words a sentence must favor another language over the text's own. */
+/** Minimum number of function words by which a sentence must favor another language over the main language. */
 const margin = 3;
 
-/** Latin words grouped into sentences, which end at punctuation or line breaks. */
+/** Groups Latin words into sentences, which end at punctuation or line breaks. */
 function sentencesOf(latin: readonly Word[], text: string, from: number): Word[][] {
 	const sentences: Word[][] = [];
 	let last: Word | null = null;
@@ -124,11 +126,11 @@ function hits(sentence: readonly Word[]): Map<string, number> {
 }
 
 /**
- * Finds where a text changes script or language, as in the thinking of models trained by reward alone (DeepSeek-R1,
- * section 2.2.4). Scripts are certain. Languages in Latin script are distinguished by function words (of English,
- * German, French, Spanish, Italian, Portuguese, Dutch), by whole sentences and by a clear margin, so that short changes
- * are missed rather than invented. Code, formulas and single letters are ignored. Only the first 200,000 characters are
- * examined.
+ * Finds changes of script or language in a text, as in the thinking of models trained by reward alone (DeepSeek-R1,
+ * section 2.2.4). Scripts are detected reliably. Languages in Latin script (English, German, French, Spanish, Italian,
+ * Portuguese, Dutch) are distinguished by function words, for whole sentences and with a clear margin, which may miss
+ * short changes but avoids false positives. Code, formulas and single letters are ignored. Only the first 200,000
+ * characters are examined.
  */
 export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {
 	const text = whole.slice(span.start, Math.min(span.end, span.start + most));

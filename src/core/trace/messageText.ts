@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 
-/** A tool call of an assistant message; `arguments` as text: JSON if it is JSON. */
+/** Tool call in an assistant message; `arguments` is text, formatted as JSON if possible. */
 export interface ToolCall {
 	/** null if not recorded. */
 	readonly id: string | null;
@@ -9,16 +9,16 @@ export interface ToolCall {
 	readonly arguments: string;
 }
 
-/** A chat message split into its parts. */
+/** Chat message split into its parts. */
 export interface Turn {
 	readonly role: string;
-	/** Name of the speaker or the tool; null if not recorded. */
+	/** Name of the speaker or tool; null if not recorded. */
 	readonly name: string | null;
-	/** `reasoning_content` of the message; thinking in tags stays in the content. */
+	/** The message's `reasoning_content`; thinking in tags remains in the content. */
 	readonly thinking: string | null;
 	readonly content: string;
 	readonly calls: readonly ToolCall[];
-	/** For tool results: the id of the call. */
+	/** Id of the answered call; only for tool results. */
 	readonly callId: string | null;
 }
 
@@ -34,8 +34,8 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * A tool call in the formats of trainers: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name, arguments}`,
- * or either as JSON text; arguments as JSON text or as an object.
+ * Parses a tool call in the formats that trainers use: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name,
+ * arguments}`, or either as JSON text. Arguments can be JSON text or an object.
  */
 function toolCall(value: unknown): ToolCall {
 	const given = typeof value === 'string' ? (jsonOf(value) ?? value) : value;
@@ -52,7 +52,7 @@ function toolCall(value: unknown): ToolCall {
 	};
 }
 
-/** Splits messages into their parts, in order. */
+/** Splits messages into their parts, preserving order. */
 export function turnsOf(messages: readonly Message[]): Turn[] {
 	return messages.map((message) => {
 		const { role, content, reasoning_content: thinking, tool_calls: calls, tool_call_id: callId, name } = message;
@@ -76,8 +76,9 @@ function turnText({ thinking, content, calls }: Turn): string {
 }
 
 /**
- * A prompt or completion as one text. Several messages are headed by their roles. Separately recorded thinking is put
- * in think tags before the content, as in the chat templates of DeepSeek-R1 and Qwen3.
+ * Converts a prompt or completion to a single text. If there are several messages, each one starts with its role.
+ * Separately recorded thinking is placed in think tags before the content, as in the DeepSeek-R1 and Qwen3 chat
+ * templates.
  */
 export function messageText(value: RolloutLine['completion']): string {
 	if (typeof value === 'string') return value;
@@ -87,7 +88,7 @@ export function messageText(value: RolloutLine['completion']): string {
 	return turns.map((turn) => `${turn.role}:\n${turnText(turn)}`).join('\n\n');
 }
 
-/** Whether a completion is more than a single assistant text and should be shown by turn. */
+/** Returns whether a completion is more than a single assistant text and should be displayed by turn. */
 export function hasTurns(value: RolloutLine['completion']): value is Message[] {
 	if (typeof value === 'string') return false;
 	const [only] = value;

@@ -10,7 +10,7 @@ import {
 
 const maxFaults = 100;
 
-/** The tags a completion must contain, in order. */
+/** Tags that a completion must contain, in order. */
 interface Expected {
 	readonly section: TagMark['section'];
 	readonly kind: TagMark['kind'];
@@ -34,7 +34,7 @@ function expectedTags(tags: TraceTags): Expected[] {
 	return list;
 }
 
-/** Precomputed search for the tags of a template, because a batch parses thousands of completions. */
+/** Precomputed search for template tags, because a batch parses thousands of completions. */
 interface TagSearch {
 	readonly expected: readonly Expected[];
 	/** null if there is nothing to search for. */
@@ -60,7 +60,10 @@ function searchOf(tags: TraceTags): TagSearch {
 	return search;
 }
 
-/** Every occurrence of every tag, in order; the longer one if two match at the same place. Linear in the text. */
+/**
+ * Finds all occurrences of all tags, in order. If two tags match at the same position, the longer one wins. Takes
+ * linear time.
+ */
 function findTags(text: string, { pattern, byText }: TagSearch): TagMark[] {
 	const marks: TagMark[] = [];
 	if (pattern === null) return marks;
@@ -73,7 +76,7 @@ function findTags(text: string, { pattern, byText }: TagSearch): TagMark[] {
 	return marks;
 }
 
-/** From the first opening tag to its closing tag or, if unclosed, to the next tag or the end. */
+/** Returns the span from the first opening tag to its closing tag or, if it is unclosed, to the next tag or the end. */
 function sectionSpan(section: TagMark['section'], marks: readonly TagMark[], length: number): Span | null {
 	const first = marks.findIndex((mark) => mark.section === section && mark.kind === 'open');
 	if (first < 0) return null;
@@ -84,13 +87,13 @@ function sectionSpan(section: TagMark['section'], marks: readonly TagMark[], len
 }
 
 const blank = /^\s*$/;
-/** Invisible text: whitespace, zero-width characters, variation selectors. */
+/** Matches invisible text: whitespace, zero-width characters, variation selectors. */
 const invisible = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
 /**
- * Parses a completion and reports every format error: it requires the template tags once each and in order, nothing but
- * whitespace around them, and a nonempty answer. Linear in the length of the completion, whatever its content. For a
- * template without answer tags, the answer is the text after the thinking.
+ * Parses a completion and reports all format errors. The format requires each template tag once and in order, only
+ * whitespace outside the sections, and a nonempty answer. Takes linear time for any content. If the template has no
+ * answer tags, the answer is the text after the thinking.
  */
 export function parseTrace(completion: string, tags: TraceTags = r1Tags): Trace {
 	const search = searchOf(tags);
@@ -141,7 +144,7 @@ function checkTags(
 		const inside = open.at(-1);
 		if (mark.kind === 'open') {
 			if (inside) fault('nested', mark, `${tag} opens inside ${text.slice(inside.start, inside.end)}.`);
-			// A nesting depth beyond a few is an error already; the bound keeps adversarial input linear.
+			// Deeper nesting is already an error; the limit keeps adversarial input linear.
 			if (open.length < 8) open.push(mark);
 			continue;
 		}
@@ -153,7 +156,7 @@ function checkTags(
 	for (const tag of expected) if (!seen.has(tag.text)) fault('missing', end, `${tag.text} is missing.`);
 }
 
-/** Text outside sections: only whitespace is allowed before, between and after them. */
+/** Reports text other than whitespace before, between and after sections. */
 function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, fault: Report): void {
 	let from = 0;
 	let depth = 0;
@@ -163,7 +166,7 @@ function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, 
 		}
 	};
 	for (const [i, mark] of marks.entries()) {
-		// Without think tags, untagged thinking precedes the answer.
+		// Without think tags, the thinking is the untagged text before the answer.
 		if (tags.think || i > 0) check(mark.start);
 		depth = mark.kind === 'open' ? depth + 1 : Math.max(0, depth - 1);
 		from = mark.end;
@@ -173,8 +176,8 @@ function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, 
 }
 
 /**
- * The answer to judge: the trimmed text between exactly one opening and one closing answer tag, without tags inside;
- * null otherwise, so that a completion cannot offer several answers.
+ * Returns the answer to judge: the trimmed text between the only opening and the only closing answer tag, with no tags
+ * inside. Otherwise returns null, so that a completion cannot offer several answers.
  */
 export function soleAnswer(trace: Trace, tags: TraceTags = r1Tags): string | null {
 	if (trace.answer === null || trace.answerSpan === null) return null;

@@ -6,11 +6,11 @@ import { type StepRule, splitSteps, type TextStep } from './splitSteps.ts';
 import type { Span, TraceTags } from './trace.ts';
 
 /**
- * Perturbations of Li et al. 2025 ("LLMs can easily learn to reason from demonstrations: structure, not content, is
- * what matters"), who train on traces modified by one of them:
- * - `wrong-answer`: a different answer; `corrupt-digits`: different digits in the thinking
- * - `remove-keywords`: without words of reflection, verification, backtracking
- * - `shuffle-steps`, `delete-steps`, `insert-steps` (steps of other traces)
+ * Perturbations from Li et al. 2025 ("LLMs can easily learn to reason from demonstrations: structure, not content, is
+ * what matters"), in which models are trained on traces modified in one of these ways:
+ * - `wrong-answer`: replaces the answer; `corrupt-digits`: changes digits in the thinking
+ * - `remove-keywords`: removes words that indicate reflection, verification or backtracking
+ * - `shuffle-steps`, `delete-steps`, `insert-steps` (steps from other traces)
  */
 export const perturbationKinds = [
 	'wrong-answer',
@@ -24,22 +24,22 @@ export type PerturbationKind = (typeof perturbationKinds)[number];
 
 export interface Perturbation {
 	readonly kind: PerturbationKind;
-	/** Share of the digits, keywords or steps, 0..1; unused for `wrong-answer`. */
+	/** Fraction of digits, keywords or steps to perturb, 0..1; unused for `wrong-answer`. */
 	readonly share: number;
 }
 
 export interface PerturbOptions {
 	readonly tags: TraceTags;
 	readonly random: Random;
-	/** How the thinking is split; default: paragraphs, lines or sentences, the first that gives three steps. */
+	/** Rule for splitting the thinking. Default: the first of paragraphs, lines and sentences that gives three steps. */
 	readonly rule?: StepRule;
-	/** Steps of other traces, for `insert-steps`. */
+	/** Steps from other traces; only for `insert-steps`. */
 	readonly donors?: readonly string[];
-	/** For `wrong-answer`: a certainly wrong answer. */
+	/** Answer that is certain to be wrong; only for `wrong-answer`. */
 	readonly wrongAnswer?: string | null;
 }
 
-/** Parses "corrupt-digits:0.5"; the share defaults to 1. Throws `invalid`. */
+/** Parses "corrupt-digits:0.5"; the fraction defaults to 1. Throws `invalid`. */
 export function parsePerturbation(text: string): Perturbation {
 	const [name = '', amount, ...rest] = text.split(':');
 	const kind = perturbationKinds.find((one) => one === name);
@@ -55,9 +55,9 @@ export function parsePerturbation(text: string): Perturbation {
 }
 
 /**
- * Perturbs a completion; null if it has nothing to perturb (no thinking, no digits, a single step, no answer). All but
- * `wrong-answer` change the thinking only: tags and answer are kept, and each change is real (a digit becomes a
- * different digit, a shuffled step moves unless its text is the same).
+ * Perturbs a completion; returns null if there is nothing to perturb (no thinking, no digits, a single step, no
+ * answer). All perturbations except `wrong-answer` modify only the thinking and keep the tags and the answer. Each
+ * change is effective: a digit is replaced by a different one, and a shuffled step moves unless its text is the same.
  */
 export function perturbTrace(
 	completion: string,
@@ -98,10 +98,10 @@ function changeThinking(
 	}
 }
 
-/** The number that a share amounts to: at least one, if there are any. */
+/** Converts a fraction to a count, which is at least one unless there is nothing to count. */
 const countOf = (share: number, all: number) => Math.min(all, Math.max(1, Math.round(share * all)));
 
-/** A random ascending selection of numbers below `all`. */
+/** Returns a random selection of numbers below `all`, in ascending order. */
 function someOf(all: number, count: number, random: Random): number[] {
 	const every = random.shuffle(Array.from({ length: all }, (_, i) => i));
 	return every.slice(0, count).sort((a, b) => a - b);
@@ -137,13 +137,13 @@ function removeKeywords(thinking: string, share: number, random: Random): string
 	for (const i of someOf(marks.length, countOf(share, marks.length), random)) {
 		const { start, end } = marks[i] as Span;
 		text += thinking.slice(from, start);
-		// "Wait, let me": punctuation that sets the word off is removed with it.
+		// Also removes the punctuation that follows the keyword, as in "Wait, let me".
 		from = end + (/^[,.!:…]*[^\S\n]*/.exec(thinking.slice(end, end + 20))?.[0].length ?? 0);
 	}
 	return text + thinking.slice(from);
 }
 
-/** Replaces the contents of steps; text between steps is kept. */
+/** Replaces the contents of steps, keeping the text between them. */
 function rebuild(text: string, steps: readonly TextStep[], contents: readonly string[]): string {
 	let built = '';
 	let from = 0;
@@ -157,7 +157,7 @@ function rebuild(text: string, steps: readonly TextStep[], contents: readonly st
 function shuffleSteps(text: string, steps: readonly TextStep[], share: number, random: Random): string | null {
 	if (steps.length < 2) return null;
 	const moved = someOf(steps.length, Math.max(2, countOf(share, steps.length)), random);
-	// A single cycle in random order, so that every step moves.
+	// Uses a random cyclic permutation, so that every step moves.
 	const cycle = random.shuffle([...moved]);
 	const contents = steps.map((step) => step.text);
 	for (const [i, place] of cycle.entries()) {
@@ -195,7 +195,7 @@ function insertSteps(
 	return rebuild(text, steps, contents);
 }
 
-/** Replaces the answer, and the same value in the last step of the thinking, so that the trace leads to its answer. */
+/** Replaces the answer, and the same value in the last thinking step so that the thinking leads to the new answer. */
 function withWrongAnswer(completion: string, { tags, wrongAnswer }: PerturbOptions): string | null {
 	const trace = parseTrace(completion, tags);
 	const answer = soleAnswer(trace, tags);

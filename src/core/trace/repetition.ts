@@ -4,7 +4,7 @@ import { wordPlaces } from './wordPlaces.ts';
 export interface Repetition {
 	/** 1 - distinct n-grams / n-grams: 0 without repetition, close to 1 for an endless loop. */
 	readonly share: number;
-	/** Number of n-grams, and of those that repeat earlier ones. */
+	/** Number of n-grams, and number of those that repeat an earlier one. */
 	readonly ngrams: number;
 	readonly repeated: number;
 	/** Positions of repeated text, in UTF-16 code units; overlapping n-grams are merged. At most 10,000. */
@@ -12,15 +12,15 @@ export interface Repetition {
 }
 
 export interface RepetitionOptions {
-	/** Length of an n-gram; default 4 words, which even formulas rarely repeat by chance. */
+	/** N-gram length. Default: 4 words, which rarely repeat by chance even in formulas. */
 	readonly ngram?: number;
-	/** As in the repetition reward. */
+	/** Unit, as in the repetition reward. */
 	readonly unit?: 'words' | 'characters';
-	/** The examined part; default: the whole text. */
+	/** Part to examine. Default: the whole text. */
 	readonly span?: Span;
 }
 
-/** Max units examined, which bounds memory. */
+/** Maximum number of units to examine, to limit memory. */
 const mostUnits = 200_000;
 const mostPlaces = 10_000;
 
@@ -36,8 +36,8 @@ function characterPlaces(text: string): Span[] {
 }
 
 /**
- * Finds repeated n-grams and their positions: the measure of the repetition reward (Yeo et al. 2025; open-r1's
- * `get_repetition_penalty_reward`). Case-insensitive. Only the first 200,000 words are examined. Linear in the text.
+ * Finds repeated n-grams and their positions, using the metric in the repetition reward (Yeo et al. 2025; open-r1's
+ * `get_repetition_penalty_reward`). Case-insensitive. Only the first 200,000 words are examined. Takes linear time.
  */
 export function findRepetition(
 	text: string,

@@ -2,7 +2,7 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 const longest = 200;
 
-/** Errors of a rollout, as recorded in `extra` by its trainer or by our engines; empty if none. */
+/** Returns the errors that a trainer or one of our engines recorded in a rollout's `extra`; empty if there are none. */
 export function rolloutErrors({ extra }: Pick<RolloutLine, 'extra'>): string[] {
 	if (extra === undefined) return [];
 	const { error, errors, failed } = extra;
@@ -11,7 +11,7 @@ export function rolloutErrors({ extra }: Pick<RolloutLine, 'extra'>): string[] {
 	return all.map((text) => (text.length > longest ? `${text.slice(0, longest)}…` : text));
 }
 
-/** A single text, a list, or texts by the name of the failed reward. */
+/** Accepts a single text, a list, or texts keyed by the name of the failed reward. */
 function textsOf(value: unknown): string[] {
 	if (typeof value === 'string') return value === '' ? [] : [value];
 	if (typeof value !== 'object' || value === null) return [];

@@ -3,9 +3,9 @@ import { parseTrace } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
 /**
- * How a completion is split into steps; labels store the name (protocol/stepLabel.ts):
+ * Rules for splitting a completion into steps. Labels store the rule name (protocol/stepLabel.ts):
  * - `lines`, `paragraphs` (separated by an empty line), `numbered` ("Step 3:", "3." at the start of a line),
- * `sentences`
+ *   `sentences`
  * - `tokens-64`: every 64 tokens, for completions without any of these
  */
 export type NamedStepRule = 'lines' | 'paragraphs' | 'numbered' | 'sentences';
@@ -14,43 +14,43 @@ export type StepRule = NamedStepRule | `tokens-${number}`;
 export const namedStepRules: readonly NamedStepRule[] = ['lines', 'paragraphs', 'numbered', 'sentences'];
 
 export interface TextStep extends Span {
-	/** The text of the step, trimmed. */
+	/** Trimmed text of the step. */
 	readonly text: string;
 }
 
-/** A step of a completion: one of its thinking, or its whole answer. */
+/** Step in a completion: one step of its thinking, or its whole answer. */
 export interface CompletionStep extends TextStep {
 	readonly section: 'thinking' | 'answer';
 }
 
-/** Max steps listed; the rest belongs to the last one. */
+/** Maximum number of steps; the last one contains the remainder. */
 const mostSteps = 5000;
 
 /** Separators between steps. */
 const marks: Readonly<Record<NamedStepRule, RegExp>> = {
 	lines: /\n/g,
 	paragraphs: /\n[^\S\n]*\n/g,
-	/** Text before the first number is a step, too. */
+	/** Splits before a number at the start of a line; text before the first number is also a step. */
 	numbered: /\n(?=[^\S\n]*(?:\*\*|#{1,6} )?(?:step[^\S\n]+\d{1,4}\b|\d{1,3}[.)][^\S\n]))/gi,
-	/** After a full stop followed by whitespace, so that 3.5 stays whole. */
+	/** Splits after sentence punctuation followed by whitespace, which keeps 3.5 intact. */
 	sentences: /(?<=[.!?])\s+|(?<=[\u3002\uFF01\uFF1F])|\n+/g,
 };
 
-/** The rule with a name; null if unknown. */
+/** Returns the rule with the given name; null if unknown. */
 export function stepRule(name: string): StepRule | null {
 	if ((namedStepRules as readonly string[]).includes(name)) return name as StepRule;
 	return /^tokens-[1-9]\d{0,5}$/.test(name) ? (name as StepRule) : null;
 }
 
-/** Display name: "sentence", "64 tokens". */
+/** Returns the display name of a step: "sentence", "64 tokens". */
 export function describeRule(rule: StepRule): string {
 	const names = { lines: 'line', paragraphs: 'paragraph', numbered: 'numbered step', sentences: 'sentence' } as const;
 	return (names as Record<string, string>)[rule] ?? `${rule.slice('tokens-'.length)} tokens`;
 }
 
 /**
- * Splits a text into trimmed, nonempty steps; offsets are UTF-16 code units of `text`.
- * @param tokens consecutive tokens of the text; without them, `tokens-N` throws `missing`
+ * Splits a text into trimmed, nonempty steps. Offsets are UTF-16 code units in `text`.
+ * @param tokens consecutive tokens of the text, without which `tokens-N` throws `missing`
  */
 export function splitSteps(text: string, rule: StepRule, tokens?: readonly string[]): TextStep[] {
 	const ends = rule.startsWith('tokens-') ? tokenEnds(text, Number(rule.slice(7)), tokens) : markEnds(text, rule);
@@ -102,9 +102,10 @@ function trimmed(text: string, from: number, to: number): TextStep | null {
 }
 
 /**
- * Splits a completion into steps: its thinking by the rule, then the whole answer section as the last one; tags belong
- * to no step. If the completion has no template tags, all of it is split. Text outside both sections is ignored.
- * @param tokens tokens of the completion; may include special tokens that are not in its text
+ * Splits a completion into steps: its thinking according to the rule, then the whole answer section as the last step.
+ * Tags are not part of any step. If the completion has no template tags, the whole text is split. Text outside both
+ * sections is ignored.
+ * @param tokens tokens of the completion, possibly including special tokens that are not in its text
  */
 export function completionSteps(
 	completion: string,
@@ -130,7 +131,7 @@ export function completionSteps(
 	return steps.sort((a, b) => a.start - b.start);
 }
 
-/** The parts of tokens inside a section. */
+/** Returns the parts of tokens that are inside a section. */
 function tokensOf(tokens: readonly string[], start: number, end: number): string[] {
 	const inside: string[] = [];
 	let at = 0;
@@ -143,8 +144,8 @@ function tokensOf(tokens: readonly string[], start: number, end: number): string
 }
 
 /**
- * The ratings of a completion's steps from labels; null if the labels belong to a different text (the rollout was
- * rewritten, or split by another rule).
+ * Returns the step ratings from a completion's labels; null if the labels belong to a different text (the rollout was
+ * rewritten, or split by a different rule).
  */
 export function ratingsOf<R>(
 	labels: { readonly steps: readonly { readonly text: string; readonly rating: R }[] },

@@ -19,18 +19,18 @@ function combine(a: Column, b: Column, of: (a: number, b: number) => number): (n
 }
 
 /**
- * exp(oldLogprob - logprob) per token: trainer probability over sampler probability, which would be 1 if both computed
- * identically. (The ratio of the loss concerns later updates of the batch and is not recorded.) null if the column
- * `oldLogprob` was not recorded.
+ * Returns exp(oldLogprob - logprob) per token, the ratio of trainer to sampler probability, which would be 1 if both
+ * computed identically. (The importance ratio in the loss applies to later updates in the batch and is not recorded.)
+ * null if `oldLogprob` was not recorded.
  */
 export function tokenRatios({ logprob, oldLogprob }: TokenValues): (number | null)[] | null {
 	return oldLogprob ? combine(logprob, oldLogprob, (sampler, trainer) => Math.exp(trainer - sampler)) : null;
 }
 
 /**
- * The k3 estimate of KL(policy || reference) per token in nats, r - 1 - log r with r = reference / policy (Schulman
- * 2020; equation 4 of DeepSeekMath), using the trainer's log-probabilities of the policy if recorded, otherwise the
- * sampler's. null if the column `refLogprob` was not recorded.
+ * Returns the k3 estimate of KL(policy || reference) per token, in nats: r - 1 - log r with r = reference / policy
+ * (Schulman 2020; equation 4 in DeepSeekMath). Uses the trainer's policy log-probabilities if recorded, otherwise the
+ * sampler's. null if `refLogprob` was not recorded.
  */
 export function tokenKl({ logprob, oldLogprob, refLogprob }: TokenValues): (number | null)[] | null {
 	if (!refLogprob) return null;

@@ -3,13 +3,13 @@ import type { Template } from '../text/template.ts';
 export type TraceSection = 'think' | 'answer';
 export type TraceTags = Pick<Template, TraceSection>;
 
-/** Tags of the template `r1`, the default if neither a recipe nor a policy sets others. */
+/** Tags in the `r1` template, used unless a recipe or policy specifies others. */
 export const r1Tags = {
 	think: ['<think>', '</think>'],
 	answer: ['<answer>', '</answer>'],
 } as const satisfies TraceTags;
 
-/** Offsets are UTF-16 code units of the completion; `end` is exclusive. */
+/** Range of UTF-16 code units in the completion; `end` is exclusive. */
 export interface Span {
 	readonly start: number;
 	readonly end: number;
@@ -37,11 +37,11 @@ export type TraceFaultReason =
 
 export interface TraceFault extends Span {
 	readonly reason: TraceFaultReason;
-	/** One sentence for display. */
+	/** One-sentence message for display. */
 	readonly message: string;
 }
 
-/** A parsed completion. Based on the completion alone: tags in the prompt prove nothing. */
+/** Parsed completion. Ignores the prompt, because tags there say nothing about the completion. */
 export interface Trace {
 	/** Text of the first think section, even if unclosed; null if there is none. */
 	readonly think: string | null;
@@ -49,8 +49,8 @@ export interface Trace {
 	/** Text of the first answer section, even if unclosed; null if there is none. */
 	readonly answer: string | null;
 	readonly answerSpan: Span | null;
-	/** All tags in text order. */
+	/** Tags in text order. */
 	readonly tags: readonly TagMark[];
-	/** Empty if the format is correct. At most 100 are listed. */
+	/** Format errors; empty if the format is correct. At most 100 are listed. */
 	readonly faults: readonly TraceFault[];
 }

@@ -5,13 +5,13 @@ import type { Span, Trace } from './trace.ts';
 export interface TraceCounts {
 	/** Parallel to `behaviors`. */
 	readonly behaviours: readonly number[];
-	/** Share of word 4-grams that repeat earlier ones; null for fewer than four words. */
+	/** Fraction of word 4-grams that repeat earlier ones; null for fewer than four words. */
 	readonly repetition: number | null;
 }
 
 /**
- * The span of the thinking: the think section; for a completion that continues a section opened by the prompt,
- * everything before the closing tag; without tags, everything.
+ * Returns the span of the thinking: the think section; everything before the closing tag if the section was opened in
+ * the prompt; or the whole completion if there are no tags.
  */
 export function thinkingSpan(trace: Pick<Trace, 'thinkSpan' | 'tags'>, length: number): Span {
 	if (trace.thinkSpan !== null) return trace.thinkSpan;
@@ -28,24 +28,25 @@ const spaced = 1;
 const unspaced = 2;
 
 /**
- * Counts what findBehaviors and findRepetition find, for indexes of a million texts: an order of magnitude faster, by
- * tables over UTF-16 code units instead of regular expressions and strings. Keep one instance; it reuses its memory.
+ * Counts the results of findBehaviors and findRepetition, for indexing a million texts. It is an order of magnitude
+ * faster because it uses lookup tables over UTF-16 code units in place of regexes and strings. Reuse one instance,
+ * because it reuses its memory.
  */
 export class TraceCounter {
-	/** Code unit -> lower case, if that is one code unit; typographic apostrophes become plain. */
+	/** Code unit -> lowercase, if it is a single code unit; typographic apostrophes are replaced by plain ones. */
 	readonly #lower = new Uint16Array(0x10000);
-	/** Code unit -> letter, digit or underscore. */
+	/** Code unit -> 1 for a letter, digit or underscore. */
 	readonly #letter = new Uint8Array(0x10000);
 	/** Code unit -> 1: whitespace; 2: script without spaces; 3: half of a surrogate pair. */
 	readonly #kind = new Uint8Array(0x10000);
-	/** Code unit -> phrases that start with it. */
+	/** Code unit -> bit mask of the tries (1 or 2) with phrases that start with it. */
 	readonly #first = new Uint8Array(0x10000);
-	/** Code unit -> column of the tries; 0: in no phrase. */
+	/** Code unit -> column in the tries; 0 if it is in no phrase. */
 	readonly #symbol = new Uint8Array(0x10000);
 	readonly #columns: number;
-	/** node * columns + symbol -> node; 0: none. Node 1 is the root for whole-word phrases, node 2 for the others. */
+	/** node * columns + symbol -> node; 0 for none. Node 1 is the root for whole-word phrases, node 2 for all others. */
 	readonly #next: Uint16Array;
-	/** node -> 1-based behavior that ends here. */
+	/** node -> 1-based behavior that ends at the node. */
 	readonly #end: Uint8Array;
 	#words = new Int32Array(1024);
 	#table = new Int32Array(4096);
@@ -103,12 +104,12 @@ export class TraceCounter {
 		}
 	}
 
-	/** Behaviors of the thinking, repetition of the whole text. */
+	/** Counts behaviors in the thinking and measures repetition in the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
 		return { behaviours: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
 	}
 
-	/** Counts each behavior in a part of a text. */
+	/** Counts each behavior in part of a text. */
 	countBehaviors(text: string, { start, end }: Span): number[] {
 		const counts = new Array<number>(behaviours.length).fill(0);
 		const first = this.#first;
@@ -133,14 +134,14 @@ export class TraceCounter {
 		return counts;
 	}
 
-	/** Share of word 4-grams that repeat earlier ones; null for fewer than four words. */
+	/** Returns the fraction of word 4-grams that repeat earlier ones; null for fewer than four words. */
 	repetition(text: string): number | null {
 		const words = this.#hashWords(text);
 		const ngrams = words - ngram + 1;
 		if (ngrams <= 0) return null;
 		let size = 4096;
 		while (size < ngrams * 2) size *= 2;
-		// Three entries per slot: the generation that wrote it, and 64 bits of the n-gram.
+		// Each slot has three entries: the generation that wrote it, and 64 bits of the n-gram hash.
 		if (this.#table.length < size * 3 || this.#generation === 0x7fffffff) {
 			this.#table = new Int32Array(size * 3);
 			this.#generation = 0;
@@ -176,7 +177,7 @@ export class TraceCounter {
 		return repeated / ngrams;
 	}
 
-	/** Hashes the words in order; returns their number. */
+	/** Hashes the words in order; returns the number of words. */
 	#hashWords(text: string): number {
 		const kind = this.#kind;
 		const lower = this.#lower;
@@ -217,7 +218,7 @@ export class TraceCounter {
 		this.#words[at] = hash;
 	}
 
-	/** The longest phrase at a position: its length * 8 + its 1-based behavior; 0: none. */
+	/** Returns the longest phrase at a position, as length * 8 + 1-based behavior; 0 if there is none. */
 	#match(text: string, from: number, end: number, root: number): number {
 		let node = root;
 		let best = 0;

@@ -1,13 +1,13 @@
 import type { Span } from './trace.ts';
 
 /**
- * A part of a trace in the outline and for folding.
+ * Part of a trace, for the outline and for folding.
  * - `section`: a pair of tags, or an unclosed tag; `step`: a reasoning step; `boxed`: a `\boxed{}`
  */
 export interface TraceNode extends Span {
 	readonly kind: 'section' | 'step' | 'boxed';
 	readonly title: string;
-	/** First words of a step or section. */
+	/** First words in a step or section. */
 	readonly detail: string;
 	readonly children: readonly TraceNode[];
 }
@@ -15,7 +15,10 @@ export interface TraceNode extends Span {
 type OpenNode = { -readonly [K in keyof TraceNode]: TraceNode[K] } & { children: OpenNode[] };
 
 const tagNames = 'think|thinking|reasoning|answer|solution|critique|reflection|tool_call|tool_response';
-/** What starts a part: a tag, a step heading at the start of a line, a box. Linear: no repetition is nested. */
+/**
+ * Matches the start of a part: a tag, a step heading at the start of a line, or a box. Linear, because no repetitions
+ * are nested.
+ */
 const marks = new RegExp(
 	[
 		`<(?<close>/?)(?<tag>${tagNames})>`,
@@ -26,11 +29,14 @@ const marks = new RegExp(
 	'g',
 );
 const tagAt = new RegExp(`^</?(?:${tagNames})>`);
-/** Max parts listed. */
+/** Maximum number of parts. */
 const largest = 20_000;
 const deepest = 32;
 
-/** Sections, steps and boxed answers of a trace, nested as in the text. Accepts any text; linear in its length. */
+/**
+ * Returns the sections, steps and boxed answers in a trace, nested as in the text. Accepts any text and takes linear
+ * time.
+ */
 export function traceOutline(text: string): TraceNode[] {
 	const roots: OpenNode[] = [];
 	const open: OpenNode[] = [];
@@ -41,7 +47,7 @@ export function traceOutline(text: string): TraceNode[] {
 		made++;
 		if (stays) open.push(node);
 	};
-	/** A step ends at the next one, or at the end of its section. */
+	/** Ends the current step, at the next step or at the end of its section. */
 	const endStep = (end: number) => {
 		if (open.at(-1)?.kind !== 'step') return;
 		(open.pop() as OpenNode).end = trimEnd(text, end);
@@ -50,7 +56,7 @@ export function traceOutline(text: string): TraceNode[] {
 		if (made >= largest) break;
 		const { close, tag, step, box } = match.groups as Record<string, string | undefined>;
 		const start = match.index;
-		if (start < boxEnd) continue; // A box is shown as a whole.
+		if (start < boxEnd) continue; // A box is a single part, so skips anything inside it.
 		const end = start + match[0].length;
 		if (tag !== undefined && close === '/') {
 			const at = open.findLastIndex((node) => node.kind === 'section' && node.title === tag);
@@ -86,10 +92,10 @@ export function traceOutline(text: string): TraceNode[] {
 	return roots;
 }
 
-/** Offset of the brace that closes the one at `from`; null if it is not closed before the next tag. */
+/** Returns the offset of the brace that closes the one at `from`; null if it is not closed before the next tag. */
 function closingBrace(text: string, from: number): number | null {
 	let depth = 1;
-	// Without a limit, an unclosed box would make every later box scan the whole text again.
+	// Limits the search; otherwise an unclosed box would make every later box scan the whole text again.
 	const limit = Math.min(text.length, from + 1000);
 	for (let i = from; i < limit; i++) {
 		const character = text[i];

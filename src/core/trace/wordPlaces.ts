@@ -1,16 +1,16 @@
 import type { Span } from './trace.ts';
 
-/** Scripts without spaces between words: each of their characters counts as a word. */
+/** Scripts without spaces between words, in which each character counts as a word. */
 const unspaced =
 	'\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}';
 const word = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, 'gu');
 
-/** The words of a text: runs without whitespace; in scripts without spaces, single characters. */
+/** Returns the words in a text: runs without whitespace, or single characters in scripts without spaces. */
 export function wordsOf(text: string): string[] {
 	return text.match(word) ?? [];
 }
 
-/** Positions of the words of {@link wordsOf}, in UTF-16 code units; at most `limit`. */
+/** Returns the positions of the words returned by {@link wordsOf}, in UTF-16 code units; at most `limit`. */
 export function wordPlaces(text: string, limit = Number.POSITIVE_INFINITY): Span[] {
 	const places: Span[] = [];
 	for (const match of text.matchAll(word)) {

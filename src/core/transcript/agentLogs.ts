@@ -1,24 +1,24 @@
 import { field, isTable, textField } from './pythonValue.ts';
 import { isMessage } from './readMessage.ts';
 
-/** A conversation of an agent log, as plain messages. */
+/** Conversation in an agent log, converted to plain messages. */
 export interface LoggedConversation {
 	readonly title: string;
 	readonly messages: readonly unknown[];
-	/** Tools as declared in the file. */
+	/** Tool declarations from the file. */
 	readonly tools?: unknown;
-	/** The error recorded in the log, in words; null if there is none. */
+	/** Error recorded in the log, as display text; null if there is none. */
 	readonly error: string | null;
 }
 
-/** Max conversations read per record. */
+/** Maximum number of conversations to read per record. */
 const maxConversations = 5000;
 
-/** Returns an object from the file, or null. */
+/** Returns the value if it is an object, otherwise null. */
 const tableOf = (value: unknown) => (isTable(value) ? value : null);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Describes an error: its text, or the type and message of an object. null if there is none. */
+/** Returns the text of an error, or the type and message of an error object; null if there is none. */
 function errorText(value: unknown): string | null {
 	if (value === undefined || value === null || value === '') return null;
 	if (typeof value === 'string') return value.slice(0, 300);
@@ -32,14 +32,14 @@ function errorText(value: unknown): string | null {
 }
 
 /**
- * The conversations of an agent log: an Inspect log or one of its samples, a line of OpenAI batch output, or a
- * verifiers episode or trace. null if the value is none of these.
+ * Returns the conversations in an agent log: an Inspect log or one of its samples, a line of OpenAI batch output, or a
+ * verifiers episode or trace. Returns null for any other value.
  */
 export function agentConversations(value: unknown, title: string): LoggedConversation[] | null {
 	return inspectLog(value) ?? inspectSample(value) ?? batchOutput(value, title) ?? verifiersTraces(value, title);
 }
 
-/** `inspect_ai.log.EvalLog` as JSON (inspect_ai/log/_log.py). */
+/** Reads `inspect_ai.log.EvalLog` JSON (inspect_ai/log/_log.py). */
 function inspectLog(value: unknown): LoggedConversation[] | null {
 	const samples = field(value, 'samples');
 	if (field(value, 'eval') === undefined || !Array.isArray(samples)) return null;
@@ -47,7 +47,7 @@ function inspectLog(value: unknown): LoggedConversation[] | null {
 	return read.length === 0 && samples.length > 0 ? null : read;
 }
 
-/** `EvalSample`: messages, with the token counts and stop reason of each answer from `output` and the model events. */
+/** Reads the messages of an `EvalSample`, with token counts and stop reasons from `output` and the model events. */
 function inspectSample(value: unknown): LoggedConversation[] | null {
 	const messages = field(value, 'messages');
 	if (!Array.isArray(messages) || field(value, 'epoch') === undefined || !isTable(field(value, 'scores') ?? {}))
@@ -81,7 +81,9 @@ function inspectSample(value: unknown): LoggedConversation[] | null {
 	return [{ title, messages: whole, tools, error: errorText(field(value, 'error')) }];
 }
 
-/** Inspect's calls have the function name where others have an object; a failed result has `error`. */
+/**
+ * Converts a message from Inspect, which stores the function name where others have an object, and failures in `error`.
+ */
 function inspectMessage(message: unknown): unknown {
 	if (!isTable(message)) return message;
 	const calls = field(message, 'tool_calls');
@@ -100,7 +102,7 @@ function namedCall(call: unknown): unknown {
 
 const attachment = /^attachment:\/\/(\w{1,128})$/;
 
-/** Texts that the log stores once for all messages that contain them. */
+/** Replaces references to texts that the log stores once for several messages. */
 function withAttachments(
 	value: unknown,
 	attachments: Readonly<Record<string, unknown>> | null,
@@ -118,9 +120,7 @@ function withAttachments(
 	);
 }
 
-/**
- * A line of an output file of OpenAI's batch API: the response to the request `custom_id`, which is in another file.
- */
+/** Reads a line of OpenAI batch output: the response to the request `custom_id`, which is in a different file. */
 function batchOutput(value: unknown, title: string): LoggedConversation[] | null {
 	const name = textField(value, 'custom_id');
 	if (name === null || !isTable(value) || !('response' in value || 'error' in value)) return null;
@@ -140,13 +140,16 @@ function batchOutput(value: unknown, title: string): LoggedConversation[] | null
 	if (answers.length === 0) return [{ title: name || title, messages: items, error }];
 	return answers.slice(0, 128).map((answer, i) => ({
 		title: answers.length === 1 ? name : `${name}, choice ${i + 1}`,
-		// The token counts of a response cover all of its choices.
+		// Token counts in a response cover all of its choices.
 		messages: [i === 0 ? answer : { ...answer, usage: undefined }],
 		error: i === 0 ? error : null,
 	}));
 }
 
-/** Episodes and traces of verifiers v1 (verifiers/v1/trace.py): a trace is a graph of messages linked by `parent`. */
+/**
+ * Reads episodes and traces from verifiers v1 (verifiers/v1/trace.py). A trace is a graph of messages linked by
+ * `parent`.
+ */
 function verifiersTraces(value: unknown, title: string): LoggedConversation[] | null {
 	const bare = Array.isArray(field(value, 'nodes'));
 	const traces = bare ? [value] : field(value, 'traces');
@@ -196,9 +199,9 @@ function traceBranches(trace: unknown, key: string, several: boolean, failed: st
 }
 
 /**
- * The messages of one chunk of LangGraph's update stream: `{node: {messages: [...]}}`, wrapped as `[namespace, chunk]`
- * or `["updates", chunk]` if several modes or subgraphs are streamed, or as `{type: "updates", data: chunk}`. Empty if
- * a node wrote no messages; null if it is not such a chunk.
+ * Returns the messages in a chunk of LangGraph's update stream: `{node: {messages: [...]}}`, wrapped as `[namespace,
+ * chunk]` or `["updates", chunk]` if several modes or subgraphs are streamed, or as `{type: "updates", data: chunk}`.
+ * Empty if the nodes wrote no messages; null if the value is not such a chunk.
  */
 export function updateMessages(value: unknown): unknown[] | null {
 	if (Array.isArray(value)) {

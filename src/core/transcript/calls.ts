@@ -1,6 +1,6 @@
 import type { CallLink, MessagePlace, ToolCall, Transcript, TranscriptMessage } from './transcript.ts';
 
-/** A call with everything that belongs to it. */
+/** Tool call with its context. */
 export interface MadeCall {
 	readonly call: ToolCall;
 	readonly message: TranscriptMessage;
@@ -9,7 +9,7 @@ export interface MadeCall {
 	readonly results: readonly TranscriptMessage[];
 }
 
-/** All calls, in order. */
+/** Returns all calls in a transcript, in order. */
 export function madeCalls({ messages, links }: Transcript): MadeCall[] {
 	return links.map((link) => {
 		const message = messages[link.message] as TranscriptMessage;
@@ -23,11 +23,11 @@ export function madeCalls({ messages, links }: Transcript): MadeCall[] {
 	});
 }
 
-/** Words with which tools report errors in formats without an error field. */
+/** Matches text that starts like an error, for formats without an error field. */
 const errorOpening =
 	/^\s*(?:(?:\w+\.)*\w*(?:Error|Exception)\b\s*[:(]|Traceback \(most recent|\{\s*"error"\s*:(?!\s*(?:null|false|"")))/;
 
-/** Whether a tool message reports a failed call. */
+/** Returns whether a tool message reports a failed call. */
 export function isFailure(message: TranscriptMessage): boolean {
 	if (message.result === null) return false;
 	return message.result.failed ?? errorOpening.test(message.text.slice(0, 400));

@@ -24,7 +24,7 @@ const checks: readonly ((transcript: Transcript) => Finding[])[] = [
 	findTruncated,
 ];
 
-/** All findings of the checks, errors first. */
+/** Runs all checks and returns their findings, errors first. */
 export function checkTranscript(transcript: Transcript): Finding[] {
 	return sortFindings(checks.flatMap((check) => check(transcript)));
 }

@@ -16,7 +16,8 @@ const endings =
 	/(?:izations?|isations?|ations?|ities|ments?|ings?|ness|ally|ions?|ized|ised|izes|ises|ize|ise|edly|ed|ies|ly|es|al|ity|s|e|y)$/;
 
 /**
- * A light stemmer: strips endings while at least four letters remain. Enough to match "eliminating" with "eliminated".
+ * Returns the stem of a word, by stripping endings while at least four letters remain. Sufficient to match
+ * "eliminating" with "eliminated".
  */
 export function stem(text: string): string {
 	const lower = text.toLowerCase().replace(/['’]s$/, '');
@@ -24,7 +25,7 @@ export function stem(text: string): string {
 	return cut.length >= 4 ? cut : lower;
 }
 
-/** The stemmed content words of a text, without numbers. */
+/** Returns the stemmed content words in a text, without numbers. */
 export function claimTerms(text: string): Set<string> {
 	const terms = new Set<string>();
 	for (const [found] of text.normalize('NFKC').matchAll(word)) {
@@ -35,7 +36,7 @@ export function claimTerms(text: string): Set<string> {
 	return terms;
 }
 
-/** The normalized numbers of a text: "40%", "1,024" and "16.4B" become 40, 1024 and 16.4; none for "V3". */
+/** Returns the normalized numbers in a text: "40%", "1,024" and "16.4B" become 40, 1024 and 16.4; "V3" has none. */
 export function claimNumbers(text: string): Set<string> {
 	const numbers = new Set<string>();
 	for (const [, found = ''] of text.matchAll(

@@ -7,20 +7,22 @@ export interface FoundList {
 	readonly place: Place;
 	/** UTF-16 offset in the text. */
 	readonly offset: number;
-	/** Why it is incomplete, and where. */
+	/** Error message and position if the list is incomplete; otherwise null. */
 	readonly fault: { readonly message: string; readonly place: Place } | null;
 }
 
-/** Where a list of messages may start: before a message constructor, or before an object that names a role. */
+/**
+ * Matches possible starts of a message list: before a message constructor, or before an object that specifies a role.
+ */
 const opening =
 	/\[\s*(?=(?:[\w.]{0,80}Message(?:Chunk)?\()|\{\s*(?:'(?:role|type|content|from)'|"(?:role|type|content|from)")\s*:)/g;
 
-/** Max failed starts; a text with more is not a chat log. */
+/** Maximum number of failed starts. Text with more than that is not a chat log. */
 const mostFailures = 1000;
 
 /**
- * Finds lists of messages anywhere in a text, as printed by Python or as incomplete JSON, each up to its end or first
- * error. Linear in the text: nothing is parsed twice.
+ * Finds message lists anywhere in a text, as printed by Python or as incomplete JSON. Each list extends to its end or
+ * to the first error. Takes linear time, because no text is parsed twice.
  * @param json whether the text as a whole starts like JSON
  */
 export function* findLists(text: string, json: boolean): Generator<FoundList> {
@@ -60,7 +62,7 @@ export function* findLists(text: string, json: boolean): Generator<FoundList> {
 	}
 }
 
-/** Line and column of offsets; requests in ascending order read the text once. */
+/** Converts offsets to lines and columns. If offsets are requested in ascending order, the text is read only once. */
 class Places {
 	readonly #text: string;
 	#line = 1;

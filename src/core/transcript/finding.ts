@@ -14,18 +14,18 @@ export const checkNames = [
 ] as const;
 export type CheckName = (typeof checkNames)[number];
 
-/** `error`: something is broken; `warning`: something looks wrong; `info`: worth knowing. */
+/** `error`: something is broken; `warning`: something looks wrong; `info`: useful to know. */
 export type Severity = 'error' | 'warning' | 'info';
 
-/** A finding of a check, with its places and evidence. */
+/** Result of a check, with positions and evidence. */
 export interface Finding {
 	readonly check: CheckName;
 	readonly severity: Severity;
-	/** A few words. */
+	/** Title of a few words. */
 	readonly title: string;
-	/** What, where and why, in sentences. */
+	/** Explanation in full sentences: what is wrong, where, and why. */
 	readonly text: string;
-	/** The main place first. */
+	/** Positions, main position first. */
 	readonly at: readonly MessagePlace[];
 	/** Evidence; at most a few truncated quotes. */
 	readonly quotes: readonly { readonly label: string; readonly text: string }[];
@@ -33,29 +33,29 @@ export interface Finding {
 
 const order: readonly Severity[] = ['error', 'warning', 'info'];
 
-/** Errors first, then by place. */
+/** Sorts findings by severity, errors first, then by position. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
 	const first = ({ at }: Finding): number => at[0]?.message ?? -1;
 	return findings.toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || first(a) - first(b));
 }
 
-/** A quote for display, truncated with an ellipsis. */
+/** Formats a quote for display, truncated with an ellipsis. */
 export function quote(text: string, longest = 400): string {
 	return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-/** "a", "a and b", "a, b and c". */
+/** Joins words as a list: "a", "a and b", "a, b and c". */
 export function listed(words: readonly string[]): string {
 	if (words.length < 2) return words.join('');
 	return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
-/** Messages are numbered from 1 for display. */
+/** Returns the display name of a message; messages are numbered from 1. */
 export function messageName(index: number): string {
 	return `message ${index + 1}`;
 }
 
-/** The same at the start of a sentence. */
+/** Returns the display name of a message for use at the start of a sentence. */
 export function messageNameFirst(index: number): string {
 	return `Message ${index + 1}`;
 }

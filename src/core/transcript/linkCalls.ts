@@ -1,8 +1,8 @@
 import type { CallLink, TranscriptMessage } from './transcript.ts';
 
 /**
- * Links each call with the messages that answer it, by call id. In formats without ids (OpenAI's old `function_call`),
- * the results after a message are matched with its calls of the same name, in order.
+ * Links each call to the messages that contain its result, by call id. In formats without ids (OpenAI's legacy
+ * `function_call`), the results after a message are matched with its calls by name, in order.
  */
 export function linkCalls(messages: readonly TranscriptMessage[]): { links: CallLink[]; orphans: number[] } {
 	const links: { message: number; call: number; results: number[] }[] = [];

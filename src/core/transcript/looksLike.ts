@@ -1,4 +1,4 @@
-/** Starts of messages, as printed by Python and in JSON. */
+/** Match the start of a message, as printed by Python and in JSON. */
 const marks: readonly RegExp[] = [
 	/\[\s*(?:[\w.]{0,80})(?:Human|AI|System|Tool|Chat|Function)Message(?:Chunk)?\(/,
 	/["']role["']\s*:\s*["'](?:system|developer|user|assistant|tool|function|human|ai)["']/,
@@ -7,7 +7,7 @@ const marks: readonly RegExp[] = [
 	/["'](?:HumanMessage|AIMessage|ToolMessage|SystemMessage)["']/,
 ];
 
-/** Whether a text starts like a chat log; its first kilobytes are enough. */
+/** Returns whether a text starts like a chat log; the first kilobytes are sufficient. */
 export function looksLikeTranscript(head: string): boolean {
 	return marks.some((mark) => mark.test(head));
 }

@@ -1,6 +1,6 @@
 import { PythonCall } from './pythonValue.ts';
 
-/** A parse error with its position. */
+/** Parse error with its position. */
 export class LiteralFault extends Error {
 	override readonly name = 'LiteralFault';
 	/** UTF-16 offset. */
@@ -13,15 +13,15 @@ export class LiteralFault extends Error {
 }
 
 export interface LiteralLimits {
-	/** Max nesting of brackets. */
+	/** Maximum bracket nesting depth. */
 	readonly depth: number;
-	/** Max number of values. */
+	/** Maximum number of values. */
 	readonly values: number;
 }
 
 export const literalLimits: LiteralLimits = { depth: 200, values: 1_000_000 };
 
-/** `json`: `\/` is a slash, and `\u` surrogate pairs form one character. */
+/** Dialect differences: in `json`, `\/` is a slash, and `\u` surrogate pairs are combined into one character. */
 export type Dialect = 'python' | 'json';
 
 const number =
@@ -54,13 +54,17 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 	'"': '"',
 	'\n': '',
 };
-/** `repr` output of objects without a literal: `<Role.USER: 'user'>`. Kept as text. */
+/**
+ * Maximum length of the `repr` of an object without a literal form, such as `<Role.USER: 'user'>`, which is kept as
+ * text.
+ */
 const opaqueLimit = 2000;
 
 /**
- * Parses Python literals as written by `repr`, and JSON: None, booleans, numbers, strings, lists, tuples, sets,
+ * Parses JSON and Python literals as written by `repr`: None, booleans, numbers, strings, lists, tuples, sets,
  * dictionaries, and calls such as `AIMessage(content='...')`, whose name and arguments are kept. Nothing is evaluated:
- * no names are looked up and no operators applied; anything else is a {@link LiteralFault}. Linear in the text.
+ * names are not looked up and operators are not applied. Throws {@link LiteralFault} for anything else. Takes linear
+ * time.
  */
 export class LiteralReader {
 	readonly text: string;
@@ -87,9 +91,10 @@ export class LiteralReader {
 	}
 
 	/**
-	 * Parses a list element by element, so that everything before an error in a truncated or damaged list is available.
-	 * @param take receives each element and its offset; false stops
-	 * @returns why the list is incomplete, or null
+	 * Parses a list element by element, so that the elements before an error in a truncated or damaged list are
+	 * available.
+	 * @param take receives each element and its offset; returns false to stop
+	 * @returns the error if the list is incomplete, otherwise null
 	 */
 	list(take: (value: unknown, offset: number) => boolean): LiteralFault | null {
 		try {
@@ -112,7 +117,7 @@ export class LiteralReader {
 		}
 	}
 
-	/** Whether only whitespace is left. */
+	/** Returns whether only whitespace remains. */
 	atEnd(): boolean {
 		this.#skip();
 		return this.#at >= this.text.length;
@@ -209,7 +214,7 @@ export class LiteralReader {
 		}
 	}
 
-	/** A tuple, or one value in parentheses, which is that value. */
+	/** Parses a tuple, or a parenthesized value. */
 	#parenthesised(depth: number): unknown {
 		const start = this.#at;
 		const items = this.#items(')', depth);
@@ -217,7 +222,7 @@ export class LiteralReader {
 		return lone ? items[0] : items;
 	}
 
-	/** A dictionary, or a set, which is returned as a list. */
+	/** Parses a dictionary or a set; sets are returned as lists. */
 	#braces(depth: number): unknown {
 		this.#skip();
 		const table: Record<string, unknown> = Object.create(null);
@@ -257,7 +262,7 @@ export class LiteralReader {
 		}
 	}
 
-	/** `<class 'list'>`, `<Role.USER: 'user'>`: its text. */
+	/** Returns the text of an opaque value such as `<class 'list'>` or `<Role.USER: 'user'>`. */
 	#opaque(): string {
 		const start = this.#at;
 		let depth = 0;
@@ -272,7 +277,7 @@ export class LiteralReader {
 		throw new LiteralFault('"<" is not the start of a value', start);
 	}
 
-	/** Adjacent strings are concatenated. */
+	/** Parses adjacent strings, which are concatenated. */
 	#strings(): string {
 		const parts: string[] = [];
 		for (;;) {
@@ -350,7 +355,7 @@ export class LiteralReader {
 		return at + 2;
 	}
 
-	/** Whitespace, comments, and line continuations. */
+	/** Skips whitespace, comments, and line continuations. */
 	#skip(): void {
 		const { text } = this;
 		for (;;) {

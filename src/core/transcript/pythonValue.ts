@@ -1,6 +1,6 @@
-/** A parsed `Name(...)`: nothing is called. */
+/** Parsed `Name(...)` expression, which is never called. */
 export class PythonCall {
-	/** The dotted name: `datetime.datetime`. */
+	/** Dotted name: `datetime.datetime`. */
 	readonly name: string;
 	readonly positional: readonly unknown[];
 	readonly named: Readonly<Record<string, unknown>>;
@@ -15,14 +15,14 @@ export class PythonCall {
 	}
 }
 
-/** An object from a file. Read own keys only, because a file may use keys such as `constructor` or `__proto__`. */
+/** Object from a file. Read own keys only, because a file can contain keys such as `constructor` or `__proto__`. */
 export type Table = Readonly<Record<string, unknown>>;
 
 export function isTable(value: unknown): value is Table {
 	return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof PythonCall);
 }
 
-/** A field of an object or a named argument of a call; undefined if missing or `None`. */
+/** Returns a field of an object or a named argument of a call; undefined if it is missing or `None`. */
 export function field(value: unknown, name: string): unknown {
 	const table = value instanceof PythonCall ? value.named : isTable(value) ? value : null;
 	return table !== null && Object.hasOwn(table, name) ? (table[name] ?? undefined) : undefined;
@@ -33,7 +33,7 @@ export function textField(value: unknown, name: string): string | null {
 	return typeof found === 'string' ? found : null;
 }
 
-/** A nonnegative integer from a file; null otherwise. */
+/** Returns a nonnegative integer from a file; null for anything else. */
 export function countField(value: unknown, name: string): number | null {
 	const found = field(value, name);
 	return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : null;

@@ -3,7 +3,7 @@ import { canonicalText, jsonText, readCall, readCalls } from './toolCalls.ts';
 import type { Place, ToolCall, TranscriptMessage, TranscriptRole } from './transcript.ts';
 import { readUsage, sameUsage } from './usage.ts';
 
-/** Names of speakers in the formats, in lower case and without a trailing "message" or "chunk". */
+/** Roles by speaker name, in lowercase and without a trailing "message" or "chunk". */
 const roles: Readonly<Record<string, TranscriptRole>> = {
 	system: 'system',
 	developer: 'system',
@@ -26,12 +26,12 @@ export function roleOf(label: string): TranscriptRole {
 
 type Draft = Omit<TranscriptMessage, 'index'>;
 
-/** Whether a value is a message in one of the formats. */
+/** Returns whether a value is a message in a supported format. */
 export function isMessage(value: unknown): boolean {
 	return unwrap(value) !== null || readItem(value, null) !== null;
 }
 
-/** Calls and outputs beside the messages, as in OpenAI's responses. */
+/** Reads calls and outputs that are stored next to the messages, as in OpenAI's responses. */
 function readItem(value: unknown, place: Place | null): Draft | null {
 	const kind = textField(value, 'type');
 	const common = { ...silent, label: kind ?? '', attachments: [], contradictions: [], place };
@@ -51,8 +51,8 @@ interface Unwrapped {
 }
 
 /**
- * The label and fields of a message: `AIMessage(...)`, `{role, content}`, `{type: 'ai', data: {...}}`, `{type: 'ai',
- * content}`, `{lc: 1, id: [..., 'AIMessage'], kwargs}`, `{from: 'human', value}`.
+ * Returns the label and fields of a message: `AIMessage(...)`, `{role, content}`, `{type: 'ai', data: {...}}`, `{type:
+ * 'ai', content}`, `{lc: 1, id: [..., 'AIMessage'], kwargs}`, `{from: 'human', value}`.
  */
 function unwrap(value: unknown): Unwrapped | null {
 	if (value instanceof PythonCall) {
@@ -77,13 +77,13 @@ function unwrap(value: unknown): Unwrapped | null {
 	return null;
 }
 
-/** The parts of a content list. */
+/** Parts of a content list. */
 interface Parts {
 	readonly texts: string[];
 	readonly thinking: string[];
 	readonly calls: ToolCall[];
 	readonly attachments: string[];
-	/** Tool results inside a user message, as in Anthropic's format. */
+	/** Tool results in a user message, as in Anthropic's format. */
 	readonly results: { readonly callId: string | null; readonly failed: boolean | null; readonly text: string }[];
 }
 
@@ -123,7 +123,8 @@ function readParts(content: unknown, depth = 0): Parts {
 }
 
 /**
- * Parses a message; returns several if it contains results of several calls, and none if the value is not a message.
+ * Parses a message. Returns several messages if it contains the results of several calls, and none if the value is not
+ * a message.
  * @param usage token usage of the response that contains the message, if recorded there
  */
 export function readMessage(value: unknown, place: Place | null, usage: unknown = undefined): Draft[] {
@@ -205,7 +206,10 @@ function failedOf(body: unknown): boolean | null {
 	return typeof flag === 'boolean' ? flag : null;
 }
 
-/** Calls are recorded in up to three places; LangChain keeps the provider's beside its own. */
+/**
+ * Collects calls, which can be recorded in up to three places; LangChain keeps the provider's copy in addition to its
+ * own.
+ */
 function gatherCalls(
 	body: unknown,
 	extra: unknown,

@@ -15,16 +15,16 @@ import type {
 	TranscriptMessage,
 } from './transcript.ts';
 
-/** Limits on a file; anything beyond is counted as a fault. */
+/** File limits; anything beyond them is counted as a fault. */
 export const transcriptLimits = {
-	/** UTF-16 code units. */
+	/** Maximum size in UTF-16 code units. */
 	characters: 32 * 1024 * 1024,
 	transcripts: 5000,
 	messages: 20_000,
 	faults: 200,
 } as const;
 
-/** Collects the contents of a file, within the limits. */
+/** Collects the contents of a file, up to the limits. */
 class Collector {
 	readonly transcripts: Transcript[] = [];
 	readonly faults: TranscriptFault[] = [];
@@ -32,7 +32,7 @@ class Collector {
 	#messages = 0;
 	#overflowed = false;
 
-	/** Whether anything was left out. */
+	/** Whether anything was omitted. */
 	get overflowed(): boolean {
 		return this.#overflowed;
 	}
@@ -46,7 +46,7 @@ class Collector {
 		else this.moreFaults++;
 	}
 
-	/** Reported once: everything after it is not read at all. */
+	/** Reports an exceeded limit once; nothing after it is read. */
 	#overflow(place: Place | null): void {
 		if (this.#overflowed) return;
 		this.#overflowed = true;
@@ -54,7 +54,7 @@ class Collector {
 		this.fault(`Only the first ${messages} messages and ${transcripts} conversations are read`, place);
 	}
 
-	/** A list of messages; other values are faults. */
+	/** Adds a list of messages; other values are reported as faults. */
 	add(values: readonly PlacedValue[], about: Conversation): void {
 		if (this.full) {
 			this.#overflow(values[0]?.place ?? null);
@@ -96,10 +96,11 @@ interface Conversation {
 const plain: Omit<Conversation, 'title'> = { tools: [], before: [], after: [], usage: undefined };
 
 /**
- * Parses a chat log: a list of messages in JSON or as printed by Python (anywhere in the text), an object with such a
- * list, or JSON lines with a message, a list or an object each. Pure; nothing in the text is evaluated, and work and
- * memory are bounded by its length. Throws `invalid` if it has no messages, `unsupported` if it is too long.
- * @param name file name for messages
+ * Parses a chat log: a list of messages in JSON or as printed by Python (anywhere in the text), an object that contains
+ * such a list, or JSON Lines with a message, a list or an object per line. Pure; nothing in the text is evaluated, and
+ * time and memory are linear in its length. Throws `invalid` if it contains no messages, `unsupported` if it is too
+ * long.
+ * @param name file name for error messages
  */
 export function readTranscript(text: string, name: string): TranscriptFile {
 	if (text.length > transcriptLimits.characters) {
@@ -124,7 +125,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 	return { format, transcripts, faults, moreFaults };
 }
 
-/** Describes a fault in one sentence. */
+/** Formats a fault as one sentence. */
 export function describe({ place, message }: TranscriptFault): string {
 	return place === null ? `${message}.` : `Line ${place.line}, column ${place.column}: ${message}.`;
 }
@@ -151,7 +152,7 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 	}
 	const updates: PlacedValue[] = [];
 	for (const list of findLists(text, opens)) {
-		// Chunks of the same stream form one conversation.
+		// Chunks from the same stream form one conversation.
 		if (updateHead.test(text.slice(Math.max(0, list.offset - 300), list.offset))) updates.push(...list.values);
 		else collector.add(list.values, { ...plain, title: `Line ${list.place.line}` });
 		if (list.fault) collector.fault(`The list is incomplete: ${list.fault.message}`, list.fault.place);
@@ -162,10 +163,10 @@ function readInto(collector: Collector, text: string): TranscriptFormat {
 }
 
 const streamTitle = 'Stream of updates';
-/** The text before the messages of a LangGraph stream chunk: `{'agent': {'messages': `. */
+/** Matches the text before the messages in a LangGraph stream chunk: `{'agent': {'messages': `. */
 const updateHead = /\{\s*['"][^'"{}]{1,80}['"]\s*:\s*\{[^[\]{}]{0,150}['"]messages['"]\s*:\s*$/;
 
-/** Whether each line is a complete object; false for a list written over several lines. */
+/** Returns whether each line is a complete object; false for a list that spans several lines. */
 function looksLikeLines(text: string): boolean {
 	const rows = text
 		.slice(0, 8 * 1024 * 1024)
@@ -215,7 +216,7 @@ function readLines(collector: Collector, text: string): void {
 }
 
 /**
- * Adds the conversations of a value.
+ * Adds the conversations in a value.
  * @returns false if there are none
  */
 function addConversations(collector: Collector, value: unknown, title: string, place: Place): boolean {
@@ -234,7 +235,7 @@ function addConversations(collector: Collector, value: unknown, title: string, p
 	return found !== null;
 }
 
-/** A list of messages, a list of conversations, or a conversation. */
+/** Reads a list of messages, a list of conversations, or a single conversation. */
 function readValue(collector: Collector, value: unknown, title: string, place: Place): void {
 	if (addConversations(collector, value, title, place)) return;
 	const chunk = updateMessages(value);
@@ -256,7 +257,7 @@ function readValue(collector: Collector, value: unknown, title: string, place: P
 	collector.fault('No list of messages found', place);
 }
 
-/** Fields that contain the messages, in search order. */
+/** Fields that can contain the messages, in search order. */
 const listFields = [
 	'messages',
 	'conversations',
@@ -315,21 +316,24 @@ function readConversation(
 	return null;
 }
 
-/** The messages of a response: OpenAI's choices, or the response itself if it is a message. */
+/** Returns the messages in a response: OpenAI's choices, or the response itself if it is a message. */
 function answersOf(response: unknown): unknown[] {
 	const choices = field(response, 'choices');
 	if (Array.isArray(choices)) return choices.slice(0, 1).map((choice) => field(choice, 'message'));
 	return isTable(response) && textField(response, 'role') !== null ? [response] : [];
 }
 
-/** One side of a rollout: messages, or a text with the given role. */
+/** Reads one side of a rollout: messages, or text with the given role. */
 function sideOf(value: unknown, role: 'user' | 'assistant'): unknown[] | null {
 	if (value === undefined) return [];
 	if (typeof value === 'string') return [{ role, content: value }];
 	return Array.isArray(value) && (value.length === 0 || value.some(isMessage)) ? value : null;
 }
 
-/** OpenAI's `{type, function: {name, parameters}}`, Anthropic's `{name, input_schema}`, plain `{name, parameters}`. */
+/**
+ * Reads tools in the formats of OpenAI (`{type, function: {name, parameters}}`) and Anthropic (`{name, input_schema}`),
+ * or as plain `{name, parameters}`.
+ */
 function readTools(value: unknown): DeclaredTool[] {
 	if (!Array.isArray(value)) return [];
 	const tools: DeclaredTool[] = [];

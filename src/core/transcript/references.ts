@@ -5,56 +5,57 @@ import { normalUrl, type Source, sourcesOf } from './sources.ts';
 import type { MessagePlace, Transcript } from './transcript.ts';
 
 /**
- * Verdict on a claim. `supported`: a cited source contains its words; `weak`: some of them; `unsupported`: few of them;
- * `elsewhere`: few, but another retrieved source has them; `number`: no source has one of its numbers; `unknown`: no
- * cited source was retrieved with text, or there are too few words to judge.
+ * Verdict on a claim. `supported`: a cited source contains the claim's words; `weak`: it contains some of them;
+ * `unsupported`: few of them; `elsewhere`: few of them, but a different retrieved source contains them; `number`: no
+ * source contains one of its numbers; `unknown`: no cited source was retrieved with its text, or the claim has too few
+ * words to check.
  */
 export type Verdict = 'supported' | 'weak' | 'unsupported' | 'elsewhere' | 'number' | 'unknown';
 
-/** A sentence with its references. */
+/** Sentence with its references. */
 export interface Claim {
 	readonly text: string;
-	/** Numbers of the references, as cited. */
+	/** Reference numbers, as cited. */
 	readonly cites: readonly number[];
 	readonly verdict: Verdict;
-	/** Highest weighted share of its terms in a cited source, 0 to 1; null: not judged. */
+	/** Highest weighted fraction of the claim's terms in a cited source, 0 to 1; null if not checked. */
 	readonly support: number | null;
-	/** Address of that source. */
+	/** URL of the source with the highest support. */
 	readonly source: string | null;
-	/** Stems of its terms that no cited source contains. */
+	/** Stems of terms that no cited source contains. */
 	readonly absent: readonly string[];
 	readonly absentNumbers: readonly string[];
-	/** A retrieved source that is not cited but contains clearly more of the terms. */
+	/** Retrieved source that is not cited but contains clearly more of the terms. */
 	readonly better: { readonly url: string; readonly support: number; readonly messages: readonly number[] } | null;
 }
 
 export interface Reference {
-	/** 1-based. */
+	/** 1-based reference number. */
 	readonly number: number;
 	readonly url: string;
-	/** Messages whose results contain it before it is cited; empty if it was never retrieved. */
+	/** Messages whose results contain the source before it is cited; empty if it was never retrieved. */
 	readonly retrieved: readonly number[];
 	readonly title: string | null;
-	/** Its text in the results. */
+	/** Text of the source in the results. */
 	readonly evidence: string;
-	/** Indices of the claims that cite it. */
+	/** Indices of the claims that cite the source. */
 	readonly claims: readonly number[];
 }
 
-/** The references of one answer. */
+/** References in one answer. */
 export interface AnswerReferences {
 	readonly at: MessagePlace;
 	readonly references: readonly Reference[];
 	readonly claims: readonly Claim[];
-	/** Cited numbers without a reference. */
+	/** Cited numbers that have no reference. */
 	readonly dangling: readonly number[];
 }
 
-/** Thresholds on {@link Claim.support}, determined on transcripts of research agents. */
+/** Thresholds for {@link Claim.support}, calibrated on transcripts of research agents. */
 export const supportLimits = { supported: 0.5, unsupported: 0.35, better: 0.2 } as const;
 const fewestTerms = 3;
 
-/** All answers with citations, in order. */
+/** Returns all answers with citations, in order. */
 export function findReferences(transcript: Transcript): AnswerReferences[] {
 	const answers: { at: MessagePlace; text: string; list: string[] }[] = [];
 	for (const { call, place } of madeCalls(transcript)) {
@@ -71,7 +72,7 @@ export function findReferences(transcript: Transcript): AnswerReferences[] {
 		.filter(({ references, claims }) => references.length > 0 && (claims.length > 0 || references.length > 0));
 }
 
-/** A list of URLs under one of the usual names, anywhere in the arguments. */
+/** Finds a list of URLs under one of the usual names, anywhere in the arguments. */
 function listOf(value: unknown, depth: number): string[] | null {
 	if (!isTable(value) || depth > 3) return null;
 	for (const name of ['references', 'citations', 'sources']) {
@@ -89,7 +90,7 @@ function listOf(value: unknown, depth: number): string[] | null {
 	return null;
 }
 
-/** Splits a text answer into its body and the numbered list of sources at its end. */
+/** Splits a text answer into its body and the numbered list of sources at the end. */
 function inText(text: string): { text: string; list: string[] } {
 	const list: string[] = [];
 	const said: string[] = [];
@@ -108,13 +109,12 @@ export interface CitedSentence {
 	readonly text: string;
 	readonly cites: readonly number[];
 	/**
-	 * Whether the citation is in the sentence itself; otherwise it follows a later sentence, and may not refer to this
-	 * one.
+	 * Whether the citation is in the sentence itself. If not, it follows a later sentence and may not apply to this one.
 	 */
 	readonly direct: boolean;
 }
 
-/** Sentences with references: the text between two runs of citations, within a paragraph. */
+/** Finds sentences with references: the text between two runs of citations within a paragraph. */
 export function citedSentences(text: string): CitedSentence[] {
 	const found: CitedSentence[] = [];
 	for (const paragraph of text.split(/\n+/)) {
@@ -152,7 +152,7 @@ function judge(
 }
 
 /**
- * Judges the claims of a text against the cited sources.
+ * Checks the claims in a text against the cited sources.
  * @param list sources of `[1]`, `[2]`, ...
  * @param sources retrieved sources by normalized URL
  */
@@ -228,8 +228,8 @@ function judgeClaim(
 }
 
 /**
- * Terms of sources, weighted by rarity: ln(1 + N / n) (Spärck Jones 1972), so that terms in every source do not support
- * a claim.
+ * Weights for source terms based on rarity: ln(1 + N / n) (Spärck Jones 1972), so that terms that occur in every source
+ * do not support a claim.
  */
 class TermWeights {
 	readonly #terms = new Map<Source, ReadonlySet<string>>();

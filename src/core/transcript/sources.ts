@@ -2,14 +2,14 @@ import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { field, isTable, textField } from './pythonValue.ts';
 import type { Transcript } from './transcript.ts';
 
-/** A page or document returned by a tool. */
+/** Page or document returned by a tool. */
 export interface Source {
-	/** As first written. */
+	/** URL as first written. */
 	readonly url: string;
 	readonly title: string | null;
-	/** Its text in the results, joined. */
+	/** Concatenated text from the results. */
 	readonly text: string;
-	/** Messages whose results contain it, ascending. */
+	/** Messages whose results contain the source, in ascending order. */
 	readonly messages: readonly number[];
 }
 
@@ -26,7 +26,7 @@ const textFields = [
 ] as const;
 const limits = { sources: 2000, text: 200_000, depth: 12 } as const;
 
-/** Normalizes a URL for comparison: without scheme, "www.", fragment, tracking parameters and trailing slash. */
+/** Normalizes a URL for comparison by removing scheme, "www.", fragment, tracking parameters and trailing slash. */
 export function normalUrl(url: string): string {
 	return url
 		.trim()
@@ -38,9 +38,9 @@ export function normalUrl(url: string): string {
 }
 
 /**
- * The sources in tool results by normalized URL: objects with a URL and a text in JSON results, and URLs with the
- * surrounding lines in text results.
- * @param before only messages before this one
+ * Returns the sources in tool results by normalized URL: objects with a URL and a text in JSON results, and URLs with
+ * the surrounding lines in text results.
+ * @param before only searches messages before this one
  */
 export function sourcesOf({ messages }: Transcript, before = Number.POSITIVE_INFINITY): Map<string, Source> {
 	const found = new Map<string, { url: string; title: string | null; texts: Set<string>; messages: number[] }>();
@@ -102,7 +102,7 @@ function firstText(value: unknown, names: readonly string[]): string | null {
 	return null;
 }
 
-/** In plain text, a source is its URL and the text up to the next URL. */
+/** Reads sources from plain text: each URL with the text up to the next URL. */
 function gatherLines(text: string, message: number, add: Add): void {
 	const urls = [...text.slice(0, 1_000_000).matchAll(/https?:\/\/[^\s<>"'\])]{4,2000}/g)].slice(0, limits.sources);
 	urls.forEach((match, i) => {

@@ -7,12 +7,12 @@ export interface TokenTotals {
 	readonly total: number;
 	readonly cached: number;
 	readonly reasoning: number;
-	/** Number of model answers with token counts, and of all answers. */
+	/** Number of model answers with token counts, and total number of answers. */
 	readonly counted: number;
 	readonly answers: number;
 }
 
-/** Sums over the model calls. */
+/** Sums token counts over all model calls. */
 export function tokenTotals({ messages }: Transcript): TokenTotals {
 	let [prompt, completion, cached, reasoning, counted, answers] = [0, 0, 0, 0, 0, 0];
 	for (const { role, usage } of messages) {
@@ -27,17 +27,17 @@ export function tokenTotals({ messages }: Transcript): TokenTotals {
 	return { prompt, completion, total: prompt + completion, cached, reasoning, counted, answers };
 }
 
-/** The context at one call of the model. */
+/** Context size at a model call. */
 export interface ContextPoint {
 	readonly message: number;
-	/** Tokens. */
+	/** Number of prompt tokens. */
 	readonly prompt: number;
 	readonly completion: number;
 	/** Tokens added since the previous call; negative if the context was truncated. */
 	readonly added: number;
 }
 
-/** Context growth, one point per model call with token counts. */
+/** Returns the context growth, with one point per model call that has token counts. */
 export function contextPoints({ messages }: Transcript): ContextPoint[] {
 	const points: ContextPoint[] = [];
 	for (const { index, usage } of messages) {

@@ -1,7 +1,7 @@
 import { field, isTable, PythonCall, textField } from './pythonValue.ts';
 import type { ToolCall } from './transcript.ts';
 
-/** Formats any value of a file as JSON; a Python call becomes an object with its name. */
+/** Formats any value from a file as JSON; a Python call becomes an object with its name. */
 export function jsonText(value: unknown, indent?: number): string {
 	const plain = (_key: string, inner: unknown): unknown =>
 		inner instanceof PythonCall ? { [`${inner.name}()`]: { ...inner.named } } : inner;
@@ -12,7 +12,7 @@ export function jsonText(value: unknown, indent?: number): string {
 	}
 }
 
-/** Arguments as JSON text (OpenAI), or as an object (LangChain, Anthropic). */
+/** Reads arguments given as JSON text (OpenAI) or as an object (LangChain, Anthropic). */
 function readArguments(value: unknown): Pick<ToolCall, 'arguments' | 'text' | 'fault'> {
 	if (typeof value !== 'string') return { arguments: value ?? {}, text: jsonText(value ?? {}, 2), fault: null };
 	if (value.trim() === '') return { arguments: {}, text: value, fault: null };
@@ -24,7 +24,10 @@ function readArguments(value: unknown): Pick<ToolCall, 'arguments' | 'text' | 'f
 	}
 }
 
-/** A call in any of the formats: `{name, args}`, `{function: {name, arguments}}`, `{type: 'tool_use', name, input}`. */
+/**
+ * Reads a call in any supported format: `{name, args}`, `{function: {name, arguments}}`, `{type: 'tool_use', name,
+ * input}`.
+ */
 export function readCall(value: unknown): ToolCall | null {
 	if (!isTable(value) && !(value instanceof PythonCall)) return null;
 	const inner = field(value, 'function');
@@ -40,7 +43,7 @@ export function readCalls(value: unknown): ToolCall[] {
 	return Array.isArray(value) ? value.map(readCall).filter((call) => call !== null) : [];
 }
 
-/** JSON with sorted keys: equal texts mean equal values. */
+/** Formats a value as JSON with sorted keys, so that equal values have equal text. */
 export function canonicalText(value: unknown): string {
 	return jsonText(sorted(value, 0));
 }

@@ -2,11 +2,11 @@ import type { MadeCall } from './calls.ts';
 import { field, isTable } from './pythonValue.ts';
 import type { DeclaredTool } from './transcript.ts';
 
-/** Expected arguments of a tool, and where the expectation comes from. */
+/** Expected arguments of a tool, and the source of the expectation. */
 export interface ToolSchema {
-	/** JSON Schema, of which `required`, `properties` and `type` are used. */
+	/** JSON Schema; only `required`, `properties` and `type` are used. */
 	readonly schema: unknown;
-	/** In words: "the schema in the file". */
+	/** Description of the source: "the schema in the file". */
 	readonly source: string;
 }
 
@@ -27,7 +27,7 @@ const answer = {
 };
 
 /**
- * The tools of a Reflexion research agent (Shinn et al. 2023, as in the LangGraph tutorial): a draft, and its revisions
+ * Tools of a Reflexion research agent (Shinn et al. 2023, as in the LangGraph tutorial): a draft, and its revisions
  * with references.
  */
 const reflexionTools: Readonly<Record<string, unknown>> = {
@@ -35,7 +35,7 @@ const reflexionTools: Readonly<Record<string, unknown>> = {
 	ReviseAnswer: { ...answer, properties: { ...answer.properties, references: texts } },
 };
 
-/** The declaration in the file, otherwise the known schema of a tool with this name and these arguments. */
+/** Returns the schema declared in the file, or else the known schema for a tool with this name and these arguments. */
 export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolSchema | null {
 	const own = declared.find((tool) => tool.name === name);
 	if (isTable(own?.schema)) return { schema: own.schema, source: 'the schema in the file' };
@@ -43,7 +43,7 @@ export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolS
 	return { schema: reflexionTools[name], source: 'the schema of Reflexion agents' };
 }
 
-/** Required fields of a schema. */
+/** Returns the required fields in a schema. */
 export function requiredOf(schema: unknown): string[] {
 	const required = field(schema, 'required');
 	return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
@@ -54,10 +54,12 @@ export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>>
 	return isTable(properties) ? properties : {};
 }
 
-/** pydantic's error format: the field on one line, the error on the next. */
+/** Matches pydantic's error format: the field on one line, the error on the next. */
 const pydanticMissing = /^(\w[\w.]*)\r?\n\s+(?:Field required|field required)/gm;
 
-/** Fields required by validators of the transcript's own tools: name to the message that says so. */
+/**
+ * Returns the fields required by validators of the transcript's own tools, with the message that contains the error.
+ */
 export function demandedFields(calls: readonly MadeCall[], name: string): Map<string, number> {
 	const demanded = new Map<string, number>();
 	for (const { call, results } of calls) {

@@ -3,59 +3,59 @@ export type TranscriptRole = 'system' | 'user' | 'assistant' | 'tool' | 'other';
 
 /** Token counts of one model call, as reported by the provider. */
 export interface TokenUsage {
-	/** All tokens read, including cached ones. */
+	/** Number of tokens read, including cached tokens. */
 	readonly prompt: number;
 	readonly completion: number;
-	/** As reported; null if not reported. */
+	/** Total as reported by the provider; null if not reported. */
 	readonly total: number | null;
-	/** Part of the prompt. */
+	/** Cached tokens, which are included in the prompt. */
 	readonly cached: number | null;
-	/** Part of the completion. */
+	/** Reasoning tokens, which are included in the completion. */
 	readonly reasoning: number | null;
 }
 
-/** A tool call requested by a model. */
+/** Tool call requested by a model. */
 export interface ToolCall {
 	readonly id: string | null;
 	readonly name: string;
-	/** Parsed; undefined if `fault` is set. */
+	/** Parsed arguments; undefined if `fault` is set. */
 	readonly arguments: unknown;
-	/** As written, or as JSON. */
+	/** Arguments as written, or formatted as JSON. */
 	readonly text: string;
 	readonly fault: string | null;
 }
 
-/** A tool result. */
+/** Tool result. */
 export interface ToolResult {
 	readonly callId: string | null;
-	/** Error status according to the format; null if it has none. */
+	/** Error status in the log; null if the format has none. */
 	readonly failed: boolean | null;
 }
 
 export interface TranscriptMessage {
-	/** 0-based, within the transcript. */
+	/** 0-based index in the transcript. */
 	readonly index: number;
 	readonly role: TranscriptRole;
-	/** Name in the file: `AIMessage`, `assistant`. */
+	/** Message name in the file: `AIMessage`, `assistant`. */
 	readonly label: string;
-	/** Name of the tool or the speaker. */
+	/** Name of the tool or speaker. */
 	readonly name: string | null;
 	readonly text: string;
 	/** Reasoning stored separately from the text. */
 	readonly thinking: string;
 	readonly calls: readonly ToolCall[];
-	/** For tool messages. */
+	/** Tool result; only for tool messages. */
 	readonly result: ToolResult | null;
 	readonly usage: TokenUsage | null;
-	/** A second, different token usage in the same message. */
+	/** Second, conflicting token usage in the same message. */
 	readonly otherUsage: TokenUsage | null;
 	readonly model: string | null;
 	readonly finishReason: string | null;
-	/** Non-text parts: `image`, `audio`. */
+	/** Types of non-text parts: `image`, `audio`. */
 	readonly attachments: readonly string[];
-	/** Differences between two records of the same call, in words. */
+	/** Descriptions of differences between two records of the same call. */
 	readonly contradictions: readonly string[];
-	/** 1-based line and column in the file, if known. */
+	/** 1-based line and column in the file; null if unknown. */
 	readonly place: Place | null;
 }
 
@@ -64,35 +64,35 @@ export interface Place {
 	readonly column: number;
 }
 
-/** A tool declared in the file. */
+/** Tool declared in the file. */
 export interface DeclaredTool {
 	readonly name: string;
-	/** JSON Schema of its arguments; null if not declared. */
+	/** JSON Schema for the arguments; null if not declared. */
 	readonly schema: unknown;
 }
 
-/** A call and its results. */
+/** Call with its results. */
 export interface CallLink {
 	readonly message: number;
-	/** Index among the calls of the message. */
+	/** Index of the call within the message. */
 	readonly call: number;
-	/** Messages with its result; more than one is a fault. */
+	/** Messages with a result of the call; more than one is a fault. */
 	readonly results: readonly number[];
 }
 
-/** One conversation. */
+/** Single conversation in a file. */
 export interface Transcript {
-	/** Title in the file, or its line. */
+	/** Title in the file, or the line number. */
 	readonly title: string;
 	readonly messages: readonly TranscriptMessage[];
 	readonly tools: readonly DeclaredTool[];
-	/** One per call, in message order. */
+	/** Links in message order, one per call. */
 	readonly links: readonly CallLink[];
 	/** Messages with results of unknown calls. */
 	readonly orphans: readonly number[];
 }
 
-/** A part that could not be read. */
+/** Error in a part that could not be read. */
 export interface TranscriptFault {
 	readonly place: Place | null;
 	readonly message: string;
@@ -104,13 +104,13 @@ export interface TranscriptFile {
 	readonly format: TranscriptFormat;
 	readonly transcripts: readonly Transcript[];
 	readonly faults: readonly TranscriptFault[];
-	/** Number of faults beyond those kept. */
+	/** Number of additional faults that are not stored. */
 	readonly moreFaults: number;
 }
 
-/** A position in a transcript, for navigation. */
+/** Position in a transcript, for navigation. */
 export interface MessagePlace {
 	readonly message: number;
-	/** Index of the call; null: the message itself. */
+	/** Index of the call; null for the message itself. */
 	readonly call: number | null;
 }

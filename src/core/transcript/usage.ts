@@ -2,9 +2,9 @@ import { countField, field } from './pythonValue.ts';
 import type { TokenUsage } from './transcript.ts';
 
 /**
- * Parses token counts of a message or response in provider formats: OpenAI's `prompt_tokens` and `completion_tokens`,
- * Anthropic's `input_tokens` and `output_tokens` (which exclude cached tokens, reported as `cache_read_input_tokens`
- * and `cache_creation_input_tokens`), LangChain's `usage_metadata` (which includes them).
+ * Parses the token counts in a message or response, in the formats of OpenAI (`prompt_tokens` and `completion_tokens`),
+ * Anthropic (`input_tokens` and `output_tokens`, which exclude cached tokens, reported as `cache_read_input_tokens` and
+ * `cache_creation_input_tokens`), and LangChain (`usage_metadata`, which includes them).
  */
 export function readUsage(value: unknown): TokenUsage | null {
 	const prompt = countField(value, 'prompt_tokens');

@@ -3,10 +3,10 @@ const minus = 45;
 const point = 46;
 const zero = 48;
 
-/** Max absolute value of numbers written digit by digit: in millionths they fit into a 32-bit integer. */
+/** Maximum absolute value of numbers formatted digit by digit. In millionths, they fit into a 32-bit integer. */
 const largest = 2 ** 31;
 
-/** A growing UTF-8 text. */
+/** Growable UTF-8 buffer. */
 export class ByteText {
 	#bytes = Buffer.allocUnsafe(1 << 16);
 	#length = 0;
@@ -21,13 +21,13 @@ export class ByteText {
 	}
 
 	/**
-	 * Writes a JSON list: numbers to six decimals, null for non-finite ones. It takes a fraction of the time of
-	 * `JSON.stringify`, which searches for the shortest text that is parsed as the same number.
+	 * Writes a JSON list with numbers rounded to six decimals and null for non-finite values. Much faster than
+	 * `JSON.stringify`, which searches for the shortest representation that parses to the same number.
 	 */
 	writeNumbers(values: ArrayLike<number>, from: number, to: number): void {
 		this.write('[');
 		for (let i = from; i < to; i++) {
-			// The longest is -2147.483647, with a comma.
+			// The longest number is -2147.483647, plus a comma.
 			this.#reserve(16);
 			if (i > from) this.#bytes[this.#length++] = comma;
 			const value = values[i] as number;

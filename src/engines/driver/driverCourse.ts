@@ -18,28 +18,28 @@ import { contract, type LinkParams, type LinkResult, type TrainerNotice } from '
 
 export interface DriverCourseOptions extends CourseOptions {
 	readonly orders: OrderExchange;
-	/** Max tokens of prompt and completion of the model. */
+	/** Model context length in tokens, for prompt and completion together. */
 	readonly context: number;
 	readonly versions: Readonly<Record<string, string>>;
-	/** The checkpoint of another run of this engine that this run starts from; null if there is none. */
+	/** Checkpoint from another run of this engine that this run starts from, or null. */
 	readonly adopted: StartCheckpoint | null;
 }
 
-/** Completions judged at once. */
+/** Number of completions scored per batch. */
 const chunkRows = 1024;
 
-/** Stages that freeze the policy, so that its held-out accuracy does not change. */
+/** Stages that freeze the policy, which leaves held-out accuracy unchanged. */
 const policyStands: readonly ResolvedStage['type'][] = ['reward-model', 'process-reward-model', 'value-model'];
 
-/** Keys of a line of metrics.jsonl besides its values. */
+/** Keys in a metrics.jsonl line other than metric names. */
 const reserved = ['step', 'time', 'stage', '__proto__'];
 
-/** The course of a run whose updates are computed by a trainer. */
+/** Course of a run whose updates are computed by a trainer. */
 export class DriverCourse extends RunCourse {
 	declare protected readonly options: DriverCourseOptions;
 	/** Number of updates before the current batch. */
 	#batchStart: number;
-	/** First step of an adopted checkpoint; until the first update the weights are still those of the checkpoint. */
+	/** Step of the adopted checkpoint. Until the first update, the weights are still those of the checkpoint. */
 	readonly #first: number;
 
 	constructor(options: DriverCourseOptions) {
@@ -83,7 +83,7 @@ export class DriverCourse extends RunCourse {
 		return this.ending(verdict, because);
 	}
 
-	/** The rollouts of an update arrive before it, while it is computed. */
+	/** Handles rollouts that arrive ahead of their update, while it is being computed. */
 	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
 		if (step !== this.progress.step + 1) {
 			throw contract(
@@ -93,7 +93,7 @@ export class DriverCourse extends RunCourse {
 		this.#writeRollouts(step, rollouts);
 	}
 
-	/** The trainer omits batches that the recipe does not log. */
+	/** Writes rollouts. The trainer omits batches that the recipe does not log. */
 	#writeRollouts(step: number, blocks: TrainerNotice<'rollouts'>['rollouts']): void {
 		const stray = blocks.flatMap(({ lines }) => lines).find((line) => line.step !== step);
 		if (stray)
@@ -152,7 +152,7 @@ export class DriverCourse extends RunCourse {
 		return this.progress.stageIndex >= this.options.recipe.stages.length;
 	}
 
-	/** How an exchange ends; a run that is asked to stop is checkpointed first. */
+	/** Returns the order that ends an exchange. If a stop was requested, saves a checkpoint first. */
 	async ending(verdict: Verdict, because: string): Promise<Ending> {
 		if (verdict === 'next') return this.#continue();
 		if (verdict === 'stage-over' || this.isOver) return { do: 'end-stage', because };
@@ -176,7 +176,7 @@ export class DriverCourse extends RunCourse {
 		return judge.result(settings);
 	}
 
-	/** The limit of the sampling stages, or the whole context. */
+	/** Returns the maximum completion length over all sampling stages, or the full context length if there are none. */
 	#longestCompletion(): number {
 		const limits = this.options.recipe.stages.map((stage) =>
 			stage.type === 'grpo' || stage.type === 'rloo' ? stage.max_completion_length : 0,
@@ -202,7 +202,10 @@ export class DriverCourse extends RunCourse {
 		});
 	}
 
-	/** Adopted state is adopted as a whole: a trainer that has not started a stage has no optimizer to write. */
+	/**
+	 * Writes the trainer state. Adopted state is written as a whole, because a trainer that has not started a stage has
+	 * no optimizer state.
+	 */
 	async #writeState(folder: string): Promise<Record<string, unknown>> {
 		const { adopted, orders } = this.options;
 		if (adopted !== null && this.progress.step === this.#first) {
@@ -212,11 +215,11 @@ export class DriverCourse extends RunCourse {
 		return answered('checkpoint', checkpointAnswerSchema, await orders.give({ do: 'checkpoint', folder })).state;
 	}
 
-	/** The trainer prepares its stages itself. */
+	/** Does nothing, because the trainer prepares its own stages. */
 	protected prepareStage(): void {}
 }
 
-/** Lets a task give orders while the trainer waits; resolves with the next orders. */
+/** Runs a task that can issue orders while the trainer waits. Resolves with the next orders. */
 export type Turn = (task: () => Promise<Ending>) => Promise<{ orders: LinkResult<'step'>['orders'] }>;
 
 function answered<T>(what: string, schema: Schema<T>, value: unknown): T {

@@ -30,28 +30,28 @@ import {
 } from './trainerServer.ts';
 
 export interface DriverOptions {
-	/** Whether the trainer is started elsewhere; its starter reads from standard output where to connect. */
+	/** Whether the trainer is started externally. Its launcher reads the connection address from standard output. */
 	readonly join: boolean;
-	/** Folder in which clients leave control requests as files; null: none. */
+	/** Folder where clients place control requests as files, or null. */
 	readonly requests: string | null;
 }
 
 /** Everything loaded while the trainer starts. */
 interface Prepared {
-	/** null: the trainer reads the data itself. */
+	/** null if the trainer reads the data itself. */
 	readonly dataset: OpenedDataset | null;
-	/** Where to continue; null: from the beginning. */
+	/** Checkpoint to continue from, or null to start from scratch. */
 	readonly start: StartCheckpoint | null;
-	/** Whether it is a checkpoint of this run. */
+	/** Whether the checkpoint belongs to this run. */
 	readonly own: boolean;
 	readonly rewards: RecipeScorers;
 	readonly progress: Progress;
 }
 
-/** Milliseconds a trainer has to exit by itself. */
+/** How long the trainer has to exit on its own, in milliseconds. */
 const farewellMs = 20_000;
 
-/** A run computed by a trainer: this side handles everything that is written, judged or requested. */
+/** A run whose updates are computed by a trainer. This side handles all files, scoring and requests. */
 export class DriverTraining implements Training {
 	readonly #run: OpenedRun;
 	readonly #options: DriverOptions;
@@ -64,7 +64,7 @@ export class DriverTraining implements Training {
 	#opened: LinkParams<'data/opened'> | null = null;
 	#course: DriverCourse | null = null;
 	#policy: TrainerPolicy | null = null;
-	/** Whether it is about to exit: it was asked to, or has announced it. */
+	/** Whether the trainer is about to exit, because it was asked to or has announced it. */
 	#farewell = false;
 
 	constructor(run: OpenedRun, options: DriverOptions) {
@@ -83,7 +83,7 @@ export class DriverTraining implements Training {
 
 	async train(): Promise<OrderlyEnd> {
 		const { folder, writer, recipe, gate, controls } = this.#run;
-		// Nothing has been trained yet, and loading may take long, so a stop does not wait for it.
+		// Loading may take long and nothing has been trained yet, so a stop request does not wait for it.
 		const early = new Promise<'stopped'>((resolve) => {
 			const stop = () => {
 				if (this.#course === null) resolve('stopped');
@@ -93,7 +93,7 @@ export class DriverTraining implements Training {
 		});
 		const prepared = this.#prepare();
 		prepared.catch((error: unknown) => {
-			// Loading a reward may take long, and a stop does not wait for it.
+			// Loading a reward may take long, so a stop request does not wait for it.
 			if (gate.stopRequest && Failure.from(error).reason === 'cancelled') this.#outcome.resolve('stopped');
 			else this.#outcome.reject(error);
 		});
@@ -111,7 +111,7 @@ export class DriverTraining implements Training {
 		if (join) {
 			const announcement: JoinAnnouncement = this.#host.address;
 			process.stdout.write(`${JSON.stringify(announcement)}\n`);
-			// The starter of the trainer holds this end; when it closes, no trainer will connect.
+			// The trainer's launcher holds the other end of stdin. If it closes, no trainer will connect.
 			process.stdin.resume().once('close', () => {
 				this.#outcome.reject(new Failure('unavailable', 'The trainer process has ended.', 'Resume the run.'));
 			});
@@ -230,7 +230,7 @@ export class DriverTraining implements Training {
 		return {};
 	}
 
-	/** The trainer has its weights: wait for the device, then start the run. */
+	/** Called when the trainer has loaded its weights. Waits for the device, then starts the run. */
 	async #begun({ context, totalSteps }: LinkParams<'ready'>): Promise<Ending> {
 		const run = this.#run;
 		const { writer, recipe, resume, gate } = run;
@@ -244,7 +244,7 @@ export class DriverTraining implements Training {
 		const all = { ...driverVersions(), ...versions };
 		await writer.updateRecord({ device, versions: all, ...(totalSteps === undefined ? {} : { totalSteps }) });
 		await writer.appendEvent({ type: 'device', took: kind, tried: [], asked: recipe.device });
-		// A cluster assigns its devices itself.
+		// Clusters assign devices themselves.
 		if (!this.#options.join && (await run.waitForDevice(kind, device))) return { do: 'stop' };
 		const columns = rewards.scorers.map(({ column: { name, weight } }) => ({ name, weight }));
 		await writer.updateRecord({ status: 'running', step: progress.step, rewards: columns });
@@ -268,13 +268,12 @@ export class DriverTraining implements Training {
 		});
 		this.#course = course;
 		this.#policy = new TrainerPolicy(this.#orders, (task) => gate.withLearner(task));
-		// A new run from another run's checkpoint owns a copy of its starting point, so that it can be resumed
-		// independently.
+		// When starting from another run's checkpoint, save a copy, so this run can be resumed independently.
 		if (start !== null && !own) await course.checkpoint();
 		return course.ending(await course.openGate(), 'steps');
 	}
 
-	/** The trainer cannot continue, but nothing is lost yet. Its own message follows. */
+	/** Called when the trainer cannot continue but nothing has been lost yet. The trainer's own error message follows. */
 	async #failing(): Promise<Ending> {
 		try {
 			await this.#course?.checkpoint();
@@ -293,7 +292,7 @@ export class DriverTraining implements Training {
 		throw contract(new Failure('invalid', `The trainer called ${method} before it was ready.`));
 	}
 
-	/** Runs a task while the trainer waits; an error ends the run. */
+	/** Runs a task while the trainer waits. An error ends the run. */
 	#turn(task: () => Promise<Ending>): Promise<LinkResult<'step'>> {
 		const question = this.#orders.open([]);
 		task().then(
@@ -301,7 +300,7 @@ export class DriverTraining implements Training {
 				this.#orders.end(ending);
 				if (ending.do !== 'stop') return;
 				this.#farewell = true;
-				// A failing trainer sends its reason before it exits.
+				// A failing trainer reports its reason before it exits.
 				if (this.#run.gate.stopRequest) this.#outcome.resolve('stopped');
 			},
 			(error: unknown) => {
@@ -312,7 +311,7 @@ export class DriverTraining implements Training {
 		return question;
 	}
 
-	/** Device and lock are released once nothing computes any more. */
+	/** Releases the device and the lock after all computation has ended. */
 	async halt(): Promise<void> {
 		this.#requests?.dispose();
 		await this.#host?.end(this.#farewell ? farewellMs : 0);

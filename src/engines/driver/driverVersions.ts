@@ -1,6 +1,6 @@
 import { runFormat } from '../../protocol/runRecord.ts';
 
-/** Versions of this side that affect the numbers of a run; the trainer reports its own. */
+/** Versions of driver components that affect the numbers in a run. The trainer reports its own versions. */
 export function driverVersions(): Record<string, string> {
 	return {
 		node: process.versions.node,

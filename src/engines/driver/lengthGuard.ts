@@ -1,22 +1,22 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { Failure } from '../../base/failure.ts';
 
-/** Max bytes of a header, which has one or two lines. */
+/** Maximum size of a header in bytes. Headers have one or two lines. */
 const longestHeader = 8192;
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /**
- * Passes messages with Content-Length framing through, and fails if the peer sends anything else or a message that is
- * too long, without buffering it.
+ * Passes through messages with Content-Length framing. Fails on any other input, or on a message that is too long,
+ * without buffering it.
  */
 export class LengthGuard extends Transform {
 	readonly #longest: number;
-	/** Start of an incomplete header. */
+	/** Beginning of an incomplete header. */
 	#header: Buffer = Buffer.alloc(0);
-	/** Remaining bytes of the current body. */
+	/** Number of bytes left in the current body. */
 	#body = 0;
 
-	/** @param longest max bytes of a body */
+	/** @param longest maximum body size in bytes */
 	constructor(longest: number) {
 		super();
 		this.#longest = longest;

@@ -8,8 +8,8 @@ import { largestDataset } from '../../runs/openDataset.ts';
 import type { LinkParams, LinkResult } from './trainerServer.ts';
 
 /**
- * Whether the driver reads a dataset: generated problems, and line-based files that fit into memory. Otherwise the
- * trainer does.
+ * Returns whether the driver reads the dataset. It does so for generated problems and for line-based files that fit
+ * into memory. The trainer reads all others.
  */
 export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 	if ('task' in dataset) return true;
@@ -23,13 +23,13 @@ export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 	return true;
 }
 
-/** Max problems per reply: a trainer requests its next batches, not everything. */
+/** Maximum number of problems per reply. A trainer requests only its next batches. */
 const mostProblems = 100_000;
 
-/** Max characters of a reply with training problems; it ends with the problem that exceeds this. */
+/** Maximum size of a reply with training problems, in characters. The problem that exceeds it is the last one sent. */
 const largestAnswer = 16 << 20;
 
-/** Problems of one side of the split, as sent to a trainer. */
+/** Returns the problems in one split, in the format sent to trainers. */
 export function linkProblems(
 	source: ProblemSource,
 	endless: boolean,

@@ -4,8 +4,8 @@ import { ByteText } from './byteText.ts';
 import { contract } from './trainerServer.ts';
 
 /**
- * Builds a rollouts file from data received over the link. Token values are written to six decimals, because f32 values
- * are no more precise. Throws if a block does not have one number per token.
+ * Builds a rollouts file from data received over the link. Token values are written with six decimals, which covers the
+ * precision of f32. Throws if a block does not contain one number per token.
  */
 export function rolloutsFile(blocks: readonly RolloutBlock[]): Uint8Array {
 	const file = new ByteText();
@@ -48,7 +48,7 @@ function filled<T extends Uint32Array | Float32Array>(
 ): T {
 	const length = Buffer.byteLength(base64, 'base64');
 	const wrong = () => broken(`The rollouts have ${length / 4} values of "${name}" for ${count} tokens.`);
-	// Checked before allocating the announced size.
+	// Check before allocating memory for the announced size.
 	if (length !== 4 * count) throw wrong();
 	const values = new Numbers(count);
 	if (Buffer.from(values.buffer).write(base64, 'base64') !== length) throw wrong();

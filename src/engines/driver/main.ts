@@ -7,8 +7,8 @@ import { runDriver } from './runDriver.ts';
 import { serveTorch } from './serveTorch.ts';
 
 /**
- * The engine process for recipes that train in another program; takes the arguments of the embedded engine, and `--join
- * [--requests <folder>]` if the trainer is started elsewhere.
+ * Engine process for recipes that train in another program. Accepts the embedded engine's arguments, plus `--join
+ * [--requests <folder>]` if the trainer is started externally.
  */
 async function main(): Promise<void> {
 	const { options, rest } = takeDriverArguments(process.argv.slice(2), process.cwd());

@@ -5,7 +5,7 @@ import type { Order, orderAnswerSchema } from '../../protocol/trainerLink.ts';
 
 export type OrderAnswer = v.InferOutput<typeof orderAnswerSchema>;
 
-/** An order with a reply, before it is numbered. */
+/** An order that expects a reply and has not been assigned an ID yet. */
 export type Wish = Order extends infer O ? (O extends { readonly id: number } ? Omit<O, 'id'> : never) : never;
 /** An order that ends an exchange. */
 export type Ending = Extract<Order, { readonly do: 'continue' | 'end-stage' | 'stop' }>;
@@ -14,21 +14,21 @@ interface Orders {
 	readonly orders: Order[];
 }
 
-/** Milliseconds between keep-alive replies to a waiting trainer. */
+/** Keep-alive interval for a waiting trainer, in milliseconds. */
 const defaultWaitMs = 30_000;
 
 /**
- * Exchanges orders of the driver and replies of its trainer. The trainer polls (`open`) and receives the next order as
- * the reply; its next poll carries the result. Between orders it is kept waiting, with keep-alive replies.
+ * Exchanges orders from the driver and replies from its trainer. The trainer polls (`open`) and receives the next order
+ * as the response. Its next poll carries the result. Between orders, keep-alive responses make it wait.
  */
 export class OrderExchange {
 	readonly #waitMs: number;
-	/** The open poll of the trainer. */
+	/** Pending poll from the trainer. */
 	#question: Deferred<Orders> | null = null;
-	/** Orders for the next reply. */
+	/** Orders for the next response. */
 	#next: Order[] = [];
 	readonly #given = new Map<number, Deferred<unknown>>();
-	/** Orders sent to the trainer and not answered yet. */
+	/** IDs of orders sent to the trainer that have not been answered. */
 	#told: readonly number[] = [];
 	#lastId = 0;
 	#timer: NodeJS.Timeout | null = null;
@@ -38,7 +38,7 @@ export class OrderExchange {
 		this.#waitMs = waitMs;
 	}
 
-	/** The trainer polls for the next orders, and reports the results of the previous ones. */
+	/** Handles a poll: records the results of the previous orders and returns the next ones. */
 	open(answers: readonly OrderAnswer[]): Promise<Orders> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		if (this.#question)
@@ -51,7 +51,7 @@ export class OrderExchange {
 		return question.promise;
 	}
 
-	/** Sends an order; resolves with its result, or rejects with its failure. */
+	/** Sends an order. Resolves with its result, or rejects with its failure. */
 	give(wish: Wish): Promise<unknown> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		const id = ++this.#lastId;
@@ -66,7 +66,7 @@ export class OrderExchange {
 		if (!this.#closed) this.#queue(order);
 	}
 
-	/** Rejects all waiters with the reason. */
+	/** Rejects all pending orders and polls with the reason. */
 	close(reason: Failure): void {
 		if (this.#closed) return;
 		this.#closed = reason;

@@ -5,8 +5,8 @@ import { driverVersions } from './driverVersions.ts';
 import { trainerExtensions } from './trainerPolicy.ts';
 
 /**
- * Runs one run directory with a trainer.
- * @param name engine set in the recipe
+ * Runs a run folder with a trainer.
+ * @param name engine specified in the recipe
  */
 export function runDriver(args: RunArguments, name: 'pytorch' | 'ray', options: DriverOptions): EngineProcess {
 	return runWith(

@@ -14,10 +14,10 @@ import { TrainerHost } from './trainerHost.ts';
 import { TrainerPolicy } from './trainerPolicy.ts';
 import { checkTrainerVersion, contract, type TrainerHandlers } from './trainerServer.ts';
 
-/** Milliseconds a trainer has to exit by itself. */
+/** How long the trainer has to exit on its own, in milliseconds. */
 const farewellMs = 5000;
 
-/** Answers `policy/*` requests with the weights of a checkpoint; trains and writes nothing. Runs until stopped. */
+/** Answers `policy/*` requests using a checkpoint's weights. Does not train or write anything. Runs until stopped. */
 export function serveTorch(folder: string): EngineProcess {
 	const done = deferred<void>();
 	let host: TrainerHost | null = null;
@@ -77,7 +77,7 @@ export function serveTorch(folder: string): EngineProcess {
 				const trainer = await TrainerHost.start({
 					folder,
 					id: servedId,
-					// Serving uses a single process, regardless of how the run was trained.
+					// Serve from a single process, however many the run was trained with.
 					recipe: recipe?.pytorch ? { ...recipe, pytorch: { ...recipe.pytorch, processes: 1 } } : recipe,
 					handlers,
 					log: null,
@@ -129,7 +129,7 @@ export function serveTorch(folder: string): EngineProcess {
 	};
 }
 
-/** The recipe of the run that contains a checkpoint, if any. */
+/** Returns the recipe of the run that contains a checkpoint, if there is one. */
 async function recipeOf(checkpoint: string): Promise<ResolvedRecipe | null> {
 	const run = runOfCheckpoint(checkpoint);
 	if (run === checkpoint) return null;

@@ -12,17 +12,17 @@ import { type TorchCheckpointState, torchCheckpointStateSchema } from '../../pro
 import { checkpointFileNames, manifestName, readManifest } from '../../runs/checkpointFiles.ts';
 import type { Progress } from '../shared/progress.ts';
 
-/** A checkpoint to continue from, with verified files. */
+/** A checkpoint to continue from, after its files have been verified. */
 export interface StartCheckpoint {
 	readonly folder: string;
 	readonly engine: Engine;
 	readonly run: { readonly id: string; readonly name: string };
 	readonly progress: Progress;
-	/** The trainer's own state; empty in a checkpoint of the embedded engine. */
+	/** The trainer's own state. Empty in checkpoints of the embedded engine. */
 	readonly trainer: Readonly<Record<string, unknown>>;
 }
 
-/** Hashes the files written by a trainer into `folder` and writes state.json. */
+/** Hashes the files that a trainer wrote to `folder`, and writes state.json. */
 export async function sealCheckpoint(
 	folder: string,
 	state: Omit<TorchCheckpointState, 'format' | 'engine' | 'files'>,
@@ -44,7 +44,7 @@ export async function sealCheckpoint(
 	}
 }
 
-/** Copies the trainer's files of a checkpoint into an empty folder. */
+/** Copies a checkpoint's trainer files to an empty folder. */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
 	for (const name of await checkpointFileNames(from)) {
 		if (name === checkpointFiles.state || name === manifestName) continue;
@@ -69,8 +69,8 @@ function damaged(folder: string, why: string): Failure {
 }
 
 /**
- * Reads a checkpoint of this engine or the embedded one, and verifies every file against its size and hash. Throws
- * `missing`, `corrupt`, `version`.
+ * Reads a checkpoint from this engine or the embedded one and verifies the size and hash of each file. Throws
+ * `missing`, `corrupt` or `version`.
  */
 export async function readStartCheckpoint(folder: string): Promise<StartCheckpoint> {
 	const value = await readJson(folder, checkpointFiles.state).catch((error: unknown) => {

@@ -2,28 +2,28 @@ import { Failure } from '../../base/failure.ts';
 import type { TrainerExit } from './trainerProcess.ts';
 
 export interface EndContext {
-	/** Current step of the run; null if it has not started. */
+	/** Current step of the run, or null if it has not started. */
 	readonly step: number | null;
-	/** Step of the newest checkpoint; null if there is none. */
+	/** Step of the newest checkpoint, or null if there is none. */
 	readonly checkpoint: number | null;
-	/** Whether the system has meanwhile killed a process for lack of memory; null if unknown. */
+	/** Whether the system has killed a process because of low memory in the meantime, or null if unknown. */
 	readonly outOfMemory: boolean | null;
 }
 
-/** The line with the error: the last line of a traceback, otherwise the last line. */
+/** Returns the error line: the last line of a traceback, falling back to the last line of output. */
 export function lastError(words: string): string {
 	const lines = words
 		.split('\n')
 		.map((line) => line.trimEnd())
 		.filter((line) => /\w/.test(line));
-	// torchrun's own last words report that one of its processes failed, not why.
+	// torchrun ends its output with the fact that a process failed, but not the reason.
 	const error = lines
 		.map((line) => line.replace(/^\[rank\d+\]: ?/, ''))
 		.findLast((line) => /^(?!torch\.distributed\.elastic)[\w.]*(Error|Exception|Exit|Interrupt|Failure)\b/.test(line));
 	return (error ?? lines.at(-1) ?? '').trim().slice(0, 500);
 }
 
-/** Explains why a trainer ended without reporting a reason. */
+/** Explains why a trainer exited without reporting a reason. */
 export function explainEnd({ code, signal, words }: TrainerExit, context: EndContext): Failure {
 	const { step, checkpoint } = context;
 	const when = step === null ? 'before training started' : `after step ${step}`;
@@ -61,7 +61,7 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 		);
 	}
 	if (code === 2) {
-		// Rejected before it could report over the link: its last two lines are the message and the action.
+		// Rejected before it could report over the link. Its last two lines are the message and the action.
 		const lines = words.split('\n').filter((line) => /\w/.test(line));
 		const [message = 'The trainer could not start.', action] = lines.slice(-2);
 		return new Failure('unavailable', message.slice(0, 500), action?.slice(0, 500) ?? again);
@@ -75,10 +75,10 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 	);
 }
 
-/** The signal that killed it or, under torchrun, one of its processes. */
+/** Returns the signal that killed the trainer or, under torchrun, one of its processes. */
 function killedBy(signal: NodeJS.Signals | null, words: string): string | null {
 	if (signal !== null) return signal;
-	// torchrun kills the other processes when one has failed.
+	// When one process fails, torchrun kills the others.
 	const root = words.slice(Math.max(0, words.lastIndexOf('Root Cause')));
 	const said = /exitcode\s*:\s*-(\d+)/.exec(root)?.[1];
 	if (said === undefined) return null;

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { trainerEnvironment as names } from '../../protocol/trainerLink.ts';
 
-/** Environment variables that would change the behavior or search paths of Python. */
+/** Environment variables that would change Python's behavior or search paths. */
 const leftOut = ['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'PYTHONHOME', 'PYTHONSTARTUP', 'PYTHONINSPECT', 'PYTHONDEBUG'];
 
 /** Disables telemetry. */
@@ -18,14 +18,15 @@ const silent = {
 };
 
 /**
- * For glibc's allocator, in bytes: memory of tensors freed at the end of a step stays with the process instead of being
- * returned to the system and reallocated page by page at every step. Values set by the user take precedence.
+ * Settings for glibc's allocator, in bytes. They keep the memory of tensors freed at the end of a step in the process,
+ * instead of returning it to the system and reallocating it page by page in each step. Values set by the user take
+ * precedence.
  */
 export const keptMemory = { MALLOC_MMAP_THRESHOLD_: String(32 << 20), MALLOC_TRIM_THRESHOLD_: String(1 << 30) };
 
 const offline = { HF_HUB_OFFLINE: '1', HF_DATASETS_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1' };
 
-/** Whether a recipe names something on the Hub: a path that is not absolute is a Hub id. */
+/** Returns whether a recipe refers to the Hub. Any path that is not absolute is a Hub ID. */
 export function namesHub(recipe: Pick<ResolvedRecipe, 'dataset' | 'model' | 'stages'>): boolean {
 	const paths: unknown[] = [];
 	if ('path' in recipe.dataset) paths.push(recipe.dataset.path, recipe.dataset.heldOut);
@@ -40,20 +41,20 @@ export function namesHub(recipe: Pick<ResolvedRecipe, 'dataset' | 'model' | 'sta
 
 export interface TrainerEnvironmentOptions {
 	readonly recipe: ResolvedRecipe | null;
-	/** Folder that contains the package. */
+	/** Folder that contains the Python package. */
 	readonly folder: string;
 	readonly socket: string;
 	readonly token: string;
-	/** Default: that of this process. */
+	/** Default: the environment of this process. */
 	readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** The environment of a trainer: no telemetry, and no network access that the recipe does not need. */
+/** Returns a trainer's environment, without telemetry, and without network access unless the recipe needs it. */
 export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.ProcessEnv {
 	const { recipe, folder, socket, token, environment = process.env } = options;
 	const kept = Object.fromEntries(Object.entries(environment).filter(([name]) => !leftOut.includes(name)));
 	const processes = recipe?.pytorch?.processes ?? 1;
-	// The same number of threads as at the start of the run, so that a resume elsewhere gives the same numbers.
+	// Use the number of threads from the start of the run, so resuming on another machine gives the same numbers.
 	const threads =
 		recipe === null ? {} : { OMP_NUM_THREADS: String(Math.max(1, Math.floor(recipe.workers / processes))) };
 	return {
@@ -61,7 +62,7 @@ export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.P
 		...kept,
 		...silent,
 		...(recipe === null || !namesHub(recipe) ? offline : {}),
-		// torch cannot use devices that it does not see.
+		// torch cannot use devices that are hidden from it.
 		...(recipe?.device === 'cpu' ? { CUDA_VISIBLE_DEVICES: '', ACCELERATE_USE_CPU: 'true' } : {}),
 		...threads,
 		PYTHONPATH: folder,

@@ -8,30 +8,30 @@ import { memoryKills, TrainerProcess } from './trainerProcess.ts';
 import { type TrainerHandlers, type TrainerListeners, TrainerServer } from './trainerServer.ts';
 
 export interface TrainerHostOptions {
-	/** Run folder and id, which determine the socket name. */
+	/** Run folder. Together with the run ID, it determines the socket name. */
 	readonly folder: string;
 	readonly id: string;
 	readonly recipe: ResolvedRecipe | null;
 	readonly handlers: TrainerHandlers;
 	readonly listeners?: TrainerListeners;
-	/** Folder whose engine.log receives the trainer output; null: standard error. */
+	/** Folder whose engine.log receives the trainer output, or null for standard error. */
 	readonly log: string | null;
-	/** Whether the trainer is started elsewhere and connects to the socket. */
+	/** Whether the trainer is started externally and connects to the socket. */
 	readonly joined: boolean;
-	/** Milliseconds until it must have connected; default 900000, because PyTorch loads slowly from a slow disk. */
+	/** Connection timeout in milliseconds. Default: 900000, because PyTorch takes long to load from a slow disk. */
 	readonly beginMs?: number;
 }
 
-/** Milliseconds a trainer with a lost connection has to exit. */
+/** How long a trainer has to exit after losing its connection, in milliseconds. */
 const lastMs = 10_000;
 
-/** The trainer of this driver: the link to it and, unless it was started elsewhere, its process. */
+/** The driver's trainer: the link to it and, unless it was started externally, its process. */
 export class TrainerHost {
 	readonly #server: TrainerServer;
 	readonly #process: TrainerProcess | null;
 	readonly #killsBefore: number | null;
 	readonly #beginMs: number;
-	/** Whether it has announced its end, or was made to end. */
+	/** Whether the trainer has announced its exit or was told to exit. */
 	#over = false;
 
 	private constructor(
@@ -45,7 +45,7 @@ export class TrainerHost {
 		this.#beginMs = facts.beginMs;
 	}
 
-	/** Throws `missing` if there is no Python to train with, `unavailable` if it does not start. */
+	/** Throws `missing` if there is no suitable Python, or `unavailable` if it does not start. */
 	static async start(options: TrainerHostOptions): Promise<TrainerHost> {
 		const { folder, id, recipe, handlers, listeners, log, joined, beginMs = 900_000 } = options;
 		const found = joined ? null : { python: (await torchPython()).python, folder: await trainerFolder() };
@@ -71,7 +71,7 @@ export class TrainerHost {
 		return { socket: this.#server.socket, token: this.#server.token };
 	}
 
-	/** Resolves with the reason when the trainer is gone or violates the protocol. */
+	/** Resolves with the reason when the trainer exits or violates the protocol. */
 	async lost(context: () => Promise<Omit<EndContext, 'outOfMemory'>>): Promise<Failure> {
 		const exited = this.#process?.exit.then(() => null) ?? new Promise<null>(() => undefined);
 		const first = await Promise.race([this.#server.gone, this.#late(), exited]);
@@ -94,7 +94,7 @@ export class TrainerHost {
 		return explainEnd(exit, { ...(await context()), outOfMemory });
 	}
 
-	/** Resolves if the trainer has not connected in time. */
+	/** Resolves if the trainer does not connect in time. */
 	async #late(): Promise<Failure> {
 		const begun = this.#server.begun.then(() => true);
 		const late = new Promise<false>((resolve) => {
@@ -110,7 +110,7 @@ export class TrainerHost {
 
 	/**
 	 * Stops the trainer.
-	 * @param graceMs time to exit by itself
+	 * @param graceMs how long the trainer has to exit on its own
 	 */
 	async end(graceMs: number): Promise<void> {
 		if (this.#over) return;
@@ -122,7 +122,7 @@ export class TrainerHost {
 		this.#server.dispose();
 	}
 
-	/** Kills it immediately. */
+	/** Kills the trainer immediately. */
 	kill(): void {
 		this.#process?.kill();
 	}

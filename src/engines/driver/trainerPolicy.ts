@@ -4,16 +4,16 @@ import { decode } from '../../protocol/decode.ts';
 import type { PolicyAnswers } from '../shared/policyAnswers.ts';
 import type { OrderExchange } from './orderExchange.ts';
 
-/** Extensions of `policy/generate` that a trainer supports. */
+/** `policy/generate` extensions that trainers support. */
 export const trainerExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
-/** Max rows per request, because training waits while it is answered. */
+/** Maximum number of rows per request. Training pauses while a request is answered. */
 const maxRows = 4096;
 
-/** Runs a task while training waits at a gate. */
+/** Runs a task while training is paused at a gate. */
 export type PolicyAccess = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** `policy/generate` and `policy/score`, answered by the trainer between its steps. */
+/** `policy/generate` and `policy/score`, answered by the trainer between steps. */
 export class TrainerPolicy implements PolicyAnswers {
 	readonly extensions = trainerExtensions;
 	readonly #orders: OrderExchange;
@@ -39,7 +39,7 @@ export class TrainerPolicy implements PolicyAnswers {
 		}
 		checkRows(Array.isArray(n) ? n.reduce((sum, count) => sum + count, 0) : n * prompts.length);
 		const value = await this.#access(() => {
-			// The client has given up.
+			// The client has canceled the request.
 			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
 			return this.#orders.give({ do: 'generate', params: { ...request } });
 		});

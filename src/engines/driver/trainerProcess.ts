@@ -11,44 +11,44 @@ import { runFiles } from '../../runs/runFiles.ts';
 import { readLogFrom } from '../../runs/runReader.ts';
 
 export interface TrainerProcessOptions {
-	/** The Python with torch and TRL: a path, or a name on PATH. */
+	/** Python interpreter with torch and TRL: a path, or a name on PATH. */
 	readonly python: string;
-	/** Number of training processes; if there are several, torchrun starts them. */
+	/** Number of training processes. If there is more than one, torchrun starts them. */
 	readonly processes: number;
-	/** Folder that contains the package reasoning_lab_trainer. */
+	/** Folder that contains the reasoning_lab_trainer package. */
 	readonly folder: string;
 	readonly environment: NodeJS.ProcessEnv;
 	/**
-	 * Run folder for the trainer's temporary files, whose engine.log receives its output; null: standard error, and
-	 * another temporary folder.
+	 * Run folder, which holds the trainer's temporary files and receives its output in engine.log, or null to use
+	 * standard error and another temporary folder.
 	 */
 	readonly run: string | null;
 }
 
 /**
- * Temporary folder in the run, while its trainer is running. Not in the system's temporary folder, where it would
- * remain after a kill; such folders are removed when a run is resumed.
+ * Temporary folder inside the run folder while its trainer is running. In the system's temporary folder, it would be
+ * left behind after a kill. Resuming a run removes such folders.
  */
 const scratchName = '.trainer.tmp';
 
 export interface TrainerExit {
 	readonly code: number | null;
 	readonly signal: NodeJS.Signals | null;
-	/** The end of its output. */
+	/** Last part of the output. */
 	readonly words: string;
 }
 
-/** Max characters of standard error kept if there is no log. */
+/** Maximum number of standard error characters kept if there is no log. */
 const mostWords = 16 << 10;
 
 /**
- * Runs the rest of the command line in its own process group, like `detached`, but in the same session: Linux gives
- * every session its own share of the processors, so with the driver in another session, each of its short tasks would
- * keep a training thread waiting for longer than it takes.
+ * Runs the rest of the command line in a new process group, like `detached`, but in the same session. Linux gives each
+ * session its own share of CPU time, so if the driver were in another session, each of its short tasks would delay a
+ * training thread for longer than the task takes.
  */
 const inOwnGroup = 'import os, sys; os.setpgid(0, 0); os.execv("/bin/sh", sys.argv[1:])';
 
-/** The trainer as its own process group: it ends with its driver and leaves no processes behind. */
+/** The trainer as a separate process group. It exits with its driver and leaves no processes behind. */
 export class TrainerProcess {
 	readonly #child: ChildProcess;
 	readonly #tree: ProcessTree;
@@ -73,7 +73,7 @@ export class TrainerProcess {
 	/** Throws `unavailable` if Python does not start. */
 	static async start(options: TrainerProcessOptions): Promise<TrainerProcess> {
 		const { python, processes, folder, environment, run } = options;
-		// Processes started by the trainer may leave its process group; this environment variable identifies them.
+		// Processes started by the trainer can leave its process group, so identify them by this environment variable.
 		const marker = `REASONING_LAB_TRAINER_GROUP=${randomBytes(12).toString('hex')}`;
 		const [name = '', value = ''] = marker.split('=');
 		const scratch = run === null ? null : join(run, scratchName);
@@ -86,7 +86,7 @@ export class TrainerProcess {
 			const command = trainerArguments(processes);
 			const watched = ['-I', '-S', '-c', inOwnGroup, 'sh', '-c', underWatch, 'sh', python, ...command];
 			const child = spawn(python, windows ? command : watched, {
-				// A Python without -P searches for modules in its working directory.
+				// Without -P, Python searches its working directory for modules.
 				cwd: folder,
 				windowsHide: true,
 				stdio: ['ignore', output, output, 'pipe'],
@@ -114,7 +114,7 @@ export class TrainerProcess {
 		return this.#child.pid as number;
 	}
 
-	/** Waits for it to exit by itself, then kills it with all of its child processes. */
+	/** Waits for the trainer to exit, then kills it with all its child processes. */
 	async end(graceMs: number): Promise<void> {
 		let timer: NodeJS.Timeout | undefined;
 		await Promise.race([
@@ -129,7 +129,7 @@ export class TrainerProcess {
 		if (this.#scratch !== null) await rm(this.#scratch, { recursive: true, force: true }).catch(() => undefined);
 	}
 
-	/** Kills it immediately. */
+	/** Kills the trainer immediately. */
 	kill(): void {
 		if (this.#ended) return;
 		try {
@@ -156,7 +156,10 @@ function trainerArguments(processes: number): string[] {
 	return ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', String(processes), '-m', module];
 }
 
-/** Number of processes killed by the system for lack of memory; null if unknown. Linux with control groups only. */
+/**
+ * Returns the number of processes that the system killed because of low memory, or null if unknown. Linux with control
+ * groups only.
+ */
 export async function memoryKills(): Promise<number | null> {
 	const text = await readFile('/sys/fs/cgroup/memory.events', 'utf8').catch(() => null);
 	const count = text === null ? undefined : /^oom_kill (\d+)$/m.exec(text)?.[1];

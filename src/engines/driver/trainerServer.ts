@@ -29,25 +29,25 @@ export type TrainerNotice<N extends TrainerLinkNotice> = v.InferOutput<(typeof t
 export type TrainerListeners = { readonly [N in TrainerLinkNotice]: (notice: TrainerNotice<N>) => void };
 
 export interface TrainerServerOptions {
-	/** Determines the socket name together with the folder: the id of the run. */
+	/** Folder that, together with the run ID, determines the socket name. */
 	readonly folder: string;
 	readonly id: string;
 	readonly handlers: TrainerHandlers;
-	/** Absent: no notifications. */
+	/** Omit to receive no notifications. */
 	readonly listeners?: TrainerListeners;
-	/** Max message size in bytes. A JavaScript string can hold about 512 MB. */
+	/** Maximum message size in bytes. JavaScript strings are limited to about 512 MB. */
 	readonly largest?: number;
 }
 
-/** Milliseconds after which a connection that has not authenticated is closed. */
+/** How long a connection has to authenticate before it is closed, in milliseconds. */
 const beginMs = 30_000;
 const largestMessage = 500_000_000;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Server for the one trainer of a run: a local socket in the user's runtime folder, and a token that only the trainer's
- * environment contains. The caller holds the lock of the run, so an existing socket belongs to a dead driver.
+ * Server for a run's single trainer. Uses a local socket in the user's runtime folder, and a token that is only in the
+ * trainer's environment. The caller holds the run's lock, so any existing socket belongs to a dead driver.
  */
 export class TrainerServer extends Disposable {
 	readonly socket: string;
@@ -57,7 +57,7 @@ export class TrainerServer extends Disposable {
 	readonly #sockets = new Set<Socket>();
 	readonly #gone = deferred<Failure>();
 	readonly #begun = deferred<void>();
-	/** The connection of the trainer, once authenticated. */
+	/** The trainer's connection, once authenticated. */
 	#peer: Socket | null = null;
 
 	private constructor(options: TrainerServerOptions, socket: string) {
@@ -96,7 +96,7 @@ export class TrainerServer extends Disposable {
 		return server;
 	}
 
-	/** Resolves with the reason when the connection of the trainer is lost or it violates the protocol. */
+	/** Resolves with the reason when the trainer's connection is lost or it violates the protocol. */
 	get gone(): Promise<Failure> {
 		return this.#gone.promise;
 	}
@@ -130,7 +130,7 @@ export class TrainerServer extends Disposable {
 			if (socket === this.#peer) this.#gone.resolve(new Failure('unavailable', 'The trainer is gone.'));
 		});
 		connection.onError(([error]) => {
-			// A killed trainer resets its connection: that is an ordinary end, and its process reports the reason.
+			// A killed trainer resets its connection. This is a normal end, and its process reports the reason.
 			if (typeof (error as NodeJS.ErrnoException).code === 'string') socket.destroy();
 			else broken(contract(Failure.from(error)));
 		});
@@ -163,7 +163,7 @@ export class TrainerServer extends Disposable {
 				return await handler(decoded(known, params));
 			} catch (error) {
 				const failure = Failure.from(error);
-				// Lets the reply be sent before the connection ends.
+				// Delay closing the connection so that the response can be sent.
 				if (socket !== this.#peer) setTimeout(() => socket.end(() => socket.destroy()), 10);
 				else if (!this.disposed) this.#gone.resolve(failure);
 				return toResponseError(failure);
@@ -182,7 +182,7 @@ export class TrainerServer extends Disposable {
 	}
 }
 
-/** Throws `version` if driver and trainer are from different releases. */
+/** Throws `version` if the driver and the trainer are from different releases. */
 export function checkTrainerVersion(protocol: number): void {
 	if (protocol === trainerLinkVersion) return;
 	const older = protocol < trainerLinkVersion;
@@ -211,10 +211,10 @@ function checked<T>(schema: Schema<T>, method: string, params: unknown): T {
 	);
 }
 
-/** A protocol violation: a program error, or another program in the trainer's place. */
+/** Protocol violation caused by a bug, or by another program in place of the trainer. */
 export function contract({ message, action }: Failure): Failure {
 	return new Failure('internal', `The trainer violated the protocol. ${message}`, action);
 }
 
-/** Errors of the trainer are sent back to it, and end its run. */
+/** Suppresses error output, because trainer errors are sent back to the trainer and end its run. */
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

@@ -2,141 +2,156 @@ import type { HeadName } from '../../protocol/control.ts';
 import type { DeviceName } from '../../protocol/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 
-/** A named parameter; the flat parameter vector contains them in order, each row-major. */
+/** A named parameter. The flat parameter vector contains all parameters in order, in row-major layout. */
 export interface ParameterSpec {
 	readonly name: string;
 	readonly shape: readonly number[];
-	/** Whether weight decay applies (matrices, not norms). */
+	/** Whether weight decay applies (true for matrices, false for norms). */
 	readonly decay: boolean;
 }
 
-/** prompt + completion as token ids. `tokens` starts with the prompt. */
+/** Token IDs of a prompt followed by its completion. */
 export interface Sequence {
 	readonly tokens: readonly number[];
 	readonly promptLength: number;
 }
 
 export interface SampleRequest {
-	/** Token ids of each prompt (including bos); a repeated prompt is prefilled once. */
+	/** Token IDs of each prompt, including bos. A repeated prompt is prefilled only once. */
 	readonly prompts: readonly (readonly number[])[];
-	/** One random stream per row, so that the completion of a row does not depend on other rows. */
+	/** One random stream per row, so a row's completion does not depend on other rows. */
 	readonly seeds: readonly string[];
-	/** For all rows, or per row. A row also ends at the context limit. */
+	/** Limit for all rows, or one per row. Rows also end at the context limit. */
 	readonly maxNewTokens: number | readonly number[];
-	/** 0: greedy. Log-probabilities are of the logits divided by it (by 1 when greedy). */
+	/**
+	 * Sampling temperature, with 0 for greedy decoding. Log-probabilities are computed from the logits divided by it (or
+	 * by 1 when greedy).
+	 */
 	readonly temperature: number;
 	readonly topP?: number;
-	/** Further stop tokens besides end-of-sequence. */
+	/** Stop tokens in addition to end-of-sequence. */
 	readonly stop?: readonly number[];
-	/** Also return statistics of the distributions, and their `alternatives` most likely tokens. */
+	/** Also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
-	/** The sampling model; a teacher must have been set before (default: the policy). */
+	/** Model to sample from. A teacher must have been set first. Default: the policy. */
 	readonly of?: 'policy' | 'teacher';
-	/** Distribute the rows evenly over the workers: faster, but rounding then depends on their number. */
+	/**
+	 * Whether to distribute rows evenly over the workers. This is faster, but rounding then depends on the number of
+	 * workers.
+	 */
 	readonly spread?: boolean;
 }
 
 export interface SampleDetail {
-	/** 0: none. */
+	/** Number of alternatives, or 0 for none. */
 	readonly alternatives: number;
 }
 
-/** One entry per completion token, of the distribution that it was sampled from (core/search/distribution.ts). */
+/**
+ * Statistics of the distribution that each completion token was sampled from, one entry per token
+ * (core/search/distribution.ts).
+ */
 export interface SpreadOfTokens {
 	readonly varentropies: Float32Array;
 	readonly ginis: Float32Array;
 	readonly variances: Float32Array;
-	/** Most likely tokens and their log-probabilities, descending: `alternatives` entries per token. */
+	/** Most likely tokens and their log-probabilities, in descending order, with `alternatives` entries per token. */
 	readonly alternatives: number;
 	readonly topTokens: Int32Array;
 	readonly topLogprobs: Float32Array;
 }
 
 export interface Sample extends Sequence {
-	/** Nats, one per completion token, including end-of-sequence. */
+	/** Log-probability in nats for each completion token, including end-of-sequence. */
 	readonly logprobs: Float32Array;
-	/** Nats, entropy of the distribution that each token was sampled from. */
+	/** Entropy in nats of the distribution that each token was sampled from. */
 	readonly entropies: Float32Array;
-	/** Whether it ended by length instead of end-of-sequence or a stop token. */
+	/** Whether the completion reached its maximum length instead of ending with end-of-sequence or a stop token. */
 	readonly truncated: boolean;
 	/** Present if requested. */
 	readonly spread?: SpreadOfTokens;
 }
 
-/** Per completion token of a sequence: entry t belongs to tokens[promptLength + t]. */
+/** One value per completion token in a sequence. Entry t belongs to tokens[promptLength + t]. */
 export type PerToken = Float32Array;
 
 export interface SftRow extends Sequence {
-	/** Loss = -sum over rows and tokens of weight * logprob; the caller normalizes the weights. */
+	/** Loss = -sum over rows and tokens of weight * logprob. The caller normalizes the weights. */
 	readonly weights: PerToken;
 }
 
 export interface GrpoRow extends Sequence {
-	/** Loss = sum over rows and tokens of weight * tokenLoss; `loss_type` only affects these weights. */
+	/** Loss = sum over rows and tokens of weight * tokenLoss. `loss_type` only affects these weights. */
 	readonly weights: PerToken;
 	readonly advantage: number;
-	/** Log-probabilities under the sampling policy; null: those of the current policy, detached (ratio exactly 1). */
+	/**
+	 * Log-probabilities under the sampling policy, or null to use those of the current policy, detached (ratio exactly
+	 * 1).
+	 */
 	readonly oldLogprobs: PerToken | null;
-	/** Log-probabilities under the reference; null if beta is 0. */
+	/** Log-probabilities under the reference, or null if beta is 0. */
 	readonly refLogprobs: PerToken | null;
 }
 
 export interface RlooRow extends Sequence {
-	/** Weight of the row; loss = sum over rows of weight * rowLoss. 0: none of its tokens counts. */
+	/** Row weight: loss = sum over rows of weight * rowLoss. 0 if no token counts. */
 	readonly weight: number;
 	readonly advantage: number;
-	/** Log-probabilities under the sampling policy; null: those of the current policy, detached (ratio exactly 1). */
+	/**
+	 * Log-probabilities under the sampling policy, or null to use those of the current policy, detached (ratio exactly
+	 * 1).
+	 */
 	readonly oldLogprobs: PerToken | null;
 }
 
-/** A completion with an advantage per token. */
+/** A completion with per-token advantages. */
 export interface PpoRow extends Sequence {
-	/** Loss = sum over rows and tokens of weight * tokenLoss; the caller normalizes the weights. */
+	/** Loss = sum over rows and tokens of weight * tokenLoss. The caller normalizes the weights. */
 	readonly weights: PerToken;
 	readonly advantages: PerToken;
-	/** As in `GrpoRow`. */
+	/** See `GrpoRow`. */
 	readonly oldLogprobs: PerToken | null;
 }
 
 export interface DpoRow extends Sequence {
-	/** Sum over the completion tokens under the reference. */
+	/** Summed log-probability of the completion tokens under the reference. */
 	readonly refLogprob: number;
 }
 
-/** Loss = sum over rows and tokens of weight * token loss; the caller normalizes the weights. */
+/** Loss = sum over rows and tokens of weight * token loss. The caller normalizes the weights. */
 export type DistillRow = SftRow;
 
 export interface DistillSettings {
-	/** Divides the logits of student and teacher before they are compared. */
+	/** Temperature that divides student and teacher logits before they are compared. */
 	readonly temperature: number;
-	/** Weight of the cross-entropy with the tokens; the rest is the divergence from the teacher. */
+	/** Weight of the cross-entropy with the tokens. The remainder is the weight of the divergence from the teacher. */
 	readonly alpha: number;
 }
 
-/** A completion with the labels of its prefixes. */
+/** A completion with labels for its prefixes. */
 export interface ValueRow extends Sequence {
-	/** In 0..1: entry 0 is for the prompt alone, entry t for the first t completion tokens. */
+	/** Labels in 0..1. Entry 0 is for the prompt alone, and entry t for the first t completion tokens. */
 	readonly labels: PerToken;
-	/** Loss = sum over rows and entries of weight * binary cross-entropy; the caller normalizes the weights. */
+	/** Loss = sum over rows and entries of weight * binary cross-entropy. The caller normalizes the weights. */
 	readonly weights: PerToken;
 }
 
-/** A completion for critic training; entry t of each list is for the first t completion tokens. */
+/** A completion for critic training. Entry t in each list is for the first t completion tokens. */
 export interface CriticRow extends Sequence {
-	/** Loss = sum over rows and entries of weight * value loss; the caller normalizes the weights. */
+	/** Loss = sum over rows and entries of weight * value loss. The caller normalizes the weights. */
 	readonly weights: PerToken;
 	readonly returns: PerToken;
 	/** Values before the first update of the batch. */
 	readonly oldValues: PerToken;
-	/** Of its completion tokens under the sampling policy. */
+	/** Log-probabilities of the completion tokens under the sampling policy. */
 	readonly logprobs: PerToken;
 }
 
 export interface ValueUpdateResult {
 	readonly loss: number;
-	/** Before clipping. */
+	/** Gradient norm before clipping. */
 	readonly gradNorm: number;
-	/** Per row, parallel to its labels, before the update. */
+	/** Values before the update for each row, parallel to its labels. */
 	readonly values: readonly PerToken[];
 }
 
@@ -146,52 +161,52 @@ export interface OptimizerSettings {
 	readonly beta2: number;
 	readonly epsilon: number;
 	readonly weightDecay: number;
-	/** Global gradient norm above which the gradient is scaled down; 0: no clipping. */
+	/** Maximum global gradient norm. Larger gradients are scaled down. 0 disables clipping. */
 	readonly maxGradNorm: number;
 }
 
 export interface GrpoSettings {
 	readonly epsilonLow: number;
 	readonly epsilonHigh: number;
-	/** 0: no KL term and no reference log-probabilities. */
+	/** KL coefficient. 0 means no KL term and no reference log-probabilities. */
 	readonly beta: number;
 	readonly temperature: number;
 }
 
-/** Settings of losses with ratios to the sampling policy. */
+/** Settings for losses that use ratios to the sampling policy. */
 export type RatioSettings = Pick<GrpoSettings, 'epsilonLow' | 'epsilonHigh' | 'temperature'>;
 
 export interface UpdateResult {
 	readonly loss: number;
-	/** Before clipping. */
+	/** Gradient norm before clipping. */
 	readonly gradNorm: number;
-	/** Per row, under the policy before the update, at the temperature in the settings. */
+	/** Log-probabilities for each row under the policy before the update, at the temperature in the settings. */
 	readonly logprobs: readonly PerToken[];
 	readonly entropies: readonly PerToken[];
 }
 
-/** Weights and optimizer moments for checkpoints. The arrays are copies. */
+/** Weights and optimizer moments for a checkpoint. The arrays are copies. */
 export interface LearnerState {
 	readonly parameters: Float32Array;
 	readonly firstMoments: Float32Array;
 	readonly secondMoments: Float32Array;
-	/** Updates since the optimizer was reset. */
+	/** Number of updates since the optimizer was reset. */
 	readonly updates: number;
 }
 
 export interface ExecutionReport {
 	readonly provider: Exclude<DeviceName, 'auto'>;
 	readonly workers: number;
-	/** Rejected providers with the reasons. */
+	/** Rejected providers, with reasons. */
 	readonly tried: readonly { readonly provider: string; readonly error: string }[];
 }
 
-/** Whose log-probabilities are taken. */
+/** Model that computes the log-probabilities. */
 export type ScoredBy = 'policy' | 'reference';
 
 /**
- * The learner of the embedded engine: one policy, its reference and its optimizer. Results do not depend on the number
- * of workers: a batch is split into micro-batches of fixed size, whose gradients are summed in order.
+ * The embedded engine's learner: a policy, its reference and its optimizer. Results do not depend on the number of
+ * workers, because batches are split into fixed-size micro-batches whose gradients are summed in order.
  */
 export interface Learner {
 	readonly shape: ModelShape;
@@ -199,27 +214,33 @@ export interface Learner {
 	readonly execution: ExecutionReport;
 	sample(request: SampleRequest): Promise<Sample[]>;
 	/**
-	 * Log-probabilities of completion tokens under the policy or the reference (by default the policy's weights at
-	 * `setReference`).
+	 * Returns log-probabilities of completion tokens under the policy or the reference (the policy's weights at the time
+	 * of `setReference`, by default).
 	 */
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** An empty list of rows is an update with zero gradient: moments and weights decay. */
+	/** Updates the policy. An empty list of rows is an update with zero gradient, in which moments and weights decay. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** The same with ratios of whole completions. */
+	/** Like `updateGrpo`, with ratios of whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** As `updateGrpo` without KL, with per-token advantages. */
+	/** Like `updateGrpo`, but without KL and with per-token advantages. */
 	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** Rows are pairs, the better completion first; the loss is the mean over pairs. Temperature 1. */
+	/**
+	 * Updates the policy on pairs of rows, preferred completion first. The loss is the mean over pairs, at temperature 1.
+	 */
 	updateDpo(
 		rows: readonly DpoRow[],
 		settings: { readonly beta: number },
 		optimizer: OptimizerSettings,
 	): Promise<UpdateResult>;
-	/** Sets the teacher of `updateDistill`: any size, same vocabulary. Throws `mismatch` otherwise. */
+	/**
+	 * Sets the teacher for `updateDistill`. It can have any size but must use the same vocabulary. Throws `mismatch`
+	 * otherwise.
+	 */
 	setTeacher(shape: ModelShape, parameters: Float32Array): void;
 	/**
-	 * Log-probabilities and entropies are at temperature 1; the divergence is before weighting by alpha and temperature.
+	 * Returns log-probabilities and entropies at temperature 1, and the divergence before weighting by alpha and
+	 * temperature.
 	 */
 	updateDistill(
 		rows: readonly DistillRow[],
@@ -229,32 +250,32 @@ export interface Learner {
 	/** Copies the current weights to the reference. */
 	setReference(): void;
 	readonly hasReference: boolean;
-	/** A copy. */
+	/** Returns a copy. */
 	referenceParameters(): Float32Array | null;
 	restoreReference(parameters: Float32Array): void;
 	resetOptimizer(): void;
 	state(): LearnerState;
 	restore(state: LearnerState): void;
-	/** Value models beside the policy, each with its own trunk. */
+	/** Value models in addition to the policy, each with its own trunk. */
 	readonly heads: readonly HeadName[];
 	readonly headParameters: readonly ParameterSpec[];
-	/** Creates a head: from the policy's trunk, with value 0.5 for every text; or from given weights. */
+	/** Adds a head, either initialized from the policy's trunk with value 0.5 for any text, or with the given weights. */
 	addHead(head: HeadName, parameters?: Float32Array): void;
 	/**
-	 * Per row: the head's value after the prompt, and after each completion token.
-	 * @param logprobs of completion tokens under the policy, if known; unused by a reward model
+	 * Returns the head's values for each row: after the prompt, and after each completion token.
+	 * @param logprobs log-probabilities of completion tokens under the policy, if known; not used by reward models
 	 */
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]>;
 	updateHead(head: HeadName, rows: readonly ValueRow[], optimizer: OptimizerSettings): Promise<ValueUpdateResult>;
-	/** Rows are pairs, the better text first; the loss is the mean over pairs. */
+	/** Updates the reward model on pairs of rows, preferred text first. The loss is the mean over pairs. */
 	updateRewardModel(rows: readonly Sequence[], optimizer: OptimizerSettings): Promise<ValueUpdateResult>;
-	/** @param clipRange max distance from the old value before a value is clipped */
+	/** @param clipRange maximum distance from the old value before a value is clipped */
 	updateCritic(
 		rows: readonly CriticRow[],
 		settings: { readonly clipRange: number },
 		optimizer: OptimizerSettings,
 	): Promise<ValueUpdateResult>;
-	/** The moments exist after the first update or a restore. */
+	/** Returns a head's state. Moments exist only after the first update or a restore. */
 	headState(head: HeadName): LearnerState;
 	headWeights(head: HeadName): Float32Array;
 	restoreHead(head: HeadName, state: LearnerState): void;

@@ -49,30 +49,32 @@ import {
 } from './model/parameters.ts';
 import type { GradientVariant } from './model/programs.ts';
 
-/** Initial weights are drawn from the seed, or given. */
+/** Initial weights are either drawn from the seed or given explicitly. */
 export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { readonly parameters: Float32Array });
 
 export interface LearnerSizes {
 	readonly shape: ModelShape;
 	readonly device: DeviceName;
-	/** Worker threads; a GPU is driven by one. */
+	/** Number of worker threads. A GPU needs only one. */
 	readonly workers: number;
 	/**
-	 * Rows per micro-batch for sampling, and for log-probabilities and gradients. Results depend on these, not on
-	 * `workers`.
+	 * Rows per micro-batch, for sampling and for log-probabilities and gradients. Results depend on these values, but not
+	 * on `workers`.
 	 */
 	readonly sampleRows: number;
 	readonly trainRows: number;
 }
 
-/** Fewer rows take a worker as much time as this many. */
+/** Minimum number of rows per worker. Fewer rows take just as long. */
 const leastSpread = 4;
 
-/** Next to this file, as TypeScript or bundled. */
+/** Worker script next to this file, either as TypeScript or bundled. */
 const workerScript = (): URL =>
 	import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
 
-/** Starts the compute workers. Throws `invalid` for impossible sizes, `unavailable` if the runtime cannot be loaded. */
+/**
+ * Starts the compute workers. Throws `invalid` for impossible sizes, or `unavailable` if the runtime cannot be loaded.
+ */
 export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	checkShape(options.shape);
 	const count = parameterCount(options.shape);
@@ -103,15 +105,15 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 }
 
-/** A GPU has room for many rows, and each call takes the same time however few there are. */
+/** Increases micro-batch sizes for a GPU, which has room for many rows and takes equally long for few. */
 function enlarged(options: LearnerOptions): LearnerOptions {
 	return { ...options, sampleRows: Math.max(options.sampleRows, 256), trainRows: Math.max(options.trainRows, 64) };
 }
 
-/** Additional token inputs of a kind of update. */
+/** Additional per-token inputs for a type of update. */
 interface UpdateInputs<Row extends Sequence> {
 	readonly variant: GradientVariant;
-	/** Number of consecutive rows computed together; default 1. */
+	/** Number of consecutive rows to compute together. Default: 1. */
 	readonly together?: number;
 	readonly temperature: number;
 	readonly teacher?: TeacherRef;
@@ -120,7 +122,7 @@ interface UpdateInputs<Row extends Sequence> {
 	readonly scalars: GradientJob['scalars'];
 }
 
-/** Whether the rows of an update have old log-probabilities. */
+/** Returns whether the rows in an update have old log-probabilities. */
 function haveOld(rows: readonly { readonly oldLogprobs: PerToken | null }[]): boolean {
 	const old = rows.some((row) => row.oldLogprobs !== null);
 	if (old && rows.some((row) => row.oldLogprobs === null)) {
@@ -133,22 +135,22 @@ function ratioBounds({ epsilonLow, epsilonHigh }: RatioSettings): Record<string,
 	return { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh };
 }
 
-/** 1 for each completion token. */
+/** Returns 1 for each completion token. */
 function completionOnes({ tokens, promptLength }: Sequence): PerToken {
 	return new Float32Array(tokens.length - promptLength).fill(1);
 }
 
-/** 1 for each completion token of a row that counts, otherwise 0. */
+/** Returns 1 for each completion token if the row counts, and 0 otherwise. */
 function countedTokens(row: RlooRow): PerToken {
 	return row.weight === 0 ? new Float32Array(row.tokens.length - row.promptLength) : completionOnes(row);
 }
 
-/** Neutral log-probabilities: no token is surprising. */
+/** Returns neutral log-probabilities, with no surprising tokens. */
 function unread(rows: readonly Sequence[]): PerToken[] {
 	return rows.map(({ tokens, promptLength }) => new Float32Array(tokens.length - promptLength));
 }
 
-/** 1 after the last token of a row, otherwise 0. */
+/** Returns 1 after the last token of a row, and 0 elsewhere. */
 function lastPlace({ tokens, promptLength }: Sequence): PerToken {
 	const places = new Float32Array(tokens.length - promptLength + 1);
 	places[places.length - 1] = 1;
@@ -164,12 +166,12 @@ class OrtLearner implements Learner {
 	readonly #policy: SharedWeights;
 	#reference: SharedWeights | null = null;
 	#teacher: { readonly shape: ModelShape; readonly weights: SharedWeights } | null = null;
-	/** Number of teachers so far. */
+	/** Number of teachers set so far. */
 	#teachers = 0;
 	readonly headParameters: readonly ParameterSpec[];
 	readonly #heads = new Map<HeadName, ValueModel>();
 	readonly #optimizer: SharedOptimizer;
-	/** One operation at a time: an update must not change weights that other operations are reading. */
+	/** Serializes operations, because an update must not change weights while another operation is reading them. */
 	readonly #operations = new Sequencer();
 	#running = 0;
 
@@ -400,7 +402,7 @@ class OrtLearner implements Learner {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
 			const model = this.#head(head);
-			// A reward must not depend on the policy that is scored, because a policy trained on it would change it.
+			// A reward must not depend on the policy being scored, because training would then change the reward.
 			const known = head === 'reward' ? unread(rows) : logprobs;
 			return model.values(rows, known ?? (await this.#logprobs(rows, this.#policy, 1)), this.#options.trainRows);
 		});

@@ -6,11 +6,11 @@ import { probeProviders } from './compute/probe.ts';
 import type { ProviderName } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
 
-/** Entry point of a compute worker: processes one job at a time from the main thread. */
+/** Entry point of a compute worker. Processes jobs from the main thread one at a time. */
 
 let executor: Executor | undefined;
 let provider: ProviderName | undefined;
-/** A second model with other sizes; created on first use. */
+/** A second model, with different sizes, created on first use. */
 let teacher: { readonly sizes: string; readonly executor: Executor } | undefined;
 
 async function teacherOf({ shape }: TeacherRef): Promise<Executor> {
@@ -57,7 +57,7 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	}
 }
 
-/** Buffers of a result, transferred to the main thread. */
+/** Returns the buffers in a result, which are transferred to the main thread. */
 function transferList(result: JobResults[Job['kind']]): ArrayBuffer[] {
 	const buffers = Object.values(result).flatMap((value) =>
 		ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer ? [value.buffer] : [],

@@ -5,7 +5,7 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { missingColumns } from '../../rewards/missingColumns.ts';
 
-/** Rejects pretraining on a dataset without texts. */
+/** Rejects pretraining on a dataset that has no texts. */
 export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, text }: ProblemSource): void {
 	if (text !== undefined) return;
 	for (const stage of stages) {
@@ -18,7 +18,7 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 	}
 }
 
-/** Rejects imitation of worked solutions if the data has none. */
+/** Rejects training on worked solutions if the data has none. */
 export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, source: ProblemSource): void {
 	const { hasSolutions, name } = source;
 	const stage = recipe.stages.find(
@@ -42,7 +42,7 @@ export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, 
 	}
 }
 
-/** Rejects a reward that requires a column missing from the data. */
+/** Rejects a reward that requires a column the data does not have. */
 export function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }: Problem): void {
 	const rows = [{ prompt, completion: '', answer, row, truncated: false }];
 	for (const { column } of scorers) {
@@ -56,7 +56,7 @@ export function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }
 	}
 }
 
-/** Rejects a checkpoint written after more stages than the recipe has. */
+/** Rejects a checkpoint that has completed more stages than the recipe has. */
 export function checkStages(folder: string, index: number, { stages }: Pick<ResolvedRecipe, 'stages'>): void {
 	if (index <= stages.length) return;
 	throw new Failure(

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 
-/** Reserves a little disk space, released when the disk is full, so that the run can still record why it ended. */
+/**
+ * Reserves a small amount of disk space and releases it when the disk is full, so the run can still record why it
+ * ended.
+ */
 export class DiskReserve {
 	static readonly bytes = 64 * 1024;
 	readonly #path: string;
@@ -15,7 +18,7 @@ export class DiskReserve {
 	static async take(run: string): Promise<DiskReserve> {
 		const reserve = new DiskReserve(join(run, runFiles.reserve));
 		try {
-			// Not zeros, for which some file systems allocate no blocks.
+			// Some file systems do not allocate blocks for zeros.
 			await writeFile(reserve.#path, Buffer.alloc(DiskReserve.bytes, 0x5a));
 			return reserve;
 		} catch (error) {

@@ -6,22 +6,22 @@ export type EngineArguments =
 			readonly kind: 'run';
 			/** The run directory. */
 			readonly run: string;
-			/** Whether to continue an earlier attempt in place. */
+			/** Whether to resume an earlier attempt in the same run directory. */
 			readonly resume: boolean;
-			/** Checkpoint folder of another run to start a new run from. */
+			/** Checkpoint folder from another run, used to start a new run. */
 			readonly parentCheckpoint: string | null;
 	  }
 	| {
 			readonly kind: 'serve';
 			readonly checkpoint: string;
-			/** Whether to end with standard input, and hence with the program that started it, however that ends. */
+			/** Whether to exit when standard input closes, and thus whenever the parent process exits. */
 			readonly untilInputEnds: boolean;
 	  };
 
 export const engineUsage =
 	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>], or engine --serve <checkpoint folder> [--until-input-ends].';
 
-/** Parses the command line of the engine (without node and script). Throws `invalid`. */
+/** Parses the engine's command line, without node and script. Throws `invalid`. */
 export function parseEngineArguments(argv: readonly string[], cwd: string): EngineArguments {
 	const values = new Map<string, string>();
 	let resume = false;

@@ -1,21 +1,22 @@
 import { Failure } from '../../base/failure.ts';
 import { type EngineArguments, parseEngineArguments } from './engineArguments.ts';
 
-/** An engine running in this process. */
+/** An engine running in the current process. */
 export interface EngineProcess {
-	/** Requests the run to stop; it finishes its batch first. */
+	/** Requests a stop. The run finishes its current batch first. */
 	stop(): void;
 	/**
-	 * The exit status: 0 finished or stopped, 2 rejected or failed for a reason that the user can fix, 1 program error.
+	 * Exit code: 0 if the run finished or was stopped, 2 if it was rejected or failed for a reason the user can fix, 1 on
+	 * an internal error.
 	 */
 	readonly exit: Promise<number>;
-	/** Ends the run because of an external error. */
+	/** Ends the run because of an error outside the engine. */
 	crash(error: unknown): void;
-	/** Immediately kills child processes that would outlive this one. Synchronous. */
+	/** Kills child processes that would outlive this one, immediately and synchronously. */
 	abandon?(): void;
 }
 
-/** The main program of every engine: arguments, signals, exit status. Does not return. */
+/** Main program of every engine: handles arguments, signals and the exit code. Does not return. */
 export async function engineMain(
 	start: (args: EngineArguments) => EngineProcess | Promise<EngineProcess>,
 	argv: readonly string[] = process.argv.slice(2),
@@ -36,8 +37,8 @@ function listen(engine: EngineProcess): void {
 	let asked = false;
 	const stop = () => {
 		if (asked) {
-			// A second request means do not wait; files on disk are consistent at any moment. An orderly exit would wait for
-			// the compute threads.
+			// A second request means "don't wait". Files on disk are always consistent, and a clean exit would wait for the
+			// compute threads.
 			engine.abandon?.();
 			process.removeAllListeners('SIGTERM');
 			process.kill(process.pid, 'SIGTERM');
@@ -48,7 +49,7 @@ function listen(engine: EngineProcess): void {
 	};
 	process.on('SIGTERM', stop);
 	process.on('SIGINT', stop);
-	// A run outlives the terminal that started it.
+	// A run outlives its terminal.
 	process.on('SIGHUP', () => undefined);
 	process.on('uncaughtException', (error) => engine.crash(error));
 	process.on('unhandledRejection', (error) => engine.crash(error));

@@ -25,26 +25,26 @@ import { StepGate } from './stepGate.ts';
 
 export type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 
-/** What distinguishes one engine from another. */
+/** The parts that differ between engines. */
 export interface EngineKind {
 	readonly name: EngineName;
-	/** Versions that affect the numbers of a run and are known before its start. */
+	/** Returns versions that affect a run's numbers and are known before it starts. */
 	versions(): Record<string, string>;
-	/** Extensions of `policy/generate` that it will support; those of heads are added when they exist. */
+	/** `policy/generate` extensions that the engine will support. Head extensions are added when the heads exist. */
 	readonly extensions: readonly string[];
 	readonly heads: boolean;
 	open(run: OpenedRun): Training;
 }
 
-/** The computing part of an engine. */
+/** The compute part of an engine. */
 export interface Training {
-	/** null until the position of the run is known. */
+	/** null until the run's position is known. */
 	readonly progress: Progress | null;
 	/** null until the weights exist. */
 	readonly policy: PolicyAnswers | null;
-	/** Runs from start to end. Throws on errors. */
+	/** Trains from start to finish. Throws on errors. */
 	train(): Promise<OrderlyEnd>;
-	/** Stops computation in other processes, before device and lock are released. */
+	/** Stops computation in other processes before the device and lock are released. */
 	halt?(): Promise<void>;
 	/** Releases all resources. */
 	dispose(): Promise<void>;
@@ -52,15 +52,15 @@ export interface Training {
 	abandon?(): void;
 }
 
-/** Where a run continues. */
+/** Checkpoint from which a run starts. */
 export interface StartPoint {
 	/** Checkpoint folder. */
 	readonly folder: string;
-	/** Whether it belongs to this run. */
+	/** Whether the checkpoint belongs to this run. */
 	readonly own: boolean;
 }
 
-/** A run with its lock held, recipe and reward copies checked, and control endpoint answering. */
+/** A run that holds its lock, has verified its recipe and reward copies, and is answering control requests. */
 export interface OpenedRun {
 	readonly folder: string;
 	readonly resume: boolean;
@@ -69,23 +69,26 @@ export interface OpenedRun {
 	readonly recipeValue: unknown;
 	readonly writer: RunWriter;
 	readonly gate: StepGate;
-	/** The requests of clients, for connections other than the endpoint. */
+	/** Client request handlers, for connections other than the control endpoint. */
 	readonly controls: ControlHandlers;
-	/** Their processes start while data, checkpoint and model are read. */
+	/** The run's rewards. Their processes start while data, checkpoint and model are being read. */
 	readonly rewards: RunRewards;
-	/** Records the hash of the data, or compares it with the recorded one. */
+	/** Records the data hash, or compares it with the recorded hash. */
 	settleData(hash: string): Promise<void>;
-	/** The run's own newest checkpoint when resuming, or the one it branches from; null: start from the recipe. */
+	/**
+	 * Returns the run's newest checkpoint when resuming, the parent checkpoint when branching, or null to start from the
+	 * recipe.
+	 */
 	startPoint(): Promise<StartPoint | null>;
-	/** Waits until no other run uses the device. Returns true if the run was stopped while waiting. */
+	/** Waits until no other run is using the device. Returns true if the run was stopped while waiting. */
 	waitForDevice(device: string, inWords: string): Promise<boolean>;
-	/** Notifies clients that files of the run have changed. */
+	/** Notifies clients that the run's files have changed. */
 	changed(): void;
 }
 
 /**
- * Runs one run directory from start to end. Every failure is recorded in run.json and printed as one sentence on
- * stderr.
+ * Executes the run in a run directory from start to finish. Records every failure in run.json and prints it to stderr
+ * as a single sentence.
  */
 export function runWith(kind: EngineKind, args: RunArguments): EngineProcess {
 	const gate = new StepGate();
@@ -113,7 +116,7 @@ class EngineRun {
 	#device: FileLock | null = null;
 	#training: Training | null = null;
 	#rewards: RunRewards | null = null;
-	/** Whether to resume, and there is something to resume. */
+	/** Whether a resume was requested and there is something to resume. */
 	#resume = false;
 
 	constructor(kind: EngineKind, args: RunArguments, gate: StepGate, crash: Promise<never>) {
@@ -129,7 +132,7 @@ class EngineRun {
 	}
 
 	async run(): Promise<number> {
-		// Keeps the process alive while it is paused.
+		// Keep the process alive while the run is paused.
 		const alive = setInterval(() => undefined, 1 << 30);
 		try {
 			const writer = await this.#open();
@@ -145,7 +148,7 @@ class EngineRun {
 	}
 
 	/**
-	 * Takes the lock. Faults of the recipe are recorded in run.json, so the record is created before the recipe is read.
+	 * Acquires the lock. Creates the record before reading the recipe, because recipe errors are recorded in run.json.
 	 */
 	async #open(): Promise<RunWriter> {
 		const { run, resume } = this.#args;
@@ -280,7 +283,7 @@ class EngineRun {
 
 	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const step = this.#training?.progress?.step ?? writer.record.step;
-		// Before the final record: an ended run is not resumed, so nothing else would remove it.
+		// Remove the reserve before the final record: an ended run is not resumed, so nothing else would clean it up.
 		await this.#reserve?.release();
 		await writer.appendEvent({ type: status, step });
 		await writer.updateRecord({ status, step, pause: undefined });
@@ -293,7 +296,7 @@ class EngineRun {
 		process.stderr.write(`${failure.toString()}\n`);
 		this.#gate.close(new Failure('unavailable', `The run has ended: ${failure.message}`));
 		if (writer) {
-			// Frees space for the final record on a full disk.
+			// Free disk space for the final record in case the disk is full.
 			await this.#reserve?.release();
 			if (failure.reason === 'internal') writer.log(error instanceof Error ? `${error.stack}` : failure.message);
 			const { reason, message, action } = failure.toJSON();
@@ -304,7 +307,7 @@ class EngineRun {
 				pause: undefined,
 				error: { reason, message, ...(action ? { action } : {}) },
 			} as const;
-			// Closed together with the final record: training still in progress must not write after it.
+			// Close these together with the final record, because training still in progress must not write after it.
 			await Promise.allSettled([
 				writer.updateRecord(record),
 				writer.appendEvent({ type: 'crashed', reason, message, step }),

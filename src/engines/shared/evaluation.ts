@@ -5,11 +5,11 @@ import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { judgeOutcomes } from './judgeOutcomes.ts';
 
 export interface EvaluationSettings {
-	/** Prefix of its files and metrics: `heldout`. */
+	/** Prefix for the evaluation's files and metrics, such as `heldout`. */
 	readonly name: string;
 	readonly problems: number;
 	readonly samples: number;
-	/** 0: greedy. */
+	/** Sampling temperature; 0 is greedy. */
 	readonly temperature: number;
 }
 
@@ -18,14 +18,14 @@ export interface Evaluation {
 	readonly lines: readonly EvaluationLine[];
 }
 
-/** One unjudged completion of an evaluation. */
+/** A sampled completion that has not been scored yet. */
 export interface EvaluatedSample extends ScoreRow {
-	/** Index of its problem in the evaluation. */
+	/** Index of the problem in the evaluation. */
 	readonly problem: number;
 	readonly sample: number;
 }
 
-/** Judges the completions of one evaluation in chunks. Those to which accuracy does not apply are skipped. */
+/** Scores an evaluation's completions in chunks. Skips completions to which accuracy does not apply. */
 export class EvaluationJudge {
 	readonly #rewards: Pick<RecipeScorers, 'accuracy' | 'reload'>;
 	readonly #step: number;

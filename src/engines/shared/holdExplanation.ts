@@ -1,7 +1,7 @@
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { describeFailures, type RewardFailures } from './scoreBatch.ts';
 
-/** Explains why a run pauses before a batch whose rewards failed, and what the user can do. */
+/** Explains why a run paused before a batch whose rewards failed, and how the user can fix it. */
 export function explainHold(
 	failures: RewardFailures,
 	{ rewards }: Pick<ResolvedRecipe, 'rewards'>,

@@ -3,8 +3,8 @@ import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 
 /**
- * Correct (1), incorrect (0) or not applicable (null), by the accuracy of the run. Throws `unavailable` if it cannot be
- * measured.
+ * Returns 1 for correct, 0 for incorrect, or null for completions to which the run's accuracy does not apply. Throws
+ * `unavailable` if accuracy cannot be measured.
  */
 export async function judgeOutcomes(
 	{ rewards }: { readonly rewards: Pick<RecipeScorers, 'accuracy' | 'reload'> },

@@ -1,7 +1,7 @@
-/** Sizes of a decoder-only transformer. */
+/** Dimensions of a decoder-only transformer. */
 export interface ModelShape {
 	readonly vocabulary: number;
-	/** Longest prompt + completion, in tokens. */
+	/** Maximum length of prompt + completion, in tokens. */
 	readonly context: number;
 	readonly width: number;
 	readonly heads: number;

@@ -12,7 +12,7 @@ export interface NewModel {
 	readonly tokenizer: Tokenizer;
 }
 
-/** The vocabulary needed for template and data. */
+/** Returns the vocabulary required by the template and the data. */
 export function vocabularyFor(
 	recipe: Pick<ResolvedRecipe, 'template'>,
 	source: ProblemSource,
@@ -22,15 +22,15 @@ export function vocabularyFor(
 	return buildTokenizer(recipe.template, characters);
 }
 
-/** A tag in a text is one token, and its characters need not be in the vocabulary. */
+/** Yields the text between tags. A tag is a single token, so its characters do not have to be in the vocabulary. */
 function* withoutTags(texts: readonly string[], template: ResolvedRecipe['template']): Generator<string> {
 	const tags = templateTags(template).sort((a, b) => b.length - a.length);
 	for (const text of texts) yield tags.reduce((rest, tag) => rest.split(tag).join(''), text);
 }
 
 /**
- * Sizes and vocabulary of a new model.
- * @param texts besides those of the dataset
+ * Determines the dimensions and vocabulary of a new model.
+ * @param texts texts to cover in addition to the dataset
  */
 export function newModel(
 	recipe: Pick<ResolvedRecipe, 'template' | 'stages'>,
@@ -44,7 +44,7 @@ export function newModel(
 	return { tokenizer, shape: { vocabulary: tokenizer.size, context, width, heads, layers, feedForward } };
 }
 
-/** Tokens of the longest sequence of the recipe. */
+/** Returns the length of the recipe's longest sequence, in tokens. */
 function contextNeeded(
 	{ template, stages }: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	source: ProblemSource,

@@ -1,6 +1,6 @@
 import type { ControlRequest, ControlResult } from '../../protocol/control.ts';
 
-/** Policy requests answered by the weights, between training steps or while being served. */
+/** Answers policy requests with the model's weights, either between training steps or while serving a checkpoint. */
 export interface PolicyAnswers {
 	/** Supported extensions. */
 	readonly extensions: readonly string[];

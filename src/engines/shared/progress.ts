@@ -1,25 +1,25 @@
 import type { Hyperparameters } from '../../protocol/control.ts';
 
 /**
- * The position of a run. All randomness is a function of the recipe's seed and of these counters (and of the cursor of
- * the problem feed), so they are the random state stored in a checkpoint.
+ * A run's position. All randomness is a function of the recipe's seed, these counters and the problem feed's cursor, so
+ * a checkpoint needs no other random state.
  */
 export interface Progress {
-	/** Optimizer updates so far, over all stages. */
+	/** Number of optimizer updates so far, across all stages. */
 	step: number;
-	/** The stage of the next update. */
+	/** Index of the stage that performs the next update. */
 	stageIndex: number;
-	/** Updates of this stage so far. */
+	/** Number of updates so far in the current stage. */
 	stageStep: number;
-	/** Tokens trained on (sft), or prompt and completion tokens sampled (grpo), as in TRL's `num_tokens`. */
+	/** Number of tokens trained on (sft) or sampled, including prompts (grpo), as in TRL's `num_tokens`. */
 	tokens: number;
-	/** Generation batches sampled, over all stages. */
+	/** Number of generation batches sampled, across all stages. */
 	generations: number;
-	/** Hyperparameter changes in effect; they end with the stage. */
+	/** Hyperparameter changes in effect. Reset at the end of the stage. */
 	hyperparameters: Hyperparameters;
-	/** The best held-out accuracy so far. */
+	/** Best held-out accuracy so far. */
 	best: { step: number; accuracy: number } | null;
-	/** The step of the last held-out evaluation in this run directory. */
+	/** Step of the last held-out evaluation in this run directory. */
 	evaluatedAt: number | null;
 }
 

@@ -3,14 +3,14 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { readResolvedRecipe } from '../../runs/runReader.ts';
 
-/** The recipe.json of a run. */
+/** Contents of a run's recipe.json. */
 export interface RecipeOfRun {
-	/** As it lies in the file, for its hashes. */
+	/** Undecoded contents of the file, used for hashing. */
 	readonly value: unknown;
 	readonly recipe: ResolvedRecipe;
 }
 
-/** Reads and decodes the recipe.json of a run once, when it is first asked for; fails each time as it failed then. */
+/** Reads and decodes a run's recipe.json on the first call. Later calls return the same result or the same error. */
 export function recipeOfRun(run: string): () => Promise<RecipeOfRun> {
 	let read: Promise<RecipeOfRun> | null = null;
 	return () => {

@@ -4,14 +4,14 @@ import type { RunWriter } from '../../runs/runWriter.ts';
 import { explainHold } from './holdExplanation.ts';
 import { describeFailures, type RewardFailures } from './scoreBatch.ts';
 
-/** Reports output and failures of rewards: in the log, in events, and in the reason of a pause. */
+/** Reports reward output and failures in the log, in events, and as the reason for a pause. */
 export class RewardWatch {
 	readonly #recipe: Pick<ResolvedRecipe, 'rewards' | 'scoring'>;
 	readonly #writer: RunWriter;
 	readonly #step: () => number;
-	/** By reward: number of batches with failures that did not stop the run. */
+	/** Number of batches with failures that did not stop the run, by reward. */
 	readonly #failing = new Map<string, number>();
-	/** Remaining characters of reward output for the log. */
+	/** Remaining budget for reward output in the log, in characters. */
 	#outputRoom = 1 << 20;
 
 	/** @param step returns the number of updates so far */
@@ -21,7 +21,7 @@ export class RewardWatch {
 		this.#step = step;
 	}
 
-	/** The reward that failed on more rows than the recipe allows. */
+	/** Returns the failures of the first reward that failed on more rows than the recipe allows. */
 	tooMany(failures: readonly RewardFailures[]): RewardFailures | undefined {
 		return failures.find(({ failed, rows }) => failed > this.#recipe.scoring.pauseAbove * rows);
 	}
@@ -38,7 +38,7 @@ export class RewardWatch {
 		this.#writer.log(`output of the reward "${reward}":\n${kept.join('\n')}`);
 	}
 
-	/** The metric covers every batch; messages are limited to powers of two. */
+	/** Reports failures on the first, second, fourth, eighth etc. affected batch. The metric covers every batch. */
 	noteFailures(failures: RewardFailures): void {
 		const { column } = failures;
 		const batches = (this.#failing.get(column) ?? 0) + 1;
@@ -48,7 +48,7 @@ export class RewardWatch {
 		this.#alert('warning', failures, `${describeFailures(failures)}${more}`);
 	}
 
-	/** The reason of the pause. */
+	/** Returns the reason for a pause, after reporting the failures. */
 	hold(failures: RewardFailures): NonNullable<RunRecord['pause']> {
 		const { message, action } = explainHold(failures, this.#recipe, this.#step());
 		this.#alert('error', failures, `${message} ${action}`);

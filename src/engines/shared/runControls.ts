@@ -6,17 +6,17 @@ import type { StepGate } from './stepGate.ts';
 
 export interface RunControlOptions {
 	readonly gate: StepGate;
-	/** The current record of the run. */
+	/** Returns the run's current record. */
 	status(): RunRecord;
-	/** null until the weights exist. */
+	/** Returns null until the weights exist. */
 	policy(): PolicyAnswers | null;
-	/** Whether the engine has value heads. */
+	/** Whether the engine supports value heads. */
 	readonly heads: boolean;
-	/** Resolves when the run has ended and recorded it. */
+	/** Resolves after the run has ended and recorded that it ended. */
 	readonly ended: Promise<void>;
 }
 
-/** Requests answered by the engine of a run; each is answered once it has taken effect. */
+/** Creates handlers for requests to a run's engine. Each request is answered after it has taken effect. */
 export function runControls(options: RunControlOptions): ControlHandlers {
 	const { gate, status } = options;
 	const policy = (): PolicyAnswers => {
@@ -45,7 +45,7 @@ export function runControls(options: RunControlOptions): ControlHandlers {
 	};
 }
 
-/** `policy/*` only, as answered by an engine that serves a checkpoint. */
+/** Creates handlers for `policy/*` requests only, for an engine that serves a checkpoint. */
 export function policyControls(policy: () => PolicyAnswers, heads: boolean): ControlHandlers {
 	return {
 		'policy/generate': async (params, signal) => policy().generate(params, signal),

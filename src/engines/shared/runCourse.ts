@@ -23,62 +23,67 @@ export interface CourseOptions {
 	readonly writer: RunWriter;
 	readonly gate: StepGate;
 	readonly progress: Progress;
-	/** Records of an earlier attempt. */
+	/** Records left by earlier attempts. */
 	readonly past: Past;
-	/** The step of the run's own checkpoint that this attempt starts from, if any. */
+	/** Step of the run's own checkpoint from which this attempt starts, if any. */
 	readonly checkpointAt: number | null;
-	/** Called when files of the run change. */
+	/** Called when the run's files change. */
 	onChanged(): void;
 }
 
-/** One completed optimizer update. */
+/** A completed optimizer update. */
 export interface UpdateReport {
 	readonly metrics: Metrics;
-	/** Whether it is the last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */
+	/**
+	 * Whether this is the last update in its batch. Evaluations, checkpoints, pauses and the end of the run wait for a
+	 * batch to end.
+	 */
 	readonly batchEnds: boolean;
-	/** Number of updates before the batch. */
+	/** Number of updates completed before the batch. */
 	readonly batchStart: number;
-	/** Replaces held-out accuracy in stages that freeze the policy. */
+	/** Measures metrics in place of held-out accuracy, for stages that freeze the policy. */
 	evaluate?(): Promise<Metrics>;
-	/** Measured in addition to held-out accuracy. */
+	/** Measures additional metrics whenever held-out accuracy is measured. */
 	also?(): Promise<Metrics>;
 }
 
-/** What the loop of a stage does next. */
+/** Tells a stage's loop how to proceed. */
 export type Verdict = 'next' | 'stage-over' | 'stop';
 
-/** Stages that evaluate at their start, unless the previous stage already did. */
+/** Types of stages that evaluate before their first update, unless the previous stage already did. */
 const measuredBefore: readonly ResolvedStage['type'][] = ['grpo', 'ppo', 'rloo', 'dpo'];
 
-/** Whether (before, step] contains a multiple of `every`. */
+/** Returns whether (before, step] contains a multiple of `every`. */
 function passedMultiple(before: number, step: number, every: number): boolean {
 	return Math.floor(step / every) > Math.floor(before / every);
 }
 
-/** run.json need not be rewritten at every step of a fast run, because readers have the metrics. */
+/**
+ * Minimum time between run.json updates. A fast run does not need one at every step because readers have the metrics.
+ */
 const recordIntervalMs = 1000;
 
-/** Milliseconds after recording an update until its answer is sent. */
+/** Delay before writing rollouts, in milliseconds, which lets the answer to the update go out first. */
 const answerMs = 3;
 
 /**
- * The sequence of events around updates, shared by all engines, in a fixed order so that a resume repeats it exactly.
- * Subclasses compute, measure and fill checkpoints.
+ * Sequence of events around updates, shared by all engines. The order is fixed so that a resumed run repeats it
+ * exactly. Subclasses do the computing, measuring and writing of checkpoint contents.
  */
 export abstract class RunCourse implements GateHooks {
 	readonly progress: Progress;
 	readonly watch = new Stopwatch();
 	protected readonly options: CourseOptions;
 	protected readonly rewardWatch: RewardWatch;
-	/** Rollouts of the next update: being written, or yet to be written. */
+	/** Rollouts for the next update: a write in progress, or a function that starts it. */
 	#rollouts: Promise<void> | (() => Promise<void>) = Promise.resolve();
-	/** Everything of the recorded updates. */
+	/** Completes when all recorded updates are written. */
 	#booked: Promise<void> = Promise.resolve();
 	#replay: readonly RecordedChange[];
-	/** Why the run pauses by itself; null if it does not. */
+	/** Why the run is pausing on its own, or null if it is not. */
 	#hold: RunRecord['pause'] | null = null;
 	#recorded = 0;
-	/** The step of the latest checkpoint. */
+	/** Step of the latest checkpoint. */
 	#checkpointAt: number | null;
 	/** Accuracy of the last held-out evaluation in this process. */
 	#accuracy: number | null = null;
@@ -91,24 +96,26 @@ export abstract class RunCourse implements GateHooks {
 		this.#checkpointAt = options.checkpointAt;
 	}
 
-	/** Accuracy of the current weights; does not affect training. */
+	/** Measures the accuracy of the current weights, without affecting training. */
 	protected abstract evaluate(settings: EvaluationSettings): Promise<Evaluation>;
-	/** Writes everything a resume needs into an empty folder, including state.json. */
+	/** Writes everything needed to resume, including state.json, to an empty folder. */
 	protected abstract fillCheckpoint(folder: string): Promise<void>;
 	/** Called before the first update of a new stage. */
 	protected abstract prepareStage(stage: ResolvedStage): void;
 
-	/** The stage of the next update, according to the recipe. */
+	/** Returns the stage of the next update as specified in the recipe. */
 	protected stage(): ResolvedStage {
 		return this.options.recipe.stages[this.progress.stageIndex] as ResolvedStage;
 	}
 
-	/** The same with the user's changes. */
+	/** Returns the stage of the next update with the user's hyperparameter changes applied. */
 	protected stageInForce(): ResolvedStage {
 		return { ...this.stage(), ...this.progress.hyperparameters } as ResolvedStage;
 	}
 
-	/** Skips stages that have had all their updates: a checkpoint of another recipe may be beyond this one. */
+	/**
+	 * Skips stages that have completed all their updates. A checkpoint from another recipe can be past the current stage.
+	 */
 	protected skipFinishedStages(): void {
 		const { progress, options } = this;
 		while (progress.stageIndex < options.recipe.stages.length && progress.stageStep >= this.stage().steps) {
@@ -117,10 +124,10 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	/**
-	 * Records an update: writes metrics, then (at the end of a batch) evaluates, checkpoints and handles external
-	 * requests. Computation continues while the lines of an update are flushed, at most one update ahead; a full disk is
-	 * reported at the next update, and before anything that depends on it: a checkpoint, a pause, the end of a stage or
-	 * run.
+	 * Records an update. Writes metrics, then, at the end of a batch, evaluates, checkpoints and handles external
+	 * requests. Computation can run one update ahead while the lines of an update are being flushed. A full disk is
+	 * therefore reported at the next update, and before any step that depends on it: a checkpoint, a pause, or the end of
+	 * a stage or run.
 	 */
 	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure, also }: UpdateReport): Promise<Verdict> {
 		const { progress, watch, options } = this;
@@ -162,15 +169,15 @@ export abstract class RunCourse implements GateHooks {
 		return verdict === 'next' && stageEnds !== null ? 'stage-over' : verdict;
 	}
 
-	/** Starts writing rollouts under the step that uses them first; they are recorded with it. */
+	/** Starts writing rollouts under the first step that uses them. They are recorded together with that step. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void {
 		const written = this.options.writer.writeRollouts(step, lines);
-		// Awaited with the update; a failure before that is not unhandled.
+		// The promise is awaited with the update. Until then, a rejection must not count as unhandled.
 		written.catch(() => undefined);
 		this.#rollouts = written;
 	}
 
-	/** The same if the computation waits for the answer to the update: the file is created after the answer is sent. */
+	/** Variant for when the computation waits for the answer to the update: builds the file after the answer is sent. */
 	protected keepRollouts(step: number, file: () => Uint8Array): void {
 		this.#rollouts = () => this.options.writer.writeRollouts(step, file());
 	}
@@ -179,7 +186,7 @@ export abstract class RunCourse implements GateHooks {
 		const rollouts = this.#rollouts;
 		this.#rollouts = Promise.resolve();
 		const line = this.#lineOf(stage, values);
-		// Queued after its rollouts, so that they exist when a step becomes visible.
+		// Write the line together with its rollouts, so they exist by the time the step becomes visible.
 		const both = (started: Promise<void>) => Promise.all([started, this.#appendLine(line)]);
 		const booked = typeof rollouts === 'function' ? pause(answerMs).then(() => both(rollouts())) : both(rollouts);
 		this.#booked = booked.then(() => undefined);
@@ -197,7 +204,8 @@ export abstract class RunCourse implements GateHooks {
 		const { writer, onChanged } = this.options;
 		const hold = this.#hold;
 		const { step } = this.progress;
-		// The event comes first, here and on continue: readers of the new status find it.
+		// Append the event before updating the record, here and when continuing, so readers who see the new status find the
+		// event too.
 		await writer.appendEvent({ type: 'paused', ...(hold === null ? {} : { because: 'rewards' }), step });
 		await writer.updateRecord({ status: 'paused', step, ...(hold === null ? {} : { pause: hold }) });
 		onChanged();
@@ -214,7 +222,7 @@ export abstract class RunCourse implements GateHooks {
 		await this.#booked;
 		const { progress } = this;
 		const { writer, recipe, onChanged } = this.options;
-		// The weights have not changed since; replays cover changed hyperparameters.
+		// The weights have not changed since then. Changed hyperparameters are restored from the event log.
 		if (this.#checkpointAt === progress.step) {
 			const last = (await writer.listCheckpoints()).find(({ step }) => step === progress.step);
 			if (last) return last.path;
@@ -252,7 +260,7 @@ export abstract class RunCourse implements GateHooks {
 		return fromStep;
 	}
 
-	/** Pauses before a batch whose rewards failed on too many rows, until the user continues. */
+	/** Pauses before a batch whose rewards failed on too many rows until the user continues. */
 	async holdBatch(failures: RewardFailures): Promise<Verdict> {
 		this.#hold = this.rewardWatch.hold(failures);
 		this.options.gate.hold();
@@ -279,7 +287,7 @@ export abstract class RunCourse implements GateHooks {
 	protected async beginStage(stage: ResolvedStage): Promise<void> {
 		const { progress } = this;
 		const { recipe, writer, past, onChanged } = this.options;
-		// An upper bound: stages that ended early through a measurement have reduced it.
+		// This is an upper bound. It shrinks when a stage ends early because a measurement met its target.
 		const left = recipe.stages.slice(progress.stageIndex).reduce((sum, { steps }) => sum + steps, 0);
 		const totalSteps = progress.step - progress.stageStep + left;
 		await writer.updateRecord({ stage: stage.type, status: 'running', step: progress.step, totalSteps });
@@ -297,7 +305,7 @@ export abstract class RunCourse implements GateHooks {
 	async #evaluateBefore(stage: ResolvedStage): Promise<void> {
 		if (this.progress.evaluatedAt === this.progress.step) return;
 		const { metrics } = await this.#evaluate(this.#heldOut());
-		// An earlier stage with another measure has already reported this step; the evaluation file has the rest.
+		// An earlier stage with its own metrics has already reported this step. The evaluation file contains the rest.
 		if (this.options.writer.lastMetricsStep >= this.progress.step) return;
 		await this.#writeLine(stage.type, { ...metrics, ...this.watch.take() });
 	}
@@ -313,7 +321,10 @@ export abstract class RunCourse implements GateHooks {
 		return { name: 'heldout', problems, samples, temperature };
 	}
 
-	/** The stage's own measure, if any, as often as held-out accuracy; otherwise held-out accuracy. */
+	/**
+	 * Measures the stage's own metrics, if it has any, at the usual evaluation interval. Otherwise measures held-out
+	 * accuracy.
+	 */
 	async #measureIfDue(
 		stage: ResolvedStage,
 		stageEnds: boolean,
@@ -327,9 +338,8 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	/**
-	 * Measures held-out accuracy every `evaluate.every` steps, or every `until.every` in a stage that ends by it, and at
-	 * the end of a stage. A stage whose `until` has different settings than `evaluate` also has its own measure,
-	 * `eval/until`.
+	 * Measures held-out accuracy every `evaluate.every` steps (or every `until.every` steps in a stage with `until`) and
+	 * at the end of a stage. If a stage's `until` uses different settings than `evaluate`, also measures `eval/until`.
 	 */
 	async #evaluateIfDue(
 		stage: ResolvedStage,
@@ -394,7 +404,7 @@ export abstract class RunCourse implements GateHooks {
 		const now = performance.now();
 		if (now - this.#recorded >= recordIntervalMs) {
 			this.#recorded = now;
-			// Not awaited: it adds nothing to the metrics, which also report a full disk.
+			// Not awaited because it adds nothing to the metrics, and writing those reports a full disk too.
 			writer.updateRecord({ step: line.step }).catch(() => undefined);
 		}
 		onChanged();

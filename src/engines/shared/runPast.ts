@@ -8,21 +8,21 @@ import { listCheckpoints, readEvents, readMetricsEnd } from '../../runs/runReade
 import type { RunWriter } from '../../runs/runWriter.ts';
 import type { Progress } from './progress.ts';
 
-/** A hyperparameter change recorded by an earlier attempt. */
+/** A hyperparameter change that an earlier attempt recorded. */
 export interface RecordedChange {
 	readonly fromStep: number;
 	readonly changes: Hyperparameters;
 }
 
-/** What an earlier attempt of a run left. */
+/** Records that earlier attempts of a run left behind. */
 export interface Past {
-	/** Changes that this attempt repeats at their steps. */
+	/** Hyperparameter changes that this attempt replays at their original steps. */
 	readonly replay: readonly RecordedChange[];
-	/** The stage whose start is already recorded in events.jsonl at the step where this attempt starts. */
+	/** Index of the stage whose start events.jsonl already records at this attempt's first step. */
 	readonly announcedStage: number | null;
 	/**
-	 * Held-out accuracy in the line of the step where the attempt starts; null: measured on no problem; undefined: not
-	 * measured.
+	 * Held-out accuracy in the metrics line of the first step; null if it was measured on zero problems, undefined if it
+	 * was not measured.
 	 */
 	readonly accuracy: number | null | undefined;
 }
@@ -30,8 +30,8 @@ export interface Past {
 export const nothingBefore: Past = { replay: [], announcedStage: null, accuracy: undefined };
 
 /**
- * Sets aside what an earlier attempt did after the step where this one starts, and reads its records.
- * @param step of the checkpoint; null if there was none, and the run starts again
+ * Moves aside everything that earlier attempts wrote after this attempt's first step, and reads their records.
+ * @param checkpoint step of the checkpoint, or null if there is none and the run starts over
  */
 export async function takeUp(writer: RunWriter, checkpoint: number | null): Promise<Past> {
 	const run = writer.folder;
@@ -52,7 +52,7 @@ export async function takeUp(writer: RunWriter, checkpoint: number | null): Prom
 	};
 }
 
-/** An evaluation already recorded in the line of the first step is not repeated. */
+/** Restores an evaluation that is already recorded for the first step, so it is not repeated. */
 export function recallAccuracy({ accuracy }: Past, progress: Progress): void {
 	if (accuracy === undefined || progress.evaluatedAt !== null) return;
 	progress.evaluatedAt = progress.step;
@@ -62,7 +62,8 @@ export function recallAccuracy({ accuracy }: Past, progress: Progress): void {
 }
 
 /**
- * Starts a new run from another run's checkpoint: records its origin, and keeps its changed hyperparameters visible.
+ * Prepares a new run that starts from another run's checkpoint: records its origin and keeps changed hyperparameters
+ * visible.
  */
 export async function adopt(
 	writer: RunWriter,
@@ -77,7 +78,7 @@ export async function adopt(
 	}
 }
 
-/** Names of incomplete checkpoint folders. */
+/** Returns the names of incomplete checkpoint folders. */
 async function damagedCheckpoints(run: string): Promise<string[]> {
 	const whole = new Set((await listCheckpoints(run)).map(({ step }) => stepName(step)));
 	const names = await readdir(join(run, runFiles.checkpoints)).catch(() => []);

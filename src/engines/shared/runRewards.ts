@@ -7,23 +7,28 @@ import { openRewardHosts } from '../../rewards/openRewardHosts.ts';
 import type { RewardHosts } from '../../rewards/rewardHosts.ts';
 import { rewardCopyPath } from '../../runs/rewardCopies.ts';
 
-/** Milliseconds that the end of a run waits for its reward hosts to exit. They end with it in any case. */
+/**
+ * Time in milliseconds that a finished run waits for its reward hosts to exit. They exit with the engine in any case.
+ */
 const farewellMs = 1000;
 
-/** The rewards of a run: its own copies, in processes that end with the engine. */
+/** A run's rewards: its own copies of the files, in processes that exit with the engine. */
 export class RunRewards extends Disposable {
-	/** Rejects, leaving no process behind, if a reward file is bad; or with `cancelled` after `dispose`. */
+	/**
+	 * Resolves when all rewards are loaded. Rejects if a reward file is invalid, leaving no processes behind, or with
+	 * `cancelled` after `dispose`.
+	 */
 	readonly loaded: Promise<RecipeScorers>;
 	#hosts: RewardHosts | null = null;
 
 	/**
-	 * Starts the hosts immediately. The copies must have been checked.
-	 * @param signal aborts the loading, not what is loaded
+	 * Starts the hosts immediately. The reward copies must already be verified.
+	 * @param signal aborts loading, but does not affect rewards that have loaded
 	 */
 	constructor(run: string, recipe: ResolvedRecipe, signal?: AbortSignal) {
 		super();
 		this.loaded = this.#load(run, recipe, signal);
-		// Awaited later; a failure before that is not unhandled.
+		// The promise is awaited later. Until then, a rejection must not count as unhandled.
 		this.loaded.catch(() => undefined);
 	}
 

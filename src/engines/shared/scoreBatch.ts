@@ -3,21 +3,21 @@ import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
 import type { RewardScorer } from '../../rewards/createScorers.ts';
 import type { RunnerScore } from '../../rewards/rewardRunner.ts';
 
-/** The scores of a row. */
+/** Scores for a single row. */
 export interface RowScore {
-	/** By column; null: not applicable, or failed. */
+	/** Reward by column; null if it does not apply or failed. */
 	readonly rewards: Readonly<Record<string, number | null>>;
-	/** By column, the error; null if there is none. */
+	/** Error messages by column, or null if there are none. */
 	readonly errors: Readonly<Record<string, string>> | null;
-	/** Weighted sum; null if no reward applied, or one of them failed, so that the sum is unknown. */
+	/** Weighted sum. null if no reward applied, or if one failed and the sum is therefore unknown. */
 	readonly reward: number | null;
 }
 
-/** The failures of one reward on a batch. */
+/** Failures of a single reward in a batch. */
 export interface RewardFailures {
 	readonly column: string;
 	readonly file: string | null;
-	/** Rows without a value, and all rows. */
+	/** Number of rows without a value, and total number of rows. */
 	readonly failed: number;
 	readonly rows: number;
 	readonly first: ScoreError;
@@ -26,24 +26,24 @@ export interface RewardFailures {
 export interface BatchScore {
 	readonly rows: readonly RowScore[];
 	readonly failures: readonly RewardFailures[];
-	/** Output of the rewards, by column. */
+	/** Output printed by rewards, by column. */
 	readonly output: ReadonlyMap<string, readonly string[]>;
-	/** Values passed by Python rewards to TRL's `log_metric`, by name. */
+	/** Values that Python rewards passed to TRL's `log_metric`, by name. */
 	readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Max number and length of metric names from rewards in a batch. */
+/** Maximum number of metrics that rewards can log per batch, and maximum length of their names. */
 const mostMetrics = 50;
 const longestName = 100;
-/** Other keys of a line of metrics.jsonl. */
+/** Keys that a metrics.jsonl line already uses. */
 const reservedNames = ['step', 'time', 'stage', '__proto__'];
 
-/** Max length of an error message in a rollout, in UTF-16 code units. */
+/** Maximum length of an error message in a rollout, in UTF-16 code units. */
 const longestMessage = 500;
 
 /**
- * Scores a batch with every reward, different processes in parallel. Rejects only with `cancelled`.
- * @param known columns computed elsewhere, one value per row
+ * Scores a batch with every reward, running separate processes in parallel. Rejects only with `cancelled`.
+ * @param known columns computed elsewhere, with one value per row
  */
 export async function scoreBatch(
 	scorers: readonly RewardScorer[],
@@ -96,7 +96,7 @@ export async function scoreBatch(
 	};
 }
 
-/** Describes failures in a sentence: the reward, the number of rows, the reason, and the place. */
+/** Describes failures in one sentence: the reward, the number of rows, the reason and the location. */
 export function describeFailures({ column, file, failed, rows, first }: RewardFailures): string {
 	const line = first.line === undefined ? '' : `, line ${first.line}`;
 	const where = file === null ? '' : ` (${file}${line})`;

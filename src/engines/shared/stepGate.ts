@@ -2,14 +2,14 @@ import { type Deferred, deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 
-/** Callbacks of training when a request is carried out. */
+/** Callbacks through which requests take effect in training. */
 export interface GateHooks {
-	/** Training is paused; records it. */
+	/** Called when training has paused. Records the pause. */
 	paused(): Promise<void>;
 	continued(): Promise<void>;
-	/** Writes a checkpoint of this moment; returns its folder. */
+	/** Writes a checkpoint of the current state and returns its folder. */
 	checkpoint(): Promise<string>;
-	/** Applies the changes from the next step on; returns that step. */
+	/** Applies changes starting with the next step, and returns that step. */
 	setHyperparameters(changes: Hyperparameters): Promise<number>;
 }
 
@@ -18,7 +18,7 @@ type Request =
 	| { readonly type: 'hyperparameters'; readonly changes: Hyperparameters; readonly done: Deferred<number> }
 	| { readonly type: 'job'; readonly run: () => Promise<void>; readonly fail: (error: unknown) => void };
 
-/** Milliseconds that a stop waits for running rewards. */
+/** Time in milliseconds that a stop request waits for running rewards. */
 const interruptMs = 3000;
 
 export interface StopRequest {
@@ -26,8 +26,8 @@ export interface StopRequest {
 }
 
 /**
- * Synchronizes external requests with training: they are queued and carried out between generation batches (policy jobs
- * also between updates), so that nothing changes in the middle of a batch. A request is answered once it has taken
+ * Synchronizes external requests with training. Requests are queued and run between generation batches (policy jobs
+ * also run between updates), so nothing changes in the middle of a batch. Each request is answered after it takes
  * effect.
  */
 export class StepGate {
@@ -43,12 +43,12 @@ export class StepGate {
 	#closed: Failure | null = null;
 	#wake: Deferred<void> | null = null;
 
-	/** Fires when the run is asked to stop, for operations outside of training. */
+	/** Aborts when the run is asked to stop, for operations outside training. */
 	get stopSignal(): AbortSignal {
 		return this.#abort.signal;
 	}
 
-	/** Fires when a stop has waited too long for the batch: everything that can be given up is. */
+	/** Aborts when a stop has waited too long for the current batch and everything that can be abandoned should be. */
 	get interruptSignal(): AbortSignal {
 		return this.#interrupt.signal;
 	}
@@ -61,7 +61,7 @@ export class StepGate {
 		return this.#isPaused;
 	}
 
-	/** Resolves once training is paused. */
+	/** Requests a pause. Resolves when training is paused. */
 	pause(): Promise<void> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		if (this.#isPaused && this.#wantsPause) return Promise.resolve();
@@ -72,12 +72,12 @@ export class StepGate {
 		return done.promise;
 	}
 
-	/** Pauses at the request of training itself, right before `betweenBatches`. */
+	/** Requests a pause from within training, right before `betweenBatches`. */
 	hold(): void {
 		this.#wantsPause = true;
 	}
 
-	/** Cancels the pause, even one that has not taken effect. Resolves once training continues. */
+	/** Ends the pause, or cancels it if it has not taken effect yet. Resolves when training continues. */
 	async resume(): Promise<void> {
 		if (this.#closed) throw this.#closed;
 		this.#wantsPause = false;
@@ -110,7 +110,7 @@ export class StepGate {
 		return this.#queue({ type: 'hyperparameters', changes, done }, done);
 	}
 
-	/** Runs a task while training does not use the learner. */
+	/** Runs a task while training is not using the learner. */
 	withLearner<T>(task: () => Promise<T>): Promise<T> {
 		const done = deferred<T>();
 		const run = async () => {
@@ -123,7 +123,7 @@ export class StepGate {
 		return this.#queue({ type: 'job', run, fail: done.reject }, done);
 	}
 
-	/** Between two updates of a batch: only policy jobs run. */
+	/** Called between two updates of a batch. Runs policy jobs only. */
 	async betweenUpdates(): Promise<void> {
 		for (let i = 0; i < this.#requests.length; ) {
 			const request = this.#requests[i] as Request;
@@ -136,7 +136,7 @@ export class StepGate {
 		}
 	}
 
-	/** Between two batches: carries out all requests, and waits here while the run is paused. */
+	/** Called between two batches. Handles all requests, and does not return while the run is paused. */
 	async betweenBatches(hooks: GateHooks): Promise<'continue' | 'stop'> {
 		for (;;) {
 			for (let request = this.#requests.shift(); request; request = this.#requests.shift()) {
@@ -160,7 +160,7 @@ export class StepGate {
 				waiting.reject(new Failure('cancelled', 'The run was paused again before it continued.'));
 			}
 			this.#wake = deferred<void>();
-			// Requests may have arrived while the hooks ran.
+			// More requests can arrive while the hooks run.
 			if (
 				this.#requests.length === 0 &&
 				this.#wantsPause &&
@@ -174,7 +174,7 @@ export class StepGate {
 		}
 	}
 
-	/** The run has ended: rejects all pending requests with the reason. */
+	/** Called when the run has ended. Rejects all pending requests with the given reason. */
 	close(reason: Failure): void {
 		if (this.#closed) return;
 		this.#closed = reason;
@@ -205,7 +205,7 @@ export class StepGate {
 			else request.done.resolve(await hooks.setHyperparameters(request.changes));
 		} catch (error) {
 			request.done.reject(error);
-			// A rejected change only concerns the client; a checkpoint that cannot be written also concerns the run.
+			// A rejected change matters only to the client. A failed checkpoint write matters to the run as well.
 			if (request.type === 'checkpoint') throw error;
 		}
 	}

@@ -1,6 +1,6 @@
 export type Phase = 'generate' | 'reward' | 'logprobs' | 'update' | 'checkpoint' | 'evaluate';
 
-/** Accumulates wall-clock seconds by phase, for display only. */
+/** Accumulates wall-clock seconds per phase, for display only. */
 export class Stopwatch {
 	#seconds = new Map<Phase, number>();
 
@@ -13,12 +13,12 @@ export class Stopwatch {
 		}
 	}
 
-	/** Seconds of a phase since the last `take`; 0 if it did not occur. */
+	/** Returns the seconds spent in a phase since the last `take`, or 0 if the phase did not occur. */
 	seconds(phase: Phase): number {
 		return this.#seconds.get(phase) ?? 0;
 	}
 
-	/** Returns `time/<phase>` since the last call, rounded to microseconds, and resets. */
+	/** Returns and resets `time/<phase>` for all phases since the last call, rounded to microseconds. */
 	take(): Record<string, number> {
 		const metrics: Record<string, number> = {};
 		for (const [phase, seconds] of this.#seconds) metrics[`time/${phase}`] = Math.round(seconds * 1e6) / 1e6;

@@ -4,21 +4,21 @@ import type { CheckRow, PythonProbe, TorchFacts } from '../../protocol/torchEnvi
 import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFacts.ts';
 import { type DoctorFacts, row, setUp } from './doctorFacts.ts';
 
-/** The least NVIDIA driver of each major version of CUDA ("CUDA Compatibility", minor version compatibility). */
+/** Minimum NVIDIA driver per CUDA major version ("CUDA Compatibility", minor version compatibility). */
 const minDrivers: Readonly<Record<number, { readonly linux: string; readonly win32: string }>> = {
 	11: { linux: '450.80.02', win32: '452.39' },
 	12: { linux: '525.60.13', win32: '528.33' },
 	13: { linux: '580', win32: '580' },
 };
 
-/** The build of torch against the driver, and each GPU. */
+/** Checks the torch build against the driver, and each GPU. */
 export function deviceRows({ probe, machine }: DoctorFacts): CheckRow[] {
 	const torch = probe === null || probe instanceof Failure ? null : probe.torch;
 	if (torch === null) return driverRows(machine);
 	return [acceleratorRow(torch, machine), ...gpuRows(torch, machine), bf16Row(torch)];
 }
 
-/** Without a torch that says what it sees: what the machine has. */
+/** Rows for the hardware alone, used when torch is unavailable. */
 function driverRows({ nvidia, rocm, platform, arch }: MachineFacts): CheckRow[] {
 	if (nvidia !== null) {
 		const gpus = nvidia.gpus.map(({ name }) => name).join(', ') || nvidia.error || 'no GPU';
@@ -100,8 +100,9 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 }
 
 /**
- * Whether code for a GPU is in a build: compiled for its own major version and at most its minor one, or as PTX of at most
- * its version (NVIDIA, "CUDA C++ Programming Guide", Binary and PTX compatibility).
+ * Returns whether a build supports a GPU: it contains binaries for the same major and at most the same minor compute
+ * capability, or PTX for at most the same capability (NVIDIA, "CUDA C++ Programming Guide", Binary and PTX
+ * compatibility).
  */
 export function compiledFor(capability: string, architectures: readonly string[]): boolean {
 	if (architectures.length === 0) return true;
@@ -114,7 +115,7 @@ export function compiledFor(capability: string, architectures: readonly string[]
 	});
 }
 
-/** What runs need at least to be worth a start. */
+/** Minimum fraction of free GPU memory; below this, the check reports a warning. */
 const littleShare = 0.5;
 
 function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] {
@@ -139,7 +140,7 @@ function bf16Row(torch: TorchFacts): CheckRow {
 	return row('bf16', 'bf16', 'ok', slow ? 'supported, but slower than f32 on most CPUs' : 'computed');
 }
 
-/** Of a probe, whether a CUDA GPU can be used. */
+/** Returns whether the probe found a usable CUDA GPU. */
 export function hasCuda(probe: PythonProbe | Failure | null): boolean {
 	if (probe === null || probe instanceof Failure) return false;
 	return probe.torch?.cuda != null && probe.torch.cudaAvailable;

@@ -19,16 +19,16 @@ import { packageRows, pythonRows } from './pythonRows.ts';
 import { rangeOf, type VersionRange } from './versionRange.ts';
 
 export interface DoctorOptions extends TorchPythonSettings {
-	/** As the setting spells it; default: the variable's, else `auto`. */
+	/** Sandbox mode, spelled as in the setting; defaults to the environment variable, then `auto`. */
 	readonly sandbox?: string;
-	/** Versions alone: nothing is imported, which takes less than a second. */
+	/** Whether to check versions only, without importing packages; takes less than a second. */
 	readonly quick?: boolean;
 	readonly signal?: AbortSignal;
-	/** What is being inspected: imports of large packages take their time. */
+	/** Called with the current check; importing large packages can take a while. */
 	readonly onProgress?: (message: string) => void;
 }
 
-/** Looks at all that the PyTorch engine needs. Fails with nothing but `cancelled`: what is broken is a row. */
+/** Checks everything the PyTorch engine needs. Problems are reported as rows; the only failure is `cancelled`. */
 export async function examine(options: DoctorOptions = {}): Promise<DoctorReport> {
 	const started = performance.now();
 	const facts = await gatherFacts(options);
@@ -43,7 +43,7 @@ export async function examine(options: DoctorOptions = {}): Promise<DoctorReport
 	};
 }
 
-/** What facts mean. */
+/** Converts facts to check rows. */
 export function doctorRows(facts: DoctorFacts): CheckRow[] {
 	return [
 		...pythonRows(facts),
@@ -81,7 +81,7 @@ async function gatherFacts(options: DoctorOptions): Promise<DoctorFacts> {
 	};
 }
 
-/** Versions first, so that only what is there is imported. */
+/** Probes versions first, so that only installed packages are imported. */
 async function probeAll(
 	python: string,
 	quick: boolean,
@@ -123,7 +123,7 @@ async function disksOf(folder: ManagedFolder, variables: NodeJS.ProcessEnv): Pro
 	return Promise.all(places.map(async (place) => ({ ...place, free: await freeDisk(place.path) })));
 }
 
-/** The value, or why there is none. */
+/** Returns the resolved value or the failure. */
 async function settled<T>(work: Promise<T>): Promise<T | Failure> {
 	try {
 		return await work;

@@ -5,20 +5,20 @@ import type { MachineFacts } from '../machine/machineFacts.ts';
 import type { TorchPython } from '../torchPython.ts';
 import type { VersionRange } from './versionRange.ts';
 
-/** All that the rows of *Doctor* are made of. */
+/** Input for the *Doctor* rows. */
 export interface DoctorFacts {
 	readonly chosen: TorchPython | Failure;
-	/** Who has named it, where a person has: "--python". */
+	/** Where the Python was specified, if by the user: "--python". */
 	readonly namedBy: string;
-	/** null: nothing is chosen. */
+	/** null if no Python is selected. */
 	readonly probe: PythonProbe | Failure | null;
 	readonly state: EnvironmentState;
 	readonly machine: MachineFacts;
-	/** Of this process, `v24.1.0`. */
+	/** Node version of this process, such as `v24.1.0`. */
 	readonly node: string;
-	/** Folders that grow, with the bytes that are free there; null: unknown. */
+	/** Folders that can grow large and their free disk space in bytes; null if unknown. */
 	readonly disks: readonly { readonly what: string; readonly path: string; readonly free: number | null }[];
-	/** What isolates code of models, or why nothing does. */
+	/** The sandbox for model-written code, or why there is none. */
 	readonly sandbox: { readonly description: string; readonly gaps: readonly string[] } | Failure;
 	readonly ranges: readonly VersionRange[];
 }

@@ -8,18 +8,18 @@ import { type DoctorFacts, row } from './doctorFacts.ts';
 import { judgeVersion } from './versionRange.ts';
 
 interface Optional {
-	/** On the package index, and when it is imported. */
+	/** Name on the package index. */
 	readonly name: string;
 	readonly module: string;
 	readonly title: string;
-	/** What it is for. */
+	/** Purpose. */
 	readonly use: string;
-	/** How it is installed. */
+	/** Install command. */
 	readonly install: string;
 	readonly cudaOnly: boolean;
 }
 
-/** What some recipes need, and others not. */
+/** Packages needed only by some recipes. */
 export const optionalPackages: readonly Optional[] = [
 	{
 		...{ name: 'flash-attn', module: 'flash_attn', title: 'Flash attention', cudaOnly: true },
@@ -80,7 +80,7 @@ export function optionalRows({ probe, ranges }: DoctorFacts): CheckRow[] {
 
 const [littleDisk, minDisk] = [20e9, 3e9];
 
-/** What is not of the Python environment: installers, Node, disks, the sandbox. */
+/** Rows outside the Python environment: installers, Node, disks, and the sandbox. */
 export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): CheckRow[] {
 	const { uv } = machine;
 	const uvRow =

@@ -12,7 +12,7 @@ const sources: Readonly<Record<Exclude<TorchPythonSource, 'setting'>, string>> =
 	selected: 'selected in the Python extension',
 };
 
-/** Which Python, and whether it and its environment can be used. */
+/** Checks which Python is used and whether it and its environment work. */
 export function pythonRows({ chosen, namedBy, probe, state }: DoctorFacts): CheckRow[] {
 	if (chosen instanceof Failure) {
 		return [row('python', 'Python', 'error', chosen.message, chosen.action ?? setUp)];
@@ -54,10 +54,10 @@ function environmentRow(source: TorchPythonSource, probe: PythonProbe, state: Do
 	);
 }
 
-/** Packages that every run needs. */
+/** Packages required by every run. */
 const needed = ['trl', 'transformers', 'datasets', 'accelerate', 'peft'] as const;
 
-/** The packages of the trainer against the versions that it works with. */
+/** Compares installed trainer packages with the supported versions. */
 export function packageRows({ probe, ranges, chosen }: DoctorFacts): CheckRow[] {
 	if (probe === null || probe instanceof Failure) return [];
 	const managed = !(chosen instanceof Failure) && chosen.source === 'managed';

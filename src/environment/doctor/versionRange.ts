@@ -1,9 +1,9 @@
 import { atLeast } from '../machine/machineFacts.ts';
 
-/** How a version lies to a range. */
+/** Position of a version relative to a range. */
 export type RangeVerdict = 'inside' | 'older' | 'newer';
 
-/** A line of a requirement file with bounds: `trl>=1.13,<2`. */
+/** A version range from a requirements file: `trl>=1.13,<2`. */
 export interface VersionRange {
 	readonly name: string;
 	/** `>=1.13,<2` */
@@ -15,7 +15,7 @@ export function rangeOf(line: string): VersionRange {
 	return { name: name.toLowerCase(), text };
 }
 
-/** Local parts (`2.13.0+cpu`) and what follows the numbers do not count. */
+/** Compares a version with a range. Local parts (`2.13.0+cpu`) and suffixes after the numbers are ignored. */
 export function judgeVersion(version: string, { text }: VersionRange): RangeVerdict {
 	for (const [, operator, bound = ''] of text.matchAll(/(>=|<=|<|>|==)\s*([\d.]+)/g)) {
 		const [above, below] = [atLeast(version, bound), atLeast(bound, version)];

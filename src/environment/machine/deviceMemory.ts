@@ -2,14 +2,14 @@ import { totalmem } from 'node:os';
 import type { MemoryDevice } from '../../core/memory/estimateRecipe.ts';
 import { findNvidia } from './nvidia.ts';
 
-/** What a recipe would be computed on here, and the bytes that it has. */
+/** The device a recipe would use on this machine, and its memory. */
 export interface DeviceMemory {
 	readonly device: MemoryDevice;
-	/** Of the smallest GPU, or of the machine; null: not known, as of a cluster's. */
+	/** Memory in bytes of the smallest GPU, or of the machine; null if unknown, as for a cluster. */
 	readonly bytes: number | null;
 }
 
-/** The device that a recipe's `device` comes to on this machine. */
+/** Resolves the `device` setting of a recipe on this machine. */
 export async function deviceMemory(wanted: string, signal?: AbortSignal): Promise<DeviceMemory> {
 	if (wanted === 'cpu') return { device: 'cpu', bytes: totalmem() };
 	const totals = ((await findNvidia(signal))?.gpus ?? []).flatMap(({ total }) => (total === null ? [] : [total]));

@@ -6,7 +6,7 @@ import type { MachineFacts, UvFacts } from './machineFacts.ts';
 import { findNvidia } from './nvidia.ts';
 import { findRocm } from './rocm.ts';
 
-/** Looks at this machine. Nothing that is missing or broken fails. */
+/** Collects facts about this machine. Missing or broken components do not cause failures. */
 export async function findMachine(
 	variables: NodeJS.ProcessEnv = process.env,
 	signal?: AbortSignal,
@@ -24,7 +24,7 @@ export async function findMachine(
 async function findUv(signal?: AbortSignal): Promise<UvFacts | null> {
 	const home = homedir();
 	const suffix = process.platform === 'win32' ? '.exe' : '';
-	// An editor that was started from a desktop may not have these on its PATH.
+	// These may be missing from the PATH of an editor started from the desktop.
 	const places = [join(home, '.local', 'bin'), join(home, '.cargo', 'bin'), '/opt/homebrew/bin', '/usr/local/bin'];
 	for (const path of ['uv', ...places.map((folder) => join(folder, `uv${suffix}`))]) {
 		try {

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Bytes that this user may still write where a path lies or would lie; null: the system does not say. */
+/** Returns the free disk space, in bytes, available to this user at an existing or future path, or null if unknown. */
 export async function freeDisk(path: string): Promise<number | null> {
 	for (let folder = path; ; folder = dirname(folder)) {
 		try {

@@ -1,36 +1,36 @@
 import type { NvidiaFacts } from './nvidia.ts';
 import type { RocmFacts } from './rocm.ts';
 
-/** A program of the installer uv. */
+/** A uv executable. */
 export interface UvFacts {
 	readonly path: string;
 	/** `0.9.5` */
 	readonly version: string;
 }
 
-/** What a machine has that decides how the PyTorch engine is installed on it. */
+/** Facts about a machine that determine how to install the PyTorch engine. */
 export interface MachineFacts {
 	readonly platform: NodeJS.Platform;
-	/** As Node names it: `x64`, `arm64`. */
+	/** Architecture in Node's notation: `x64`, `arm64`. */
 	readonly arch: string;
-	/** null: no NVIDIA driver. */
+	/** null without an NVIDIA driver. */
 	readonly nvidia: NvidiaFacts | null;
-	/** null: no ROCm. */
+	/** null without ROCm. */
 	readonly rocm: RocmFacts | null;
-	/** null: it is not on PATH, nor where its own installer puts it. */
+	/** null if uv is neither on PATH nor in its default install location. */
 	readonly uv: UvFacts | null;
-	/** Somebody has told pip another index, or folders of packages. */
+	/** Whether pip is configured with another index or with package folders. */
 	readonly pipConfigured: boolean;
-	/** The same of uv. */
+	/** Whether uv is configured with another index or with package folders. */
 	readonly uvConfigured: boolean;
 }
 
-/** The dotted numbers of a version, for comparing: `580.65.06` is [580, 65, 6]. */
+/** Parses the dotted numbers of a version for comparison: `580.65.06` becomes [580, 65, 6]. */
 export function versionNumbers(text: string): number[] {
 	return (/\d+(?:\.\d+)*/.exec(text)?.[0] ?? '').split('.').filter(Boolean).map(Number);
 }
 
-/** Whether a version is at least another one. */
+/** Returns whether a version is greater than or equal to a minimum. */
 export function atLeast(version: string, least: string): boolean {
 	const [a, b] = [versionNumbers(version), versionNumbers(least)];
 	for (let i = 0; i < Math.max(a.length, b.length); i++) {

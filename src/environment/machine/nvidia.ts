@@ -3,30 +3,32 @@ import { runProgram } from '../../processes/runProgram.ts';
 
 export interface NvidiaGpu {
 	readonly name: string;
-	/** Bytes; null: the driver does not say. */
+	/** Total memory in bytes; null if the driver does not report it. */
 	readonly total: number | null;
 	readonly free: number | null;
-	/** Compute capability, `9.0`; null: an old nvidia-smi does not say. */
+	/** Compute capability such as `9.0`; null if nvidia-smi is too old to report it. */
 	readonly capability: string | null;
 }
 
 export interface NvidiaFacts {
 	/** `580.65.06` */
 	readonly driver: string;
-	/** Empty: there is a driver, but it shows no GPU. */
+	/** Empty if there is a driver but no visible GPU. */
 	readonly gpus: readonly NvidiaGpu[];
-	/** What nvidia-smi said when it did not work; null: it worked. */
+	/** Error output of nvidia-smi; null if it succeeded. */
 	readonly error: string | null;
 }
 
 const fields = ['driver_version', 'name', 'memory.total', 'memory.free', 'compute_cap'];
 
-/** The NVIDIA driver of this machine and its GPUs: by nvidia-smi, which comes with the driver; null: there is none. */
+/**
+ * Detects the NVIDIA driver and its GPUs with nvidia-smi, which is part of the driver. Returns null if there is none.
+ */
 export async function findNvidia(signal?: AbortSignal): Promise<NvidiaFacts | null> {
 	const options = { limitMs: 30_000, ...(signal === undefined ? {} : { signal }) };
 	const loaded = await loadedDriver();
 	try {
-		// Without a query for the capability the rest is still told by old drivers.
+		// Old drivers support the query only without the compute capability.
 		for (const query of [fields, fields.slice(0, -1)]) {
 			const args = [`--query-gpu=${query.join(',')}`, '--format=csv,noheader,nounits'];
 			const { code, stdout } = await runProgram('nvidia-smi', args, options);
@@ -42,7 +44,10 @@ export async function findNvidia(signal?: AbortSignal): Promise<NvidiaFacts | nu
 	}
 }
 
-/** Of `--query-gpu=driver_version,name,memory.total,memory.free[,compute_cap]` as CSV; null: it is nothing of the kind. */
+/**
+ * Parses the CSV output of `--query-gpu=driver_version,name,memory.total,memory.free[,compute_cap]`. Returns null for
+ * any other text.
+ */
 export function parseNvidiaSmi(text: string): NvidiaFacts | null {
 	const rows = text
 		.split('\n')
@@ -62,7 +67,7 @@ export function parseNvidiaSmi(text: string): NvidiaFacts | null {
 const bytes = (mebibytes: string | undefined): number | null =>
 	/^\d+$/.test(mebibytes ?? '') ? Number(mebibytes) * 2 ** 20 : null;
 
-/** The kernel's part of the driver; null: it is not loaded, or not this system's way to say so. */
+/** Returns the version of the loaded kernel driver, or null if none is loaded or this system does not expose it. */
 async function loadedDriver(): Promise<string | null> {
 	if (process.platform !== 'linux') return null;
 	const text = await readFile('/sys/module/nvidia/version', 'utf8').catch(() => '');

@@ -2,13 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { runProgram } from '../../processes/runProgram.ts';
 
 export interface RocmFacts {
-	/** `7.2.0`; null: unknown. */
+	/** ROCm version such as `7.2.0`; null if unknown. */
 	readonly version: string | null;
-	/** `gfx942 AMD Instinct MI300X`; empty: ROCm is installed, but lists no GPU. */
+	/** GPU names such as `gfx942 AMD Instinct MI300X`; empty if ROCm lists no GPU. */
 	readonly gpus: readonly string[];
 }
 
-/** ROCm and the AMD GPUs of this machine, by rocminfo; null: there is no ROCm. Linux alone: PyTorch has no other builds. */
+/**
+ * Detects ROCm and AMD GPUs with rocminfo, or returns null without ROCm. Linux only, because PyTorch has no other ROCm
+ * builds.
+ */
 export async function findRocm(signal?: AbortSignal): Promise<RocmFacts | null> {
 	if (process.platform !== 'linux') return null;
 	const version = (await readFile('/opt/rocm/.info/version', 'utf8').catch(() => '')).trim().split('-')[0] || null;
@@ -26,7 +29,7 @@ export async function findRocm(signal?: AbortSignal): Promise<RocmFacts | null> 
 	return version === null ? null : { version, gpus: [] };
 }
 
-/** GPU agents in what rocminfo prints; processors are agents too. */
+/** Returns the GPU agents in rocminfo output, which also lists CPUs as agents. */
 export function parseRocmInfo(text: string): string[] {
 	return text
 		.split(/^Agent \d+/m)

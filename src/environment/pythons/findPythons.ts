@@ -9,24 +9,24 @@ import { probePython } from './probePython.ts';
 export interface FoundPython {
 	readonly path: string;
 	readonly probe: PythonProbe;
-	/** Why no environment for PyTorch can be made with it; null: one can. */
+	/** Why this Python cannot host a PyTorch environment; null if it can. */
 	readonly unusable: string | null;
 }
 
 export interface FindOptions {
-	/** Folders whose virtual environments are inspected: those of the workspace. */
+	/** Workspace folders to search for virtual environments. */
 	readonly folders?: readonly string[];
-	/** Interpreters that somebody has named. */
+	/** Interpreters specified by the user. */
 	readonly named?: readonly string[];
 	readonly variables?: NodeJS.ProcessEnv;
 	readonly signal?: AbortSignal;
 }
 
-/** A machine with more is inspected in this order and no further. */
+/** Maximum number of interpreters inspected. */
 const maxPythons = 32;
 const atOnce = 4;
 
-/** The Pythons of this machine, those that an environment can be made with first, the best of them first. */
+/** Finds the Python interpreters on this machine. Usable ones come first, ordered from best to worst. */
 export async function findPythons(options: FindOptions = {}): Promise<FoundPython[]> {
 	const paths = (await candidates(options)).slice(0, maxPythons);
 	const found: FoundPython[] = [];
@@ -42,7 +42,10 @@ export async function findPythons(options: FindOptions = {}): Promise<FoundPytho
 	return found.sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
-/** Programs that may be Pythons, each once: a virtual environment's is another one than that which it was made with. */
+/**
+ * Returns candidate Python executables without duplicates. A virtual environment's Python counts as distinct from its
+ * base Python.
+ */
 async function candidates({ folders = [], named = [], variables = process.env }: FindOptions): Promise<string[]> {
 	const windows = process.platform === 'win32';
 	const home = variables.HOME || variables.USERPROFILE || homedir();
@@ -54,10 +57,10 @@ async function candidates({ folders = [], named = [], variables = process.env }:
 	if (variables.CONDA_PREFIX) paths.push(condaProgram(variables.CONDA_PREFIX));
 	const names = windows ? ['python.exe', 'python3.exe'] : [...numbered(), 'python3', 'python'];
 	const onPath = (variables.PATH ?? variables.Path ?? '').split(delimiter).filter((folder) => folder !== '');
-	// The editor may have been started without them on its PATH.
+	// These may be missing from the editor's PATH.
 	const usual = windows ? [] : ['/opt/homebrew/bin', '/usr/local/bin', '/usr/bin', join(home, '.local', 'bin')];
 	for (const folder of [...onPath, ...usual]) {
-		// A version manager's shims stand for Pythons that are found below; Windows' own stand-in opens a shop.
+		// Skip version manager shims, whose Pythons are found below, and the Windows aliases that open the Microsoft Store.
 		if (/[/\\](shims|WindowsApps)[/\\]?$/.test(folder)) continue;
 		for (const name of names) paths.push(join(folder, name));
 	}
@@ -76,7 +79,7 @@ async function candidates({ folders = [], named = [], variables = process.env }:
 	return found;
 }
 
-/** Folders of installations, and where in each of them the program lies. */
+/** Returns installation folders and the path of the executable relative to each installation. */
 function installations(home: string, variables: NodeJS.ProcessEnv): [folder: string, program: string][] {
 	if (process.platform === 'win32') {
 		const local = variables.LOCALAPPDATA ?? join(home, 'AppData', 'Local');
@@ -109,7 +112,10 @@ function numbered(): string[] {
 	return ['12', '11', '13', '10', '14'].map((minor) => `python3.${minor}`);
 }
 
-/** The same for two names of one Python: a virtual environment is what its folder says, whatever its program links to. */
+/**
+ * Returns the same key for two paths of one Python. A virtual environment is identified by its folder, wherever its
+ * executable links to.
+ */
 async function identity(path: string): Promise<string> {
 	const folder = join(path, '..', '..');
 	const virtual = await stat(join(folder, 'pyvenv.cfg')).catch(() => null);

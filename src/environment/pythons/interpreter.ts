@@ -3,15 +3,15 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 
-/** Where the program of a virtual environment lies. */
+/** Returns the path of a virtual environment's Python executable. */
 export function programOf(environment: string): string {
 	return process.platform === 'win32' ? join(environment, 'Scripts', 'python.exe') : join(environment, 'bin', 'python');
 }
 
 /**
- * The program that a person names: a path of a program or of an environment's folder, `~` for the home folder, or a name on
- * PATH, which is taken as it is. Fails with `missing`, naming who named it.
- * @param who "The setting reasoningLab.pytorch.python"
+ * Resolves an interpreter specified by the user: the path of an executable or environment folder, with `~` for the home
+ * folder, or a name on PATH, which is returned unchanged. Fails with `missing` or `invalid` and mentions the source.
+ * @param who source, such as "The setting reasoningLab.pytorch.python"
  */
 export async function namedInterpreter(name: string, who: string): Promise<string> {
 	const path = name.replace(/^~(?=[/\\])/, homedir());
@@ -22,7 +22,7 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 	const found = await stat(path).catch(() => null);
 	if (found === null) throw new Failure('missing', `${who} names ${path}, which does not exist.`, 'Fix it.');
 	if (!found.isDirectory()) return path;
-	// Conda's environments on Windows have it at their top.
+	// Conda environments on Windows have python.exe at the top level.
 	for (const program of [programOf(path), join(path, 'bin', 'python3'), join(path, 'python.exe')]) {
 		if ((await stat(program).catch(() => null))?.isFile()) return program;
 	}

@@ -1,14 +1,14 @@
 import type { PythonProbe } from '../../protocol/torchEnvironment.ts';
 import { atLeast } from '../machine/machineFacts.ts';
 
-/** Python versions that every pinned package has builds for. */
+/** Range of Python versions for which every pinned package has builds. */
 export const minPython = '3.10';
 export const maxPython = '3.14';
 
-/** From the one that most packages are tested with to the one that the fewest are. */
+/** Python versions from most to least widely tested by packages. */
 const preferred = ['3.12', '3.11', '3.13', '3.10', '3.14'];
 
-/** Why an environment for PyTorch cannot be made with a Python; null: it can. One sentence without its end. */
+/** Returns why a Python cannot host a PyTorch environment, as a sentence without a period, or null if it can. */
 export function whyUnusable(probe: PythonProbe): string | null {
 	if (!atLeast(probe.python, minPython)) return `Python ${probe.python} is older than ${minPython}`;
 	if (minor(probe.python) > minor(maxPython)) return `Python ${probe.python} is newer than ${maxPython}`;
@@ -24,11 +24,11 @@ export function whyUnusable(probe: PythonProbe): string | null {
 	return null;
 }
 
-/** For ordering usable Pythons, the best first. */
+/** Returns a sort key for usable interpreters; lower is better. */
 export function rankPython(probe: PythonProbe): number {
 	const version = `3.${minor(probe.python)}`;
 	const place = preferred.indexOf(version);
-	// One that can make environments by itself comes before one that needs uv for it.
+	// Prefer an interpreter that can create environments without uv.
 	return (place < 0 ? preferred.length : place) + (probe.venv && probe.ensurepip !== null ? 0 : 10);
 }
 

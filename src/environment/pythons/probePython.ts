@@ -7,23 +7,23 @@ import { lastWords } from '../../runs/launchEngine.ts';
 import { trainerFolder } from '../trainerFolder.ts';
 
 export interface ProbeOptions {
-	/** Ask torch for its build and its devices, which imports it: some seconds. */
+	/** Whether to query torch for its build and devices, which imports it and takes a few seconds. */
 	readonly torch?: boolean;
-	/** Further imports to try, each in a separate process: `vllm`, `trl: GRPOTrainer`. */
+	/** Additional imports to test, each in a separate process: `vllm`, `trl: GRPOTrainer`. */
 	readonly imports?: readonly string[];
-	/** How long each import may take; default 120. */
+	/** Timeout per import, in seconds; default 120. */
 	readonly seconds?: number;
-	/** It is our own environment, so what is imported may be kept compiled. */
+	/** Whether this is the managed environment, in which bytecode may be cached. */
 	readonly own?: boolean;
 	readonly signal?: AbortSignal;
 }
 
-/** The import that stands for all of TRL: its modules are loaded on first use, so `trl` alone says little. */
+/** Import used to test TRL. TRL loads its modules lazily, so importing only `trl` proves little. */
 export const trlImport = 'trl: GRPOTrainer, GRPOConfig, SFTTrainer';
 
 /**
- * What an interpreter and its environment have; a package that is broken is part of the answer. Fails with `unavailable`
- * when the program cannot be started, `version` when it is a Python too old to answer, `timeout`, `cancelled`.
+ * Probes an interpreter and its environment. Broken packages are reported in the result. Fails with `unavailable` if
+ * the executable cannot be started, `version` if its Python is too old for the probe, `timeout`, or `cancelled`.
  */
 export async function probePython(python: string, options: ProbeOptions = {}): Promise<PythonProbe> {
 	const { imports = [], seconds = 120, signal } = options;
@@ -49,7 +49,7 @@ export async function probePython(python: string, options: ProbeOptions = {}): P
 	throw new Failure('version', `${python} is Python ${version}, which is too old.`, 'Python 3.10 or newer is needed.');
 }
 
-/** Of any Python, however old; null: it is none. */
+/** Returns the version of any Python, however old, or null if the program is not a Python. */
 async function versionOf(python: string, signal: AbortSignal | undefined): Promise<string | null> {
 	const code = 'import sys; sys.stdout.write("%d.%d.%d" % sys.version_info[:3])';
 	const options = { limitMs: 20_000, ...(signal === undefined ? {} : { signal }) };

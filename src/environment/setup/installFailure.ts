@@ -3,14 +3,14 @@ import { Failure, type Reason } from '../../base/failure.ts';
 interface Explanation {
 	readonly pattern: RegExp;
 	readonly reason: Reason;
-	/** `$1` stands for what the pattern caught. */
+	/** Message template; `$1` is replaced by the first capture group. */
 	readonly message: string;
 	readonly action: string;
 }
 
 const again = 'Set up again: complete downloads are kept by the installer.';
 
-/** What installers say when they fail, the more telling first. */
+/** Known installer error messages, most specific first. */
 const explanations: readonly Explanation[] = [
 	{
 		pattern:
@@ -104,7 +104,7 @@ const explanations: readonly Explanation[] = [
 	},
 ];
 
-/** Why a command of a setup failed, from what it said. @param doing "Installing torch" */
+/** Converts a failed setup command and its output to a Failure. @param doing "Installing torch" */
 export function explainFailure(
 	doing: string,
 	lines: readonly string[],

@@ -1,6 +1,6 @@
 import { pinOf } from './requirements.ts';
 
-/** What one line of pip or uv says about how far it is. */
+/** Progress reported by a line of pip or uv output. */
 export type InstallNews =
 	| { readonly kind: 'resolving'; readonly item: string }
 	| { readonly kind: 'downloading'; readonly item: string; readonly bytes: number | null }
@@ -14,7 +14,7 @@ const units: Readonly<Record<string, number>> = {
 	...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 },
 };
 
-/** Reads a line of pip's or uv's output; null: it says nothing of progress. */
+/** Parses a line of pip or uv output. Returns null if the line does not report progress. */
 export function readInstallLine(line: string): InstallNews | null {
 	const text = line.trim();
 	// pip, with --progress-bar raw
@@ -51,7 +51,7 @@ function inBytes(size: string | undefined, unit: string | undefined): number | n
 	return size === undefined || factor === undefined ? null : Number(size) * factor;
 }
 
-/** How far an installation is, by what it has said so far and the size that was expected. */
+/** Tracks installation progress from the output so far and the expected download size. */
 export class InstallMeter {
 	readonly #expected: number;
 	readonly #sizes = new Map<string, number>();
@@ -64,7 +64,7 @@ export class InstallMeter {
 		this.#expected = Math.max(1, expectedBytes);
 	}
 
-	/** @returns what is done now, for people; null: no news */
+	/** @returns a description of the current activity, or null if it is unchanged */
 	take(line: string): string | null {
 		const news = readInstallLine(line);
 		if (news === null) return null;
@@ -93,7 +93,7 @@ export class InstallMeter {
 		}
 	}
 
-	/** 0 to 1; the rest is unpacking. */
+	/** Fraction completed, 0 to 1. The final part is for unpacking. */
 	get fraction(): number {
 		if (this.#installing) return 0.85;
 		return Math.min(0.8, (0.8 * (this.#done + this.#part)) / this.#expected);

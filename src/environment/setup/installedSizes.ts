@@ -1,4 +1,4 @@
-/** What packages with all that they bring along take, in bytes: to download, and on disk. Rounded up. */
+/** Size of packages including their dependencies, in bytes (download and on disk), rounded up. */
 interface Size {
 	readonly download: number;
 	readonly disk: number;
@@ -6,7 +6,10 @@ interface Size {
 
 const mb = 1e6;
 
-/** By build. For the processor measured with torch 2.13 on Linux; the others as their files are listed, rounded up. */
+/**
+ * Sizes by build. The CPU build was measured with torch 2.13 on Linux; the others are the listed file sizes, rounded
+ * up.
+ */
 const torchSizes: Readonly<Record<string, Size>> = {
 	cpu: { download: 230 * mb, disk: 850 * mb },
 	mps: { download: 120 * mb, disk: 500 * mb },
@@ -25,11 +28,11 @@ const packageSizes: Readonly<Record<string, Size>> = {
 	bitsandbytes: { download: 70 * mb, disk: 190 * mb },
 };
 
-/** An environment without any package, and packages that are not known. */
+/** Baseline for an environment without packages; also used for each unknown package. */
 const empty: Size = { download: 2 * mb, disk: 25 * mb };
 const unknown: Size = { download: 1 * mb, disk: 4 * mb };
 
-/** About what an environment with these packages takes. @param build `cpu`, `cu130`, `auto`, `mps` */
+/** Returns the approximate size of an environment with these packages. @param build `cpu`, `cu130`, `auto`, `mps` */
 export function installedSizes(packages: readonly string[], build: string): Size {
 	const kind = build.startsWith('cu') ? 'cuda' : build === 'auto' || build.startsWith('rocm') ? 'rocm' : build;
 	const sizes = packages.map((name) =>

@@ -1,12 +1,12 @@
 import { runProgram } from '../../processes/runProgram.ts';
 
-/** What a package index has of a package for one interpreter, newest first; null: it could not be asked. */
+/** Package versions available from an index for one interpreter, newest first; null if the query failed. */
 export type OfferedVersions = readonly string[] | null;
 
-/** How long an index may take to answer, in milliseconds. */
+/** Timeout for querying an index, in milliseconds. */
 const limitMs = 60_000;
 
-/** pip of the interpreter, else the one that it would give to a virtual environment. */
+/** Runs the interpreter's pip or, without one, the pip bundled with ensurepip. */
 const runPip = `
 import glob, os, runpy, sys
 try:
@@ -21,8 +21,8 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)
 `;
 
 /**
- * The versions of a package that pip sees with an interpreter, by the index and the arguments that a setup would use: which
- * builds there are depends on the interpreter. Downloads nothing but the index's page.
+ * Returns the versions of a package available to an interpreter, which depend on its platform tags, with the index and
+ * the pip arguments of a setup. Downloads only the index page.
  */
 export async function offeredVersions(
 	python: string,
@@ -44,25 +44,28 @@ export async function offeredVersions(
 	return result === null || result.code !== 0 ? null : parseVersions(result.stdout);
 }
 
-/** The line "Available versions: 2.14.0, 2.13.0+cpu" of `pip index versions`; null: there is none. */
+/**
+ * Parses the line "Available versions: 2.14.0, 2.13.0+cpu" from `pip index versions`. Returns null if there is none.
+ */
 export function parseVersions(text: string): OfferedVersions {
 	const line = /^\s*Available versions: (.*)$/m.exec(text)?.[1];
 	return line === undefined ? null : line.split(',').map((version) => version.trim());
 }
 
-/** What pip would install of torch. */
+/** The torch build that pip would install. */
 export interface TakenTorch {
-	/** The requirement that names it. */
+	/** Requirement that selects this build. */
 	readonly pin: string;
-	/** Its version names its build: another is not to be expected. */
+	/** Whether the version includes the build label, so that no other build can be installed. */
 	readonly named: boolean;
-	/** Its build as `TorchBuild.backend` has it; null: the index could not be asked. */
+	/** Build in the notation of `TorchBuild.backend`; null if the index could not be queried. */
 	readonly backend: string | null;
 }
 
 /**
- * Which build of a pinned torch an index gives.
- * @param pin `torch==2.13.0` @param wanted the build that fits the machine, `cpu` @param usual the build of a version without a label
+ * Determines which build of a pinned torch version an index provides.
+ * @param pin `torch==2.13.0` @param wanted the build that matches the machine, such as `cpu` @param usual the build of
+ * a version without a label
  */
 export function takenTorch(
 	offered: OfferedVersions,
@@ -73,7 +76,7 @@ export function takenTorch(
 	if (offered.includes(`${version}+${wanted}`)) {
 		return { pin: `${pin}+${wanted}`, named: true, backend: wanted };
 	}
-	// pip prefers a version with a label to the same one without.
+	// pip prefers a version with a label to the same version without one.
 	const labelled = offered.find((each) => each.startsWith(`${version}+`));
 	if (labelled !== undefined) return { pin, named: true, backend: labelled.slice(version.length + 1) };
 	return { pin, named: false, backend: offered.includes(version) ? usual : null };

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { trainerFolder } from '../trainerFolder.ts';
 
-/** What can be installed beside what every run needs. */
+/** Optional packages that can be installed in addition to the required ones. */
 export const setupExtras = ['ray', 'gpu', 'vllm', 'qlora'] as const;
 export type SetupExtra = (typeof setupExtras)[number];
 
-/** Those of some names that are extras, in the order in which they are installed. */
+/** Returns the names that are known extras, in installation order. */
 export function knownExtras(names: readonly unknown[]): SetupExtra[] {
 	return setupExtras.filter((extra) => names.includes(extra));
 }
@@ -19,17 +19,17 @@ export const extraWords: Readonly<Record<SetupExtra, string>> = {
 	qlora: 'bitsandbytes: models in 4 and 8 bits (QLoRA)',
 };
 
-/** The requirement files of a setup. */
+/** The requirements files of a setup. */
 export interface Requirements {
-	/** `base` and the extras, in the order in which they are installed. */
+	/** `base` and the extras, in installation order. */
 	readonly files: readonly string[];
-	/** All their lines, `trl==1.13.0`. */
+	/** All lines of these files, such as `trl==1.13.0`. */
 	readonly pins: readonly string[];
 }
 
 /**
- * Reads what a setup installs. Fails with `missing`.
- * @param folder of `base.txt`, `ray.txt` and so on; null: the trainer's own
+ * Reads the requirements files of a setup. Fails with `missing`.
+ * @param folder folder with `base.txt`, `ray.txt`, and so on; null for the trainer's own
  */
 export async function readRequirements(
 	extras: readonly SetupExtra[],
@@ -51,7 +51,7 @@ export async function requirementsFolder(): Promise<string> {
 	return join(await trainerFolder(), 'requirements');
 }
 
-/** The lines of a requirement file that name packages. */
+/** Returns the lines of a requirements file that specify packages. */
 export function requirementLines(text: string): string[] {
 	return text
 		.split('\n')
@@ -59,7 +59,10 @@ export function requirementLines(text: string): string[] {
 		.filter((line) => line !== '' && !line.startsWith('-'));
 }
 
-/** `ray[default]==2.58.1` is the package `ray` with the pin `2.58.1`; null: any version. */
+/**
+ * Parses a requirement: `ray[default]==2.58.1` is the package `ray` pinned to `2.58.1`. The version is null if
+ * unpinned.
+ */
 export function pinOf(line: string): { readonly name: string; readonly version: string | null } {
 	const [, name = line, version = null] = /^([\w.-]+)(?:\[[^\]]*\])?\s*(?:==\s*([\w.+!]+))?/.exec(line) ?? [];
 	return { name: name.toLowerCase().replace(/[._]/g, '-'), version };

@@ -33,26 +33,26 @@ import { removeFolder, removeUnusedEnvironments } from './unusedEnvironments.ts'
 
 export interface SetupOptions {
 	readonly folder: ManagedFolder;
-	/** Of Reasoning Lab. */
+	/** Version of Reasoning Lab. */
 	readonly version: string;
 	readonly choices: SetupChoices;
 	readonly extras: readonly SetupExtra[];
-	/** The Python to make it with; null: the best that is found. */
+	/** Python for creating the environment; null selects the best available. */
 	readonly python: string | null;
-	/** Another folder of requirement files; null: the trainer's own. */
+	/** Folder with custom requirements files; null for the trainer's own. */
 	readonly requirements?: string | null;
 	readonly signal?: AbortSignal;
 }
 
 export interface SetupProgress {
-	/** "Installing packages: downloading torch (230 MB)" */
+	/** Current activity, such as "Installing packages: downloading torch (230 MB)". */
 	readonly message: string;
-	/** 0 to 1 */
+	/** Fraction completed, 0 to 1. */
 	readonly fraction: number;
 }
 
 export interface SetupCallbacks {
-	/** Before the first command; what it throws ends the setup. */
+	/** Called before the first command; an exception aborts the setup. */
 	readonly onPlan?: (plan: SetupPlan, log: string) => unknown;
 	readonly onProgress?: (progress: SetupProgress) => void;
 }
@@ -63,7 +63,7 @@ export interface SetupResult {
 	readonly log: string;
 	readonly seconds: number;
 	readonly probe: PythonProbe;
-	/** What a person should know of what was installed. */
+	/** Notes for the user about what was installed. */
 	readonly notes: readonly string[];
 }
 
@@ -71,11 +71,11 @@ interface Prepared {
 	readonly plan: SetupPlan;
 	readonly pins: readonly string[];
 	readonly name: string;
-	/** Those that were asked for, and what goes with the machine's GPUs. */
+	/** Requested extras plus those implied by the machine's GPUs. */
 	readonly extras: readonly SetupExtra[];
 }
 
-/** Plans a setup without doing anything. Fails where it could not be done. */
+/** Plans a setup without changing anything. Fails if the setup is not possible. */
 export async function prepareSetup(options: SetupOptions): Promise<Prepared> {
 	const { folder, choices, signal } = options;
 	const [machine, pythons] = await Promise.all([findMachine(process.env, signal), basePythons(options)]);
@@ -98,9 +98,9 @@ export async function prepareSetup(options: SetupOptions): Promise<Prepared> {
 }
 
 /**
- * Makes the environment of the PyTorch engine: in a folder of its own, which is named as the one in use when everything in it
- * works. Whatever ends it before leaves what was in use in use, and nothing of its own but the log. Fails with `busy` while
- * somebody else does so, `full`, `cancelled`, and with what the installer's words mean.
+ * Creates the environment for the PyTorch engine in a separate folder and activates it once everything in it works. If
+ * the setup is interrupted or fails, the previous environment stays active and only the log remains. Fails with `busy`
+ * if another setup is running, `full`, `cancelled`, or a failure derived from the installer's output.
  */
 export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCallbacks = {}): Promise<SetupResult> {
 	const { folder, signal } = options;
@@ -124,7 +124,7 @@ export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCa
 		log.line(`Ready after ${Math.round((performance.now() - started) / 1000)} s.`);
 		return { ...result, log: log.path, seconds: (performance.now() - started) / 1000 };
 	} catch (error) {
-		// A full disk can be said by anything in between.
+		// Any operation in between can fail because the disk is full.
 		const failure = signal?.aborted ? new Failure('cancelled', 'Canceled.') : Failure.from(error, 'Setup failed');
 		log?.line(failure.reason === 'cancelled' ? 'Canceled.' : `Failed: ${failure.toString()}`);
 		await removeFolder(prepared.plan.folder);
@@ -135,7 +135,7 @@ export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCa
 	}
 }
 
-/** Removes the managed environment and all that belongs to it but for the logs. Fails with `busy`. @returns those in use */
+/** Removes the managed environment except its logs. Fails with `busy`. @returns the environments still in use */
 export async function removeEnvironment(folder: ManagedFolder): Promise<string[]> {
 	const lock = await takeLock(folder);
 	try {
@@ -173,12 +173,12 @@ async function takeLock(folder: ManagedFolder): Promise<FileLock> {
 
 type BasePython = Pick<FoundPython, 'path' | 'probe'>;
 
-/** An index is asked for so many Pythons at most. */
+/** Maximum number of interpreters for which the index is queried. */
 const maxAsked = 4;
 
 /**
- * The Python to make the environment with, and what the package index has of torch for it: the first for which it has the build
- * that fits the machine, else the best of them.
+ * Selects the interpreter for the environment and the torch build for it: the first interpreter for which the index has
+ * the build that matches the machine, or else the best interpreter.
  */
 async function chooseTorch(
 	pythons: readonly [BasePython, ...BasePython[]],
@@ -197,7 +197,7 @@ async function chooseTorch(
 	if (pin === undefined || wanted === null || !indexDecides(machine, choices, build)) {
 		return { python: best, torch: null };
 	}
-	// What takes the place of the best one must be able to do what it can.
+	// An alternative must be able to create environments on its own, like the best interpreter.
 	const capable = pythons.filter(({ probe }) => probe.venv && probe.ensurepip !== null);
 	let first: TakenTorch | null = null;
 	for (const python of (capable.includes(best) ? capable : [best]).slice(0, maxAsked)) {
@@ -211,7 +211,7 @@ async function chooseTorch(
 	return { python: best, torch: first };
 }
 
-/** The Pythons that an environment can be made with, the best first; the one that is named alone. */
+/** Returns the usable interpreters, best first, or only the one selected by the user. */
 async function basePythons(options: SetupOptions): Promise<readonly [BasePython, ...BasePython[]]> {
 	const { python, signal } = options;
 	if (python !== null) {
@@ -222,7 +222,7 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 		throw new Failure('unsupported', `${path} cannot be used: ${why}.`, 'Choose another Python.');
 	}
 	const found = await findPythons(signal === undefined ? {} : { signal });
-	// An environment made inside an environment would end with it.
+	// An environment based on another environment would break when that one is removed.
 	const usable = found.filter(({ unusable }) => unusable === null);
 	const own = usable.filter(({ probe }) => !probe.virtual);
 	const [best, ...others] = own.length > 0 ? own : usable;
@@ -248,7 +248,7 @@ async function requireDisk({ folder, least, installer }: SetupPlan): Promise<voi
 		);
 	};
 	await short(folder, least.disk, '');
-	// pip unpacks nothing there, but puts what it downloads there first.
+	// pip stores downloads in the temporary folder before it unpacks them elsewhere.
 	if (installer === 'pip') await short(tmpdir(), least.download, ' for downloads');
 }
 
@@ -279,7 +279,7 @@ async function install(
 	report('Testing the installation', 0.93);
 	const python = programOf(plan.folder);
 	const probe = await verify(python, pins, log, signal);
-	// What torch says of itself, not what was planned.
+	// Reported by the installed torch, not taken from the plan.
 	const installed =
 		plan.build.backend === null || probe.torch === null ? plan.build.backend : installedBuild(probe.torch);
 	const note = probe.torch === null ? null : buildNote(plan.build, probe.torch);
@@ -292,7 +292,7 @@ async function install(
 	signal?.throwIfAborted();
 	await writeFileAtomic(folder.recordFile, `${JSON.stringify(record, null, '\t')}\n`);
 	report('Ready', 1);
-	// The one that was in use before.
+	// Removes the previous environment.
 	const left = await removeUnusedEnvironments(folder.environments, name);
 	if (left.length > 0) log.line(`Still in use; will be removed at the next setup: ${left.join(', ')}`);
 	return { python, record, probe, notes: note === null ? [] : [note] };
@@ -324,7 +324,7 @@ async function runCommand(
 	if (code !== 0) throw explainFailure(title, lines, { code, signal: end });
 }
 
-/** Imports what was asked for. Fails with `corrupt`, in the words of the import. */
+/** Imports the requested packages. Fails with `corrupt` and the import error. */
 async function verify(
 	python: string,
 	pins: readonly string[],
@@ -335,7 +335,7 @@ async function verify(
 	const probe = await probePython(python, {
 		torch: names.includes('torch'),
 		imports: names.includes('trl') ? [trlImport] : [],
-		// The first import of a package compiles it.
+		// The first import also compiles the package.
 		seconds: 600,
 		own: true,
 		...(signal === undefined ? {} : { signal }),

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { ensureFolder } from '../../files/atomicFile.ts';
 
-/** Logs of set-ups that are kept. */
+/** Number of setup logs kept. */
 const kept = 5;
 const named = /^setup-[\d-]+\.log$/;
 
-/** The log of one setup: every command, all that it printed, and how it ended. Passwords in addresses are left out. */
+/** The log of one setup: every command, its full output, and the result. Passwords in URLs are removed. */
 export class SetupLog {
 	readonly path: string;
 	readonly #file: FileHandle;
@@ -31,7 +31,7 @@ export class SetupLog {
 		return log;
 	}
 
-	/** What cannot be written is lost: a full disk is told by what fills it. */
+	/** Write errors are ignored: if the disk is full, the operation that filled it reports the error. */
 	line(text: string): void {
 		const safe = withoutPasswords(text);
 		this.#writing = this.#writing.then(() => this.#file.appendFile(`${safe}\n`)).catch(() => undefined);
@@ -43,7 +43,7 @@ export class SetupLog {
 	}
 }
 
-/** Names of the logs in a folder, the newest first. */
+/** Returns the names of the logs in a folder, newest first. */
 export async function setupLogs(folder: string): Promise<string[]> {
 	const names = await readdir(folder).catch(() => [] as string[]);
 	return names
@@ -52,14 +52,14 @@ export async function setupLogs(folder: string): Promise<string[]> {
 		.reverse();
 }
 
-/** The newest log. Fails with `missing`. */
+/** Returns the path of the newest log. Fails with `missing`. */
 export async function newestSetupLog(folder: string): Promise<string> {
 	const [name] = await setupLogs(folder);
 	if (name !== undefined) return join(folder, name);
 	throw new Failure('missing', 'The PyTorch engine has not been set up here, so there is no log.');
 }
 
-/** A text with addresses that hold no name and no password. */
+/** Removes user names and passwords from URLs in a text. */
 export function withoutPasswords(text: string): string {
 	return text.replace(/(\/\/)[^/\s@'"]+@/g, '$1***@');
 }

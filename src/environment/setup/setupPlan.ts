@@ -12,68 +12,73 @@ import { buildWords, chooseTorchBuild, type DeviceWish, indexBuild, type TorchBu
 export const installerWishes = ['auto', 'uv', 'pip'] as const;
 export type InstallerWish = (typeof installerWishes)[number];
 
-/** uv knows the builds that are chosen between since this version. */
+/** First uv version that supports all of the torch builds used here. */
 export const minUv = '0.9.0';
 
-/** What a person has chosen. */
+/** Setup options chosen by the user. */
 export interface SetupChoices {
 	readonly device: DeviceWish;
 	readonly installer: InstallerWish;
-	/** The package index in place of the installer's own; null: that. */
+	/** Package index URL; null for the installer's default. */
 	readonly indexUrl: string | null;
-	/** Added to each call of pip, or of uv pip. */
+	/** Additional arguments for every pip or uv pip call. */
 	readonly pipArguments: readonly string[];
 }
 
 export interface PlanInput {
 	readonly machine: MachineFacts;
-	/** The Python that the environment is made with, and what it says of itself. */
+	/** Base Python of the environment and its probe result. */
 	readonly python: { readonly path: string; readonly probe: PythonProbe };
 	readonly choices: SetupChoices;
-	/** Requirement files and their lines. */
+	/** Requirements files and their lines. */
 	readonly files: readonly string[];
 	readonly pins: readonly string[];
-	/** The requirement file that brings uv. */
+	/** Requirements file that installs uv. */
 	readonly uvFile: string;
-	/** The environment's folder. */
+	/** Path of the environment. */
 	readonly folder: string;
-	/** What the package index has of torch for this Python, where it decides ({@link indexDecides}); null: it was not asked. */
+	/**
+	 * The torch build from the package index for this Python, if the index determines it ({@link indexDecides}); null if
+	 * not queried.
+	 */
 	readonly torch: TakenTorch | null;
 }
 
 export interface PlannedCommand {
-	/** "Installing torch" */
+	/** Step title, such as "Installing torch". */
 	readonly title: string;
 	readonly program: string;
 	readonly args: readonly string[];
-	/** Changes of the environment variables; undefined: without it. */
+	/** Environment variables to set; undefined removes a variable. */
 	readonly environment: Readonly<Record<string, string | undefined>>;
-	/** Share of the whole, for progress. */
+	/** Relative weight of this step for progress. */
 	readonly weight: number;
 }
 
-/** All that a setup does, before anything is done. */
+/** Complete description of a setup, created before anything is changed. */
 export interface SetupPlan {
 	readonly folder: string;
 	readonly python: string;
 	readonly pythonVersion: string;
-	/** `uv`; `pip`; `uv by pip`: pip fetches uv, which then chooses the build. */
+	/** `uv`; `pip`; or `uv by pip`: pip installs uv, which then selects the build. */
 	readonly installer: 'uv' | 'pip' | 'uv by pip';
-	/** The build that fits the machine. */
+	/** Build that matches the machine. */
 	readonly build: TorchBuild;
-	/** The build that is expected to be installed, in words. */
+	/** Description of the build expected to be installed. */
 	readonly installs: string;
 	readonly commands: readonly PlannedCommand[];
-	/** About; less where the installer has some in its cache. */
+	/** Approximate download size in bytes; less if the installer has cached packages. */
 	readonly downloadBytes: number;
 	readonly diskBytes: number;
-	/** What it takes at least, where the index does not name its build: a disk with less is refused. */
+	/**
+	 * Minimum disk space required, for the smallest build the index may provide. Setup is rejected if less is available.
+	 */
 	readonly least: { readonly download: number; readonly disk: number };
-	/** What a person should know before it begins. */
+	/** Notes for the user before setup begins. */
 	readonly notes: readonly string[];
 }
 
-/** Plans a setup. Fails with `unsupported` or `missing` where it cannot be done, and says what to do. */
+/** Plans a setup. Fails with `unsupported` or `missing`, including a suggested action, if the setup is not possible. */
 export function planSetup(input: PlanInput): SetupPlan {
 	const { machine, python, choices, folder, pins } = input;
 	const build = chooseTorchBuild(machine, choices.device);
@@ -87,7 +92,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 	}
 	const decides = indexDecides(machine, choices, build);
 	const known = decides ? (input.torch?.backend ?? null) : null;
-	// An index that could not be asked is expected to have what the public one has: the larger build.
+	// If the index could not be queried, assume the larger build that the public index provides.
 	const taken = known ?? (decides ? indexBuild(machine) : build.backend);
 	const notes = known === null ? openNotes : takenNotes(known, build, python.probe.python);
 	const packages = pins.map((pin) => pinOf(pin).name);
@@ -118,7 +123,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 	};
 }
 
-/** `Python 3.12.1, pip, the CUDA 13.0 build: about 2.9 GB to download, 7.1 GB on disk` */
+/** Returns a summary: `Python 3.12.1, pip, the CUDA 13.0 build: about 2.9 GB to download, 7.1 GB on disk` */
 export function planSentence(plan: SetupPlan): string {
 	const sizes = `about ${formatBytes(plan.downloadBytes)} to download, ${formatBytes(plan.diskBytes)} on disk`;
 	return `Python ${plan.pythonVersion}, ${plan.installer}, ${plan.installs}: ${sizes}`;
@@ -148,7 +153,7 @@ function chooseInstaller(
 	return other.length === 0 ? { installer: 'pip', notes: [] } : { installer: 'uv by pip', notes: [] };
 }
 
-/** Another index, or pip told of one: it says which builds there are. */
+/** Returns whether a custom index, or a pip configuration with one, determines which builds are available. */
 function hasOwnIndex(
 	{ pipConfigured, uvConfigured }: MachineFacts,
 	{ indexUrl }: Pick<SetupChoices, 'indexUrl'>,
@@ -156,7 +161,10 @@ function hasOwnIndex(
 	return indexUrl !== null || (pipConfigured && !uvConfigured);
 }
 
-/** Whether the package index decides which build of torch is installed: pip cannot choose, and a person's own index has what it has. */
+/**
+ * Returns whether the package index determines the torch build: pip cannot choose one, and a custom index offers only
+ * its own builds.
+ */
 export function indexDecides(machine: MachineFacts, choices: SetupChoices, build: TorchBuild): boolean {
 	if (build.backend === null) return false;
 	return chooseInstaller(machine, choices, build).installer === 'pip' || choices.indexUrl !== null;
@@ -169,7 +177,7 @@ function takenNotes(taken: string, build: TorchBuild, python: string): string[] 
 	];
 }
 
-/** That an index has one build only, which may not be the one that fits. */
+/** Returns a note that the index provides only one build, which may not match the machine. */
 function otherBuild(machine: MachineFacts, build: TorchBuild, own: boolean): string[] {
 	const usual = indexBuild(machine) === 'cpu' ? 'the CPU build' : 'the CUDA 13.0 build';
 	return [
@@ -189,7 +197,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 	});
 	const venv = 'Creating the virtual environment';
 	const uvInstall = (uv: string) => {
-		// Where the index is a person's own, PyTorch's is not asked.
+		// With a custom index, PyTorch's own index is not used.
 		const backend = build.backend === null || choices.indexUrl !== null ? [] : ['--torch-backend', build.backend];
 		const torch = taken === null ? [] : [taken.pin];
 		const args = ['pip', 'install', '--python', inside, ...backend, ...torch, ...requirements, ...choices.pipArguments];
@@ -199,7 +207,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 		const uv = machine.uv?.path ?? 'uv';
 		return [command(venv, 2, uv, 'venv', '--no-project', '--python', python.path, folder), uvInstall(uv)];
 	}
-	// pip of 24.1 says how far a download is.
+	// pip reports download progress since version 24.1.
 	const bar = atLeast(python.probe.ensurepip ?? '0', '24.1') ? 'raw' : 'off';
 	const pip = ['-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--progress-bar', bar];
 	const make = command(venv, 5, python.path, '-m', 'venv', folder);
@@ -207,7 +215,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 		const uv = join(folder, process.platform === 'win32' ? join('Scripts', 'uv.exe') : join('bin', 'uv'));
 		return [make, command('Fetching uv', 3, inside, ...pip, '-r', uvFile), uvInstall(uv)];
 	}
-	// torch by itself first: a resolver that sees everything at once may look for another build of it.
+	// Install torch first; otherwise, the resolver could select a different build.
 	const torch = taken === null ? pins.filter((pin) => pinOf(pin).name === 'torch') : [taken.pin];
 	return [
 		make,
@@ -216,7 +224,9 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 	];
 }
 
-/** In variables and not in arguments, because other users of a machine see arguments, and an address may hold a password. */
+/**
+ * Passes the index URL in environment variables, because it may contain a password and other users can see arguments.
+ */
 export function indexVariables({ indexUrl }: Pick<SetupChoices, 'indexUrl'>): Record<string, string | undefined> {
 	return {
 		PIP_USER: undefined,

@@ -2,24 +2,24 @@ import { Failure } from '../../base/failure.ts';
 import type { TorchFacts } from '../../protocol/torchEnvironment.ts';
 import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFacts.ts';
 
-/** What a person asks for; `auto`: by what the machine has. */
+/** Requested device; `auto` selects one based on the hardware. */
 export const deviceWishes = ['auto', 'cpu', 'cuda', 'rocm'] as const;
 export type DeviceWish = (typeof deviceWishes)[number];
 
-/** Which build of torch is installed. */
+/** A torch build. */
 export interface TorchBuild {
 	readonly kind: 'cpu' | 'cuda' | 'rocm' | 'mps';
-	/** As uv's `--torch-backend` has it: `cpu`, `cu130`, `auto`; null: there is but one build for the system. */
+	/** Value for uv's `--torch-backend`: `cpu`, `cu130`, `auto`; null if the system has only one build. */
 	readonly backend: string | null;
-	/** "the CUDA 13.0 build" */
+	/** Description, such as "the CUDA 13.0 build". */
 	readonly words: string;
-	/** Why this one, where it is not what one might expect. */
+	/** Explanations if this is not the build one might expect. */
 	readonly notes: readonly string[];
 }
 
 /**
- * CUDA builds of the pinned torch, the best first: the driver that each needs at least (NVIDIA, "CUDA Compatibility", minor
- * version compatibility) and the compute capabilities that it was compiled for.
+ * CUDA builds of the pinned torch version, best first, with the minimum driver (NVIDIA, "CUDA Compatibility", minor
+ * version compatibility) and the compute capabilities each was compiled for.
  */
 export const cudaBuilds = [
 	{ backend: 'cu130', cuda: '13.0', driver: { linux: '580', win32: '580' }, least: 7.5, most: 99 },
@@ -29,7 +29,10 @@ export const cudaBuilds = [
 
 const oneBuild = 'the build for this system';
 
-/** Chooses the build. Fails with `unsupported` where PyTorch has none, or not the one that was asked for. */
+/**
+ * Selects a build. Fails with `unsupported` if PyTorch has no build for the system or no build for the requested
+ * device.
+ */
 export function chooseTorchBuild(machine: MachineFacts, wish: DeviceWish = 'auto'): TorchBuild {
 	const { platform, arch, nvidia, rocm } = machine;
 	if (platform === 'darwin') {
@@ -68,7 +71,7 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 	const [newest] = cudaBuilds;
 	const driver = nvidia?.driver ?? '';
 	if (driver === '') {
-		// Made here for another machine, such as a node of a cluster.
+		// The environment may be intended for another machine, such as a cluster node.
 		return build(newest, ['No NVIDIA driver was found on this machine.']);
 	}
 	const capabilities = (nvidia?.gpus ?? []).flatMap(({ capability }) =>
@@ -96,7 +99,7 @@ function build({ backend, cuda }: (typeof cudaBuilds)[number], notes: readonly s
 	return { kind: 'cuda', backend, words: `the CUDA ${cuda} build`, notes };
 }
 
-/** A build by its backend, in words: `cpu`, `cu130`, `rocm7.2`. */
+/** Describes a build by its backend: `cpu`, `cu130`, `rocm7.2`. */
 export function buildWords(backend: string): string {
 	if (backend === 'cpu') return 'the CPU build';
 	const cuda = /^cu(\d+)(\d)$/.exec(backend);
@@ -104,15 +107,15 @@ export function buildWords(backend: string): string {
 	return backend.startsWith('rocm') ? 'the ROCm build' : `the build "${backend}"`;
 }
 
-/** The build of an installed torch, by what it says itself: `cpu`, `cu130`, `rocm7.2`. */
+/** Returns the build reported by the installed torch: `cpu`, `cu130`, `rocm7.2`. */
 export function installedBuild({ cuda, rocm }: Pick<TorchFacts, 'cuda' | 'rocm'>): string {
 	if (cuda !== null) return `cu${cuda.replaceAll('.', '')}`;
 	return rocm === null ? 'cpu' : `rocm${rocm.split('.').slice(0, 2).join('.')}`;
 }
 
-/** What a person should know where another build was installed than the one that was planned; null: nothing. */
+/** Returns a note for the user if the installed build differs from the planned one, or null if they match. */
 export function buildNote(planned: TorchBuild, torch: Pick<TorchFacts, 'cuda' | 'rocm'>): string | null {
-	// On macOS there is but one.
+	// macOS has only one build.
 	if (planned.backend === null) return null;
 	const got = installedBuild(torch);
 	const fits = planned.kind === 'rocm' ? got.startsWith('rocm') : got === planned.backend;
@@ -126,7 +129,7 @@ export function buildNote(planned: TorchBuild, torch: Pick<TorchFacts, 'cuda' | 
 	return `The package index provided ${buildWords(got)} of torch instead of ${planned.words}. ${effect}`;
 }
 
-/** The build that a package index other than PyTorch's own has, which is what pip takes. */
+/** Returns the build that pip installs from any index except PyTorch's own. */
 export function indexBuild({ platform }: MachineFacts): string | null {
 	return platform === 'linux' ? 'cu130' : platform === 'win32' ? 'cpu' : null;
 }

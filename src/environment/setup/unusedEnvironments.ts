@@ -3,10 +3,10 @@ import { join, sep } from 'node:path';
 import { runProgram } from '../../processes/runProgram.ts';
 
 /**
- * Removes the environments of a folder but for the one that is in use: what broken set-ups have left, and older ones. One
- * that a process still runs in is left for the next time.
- * @param keep name of the one that is in use; null: none is
- * @returns those that were left
+ * Removes all environments in a folder except the active one: remains of failed setups and older environments. An
+ * environment still in use by a process is kept until the next setup.
+ * @param keep name of the active environment; null if there is none
+ * @returns the environments that were kept
  */
 export async function removeUnusedEnvironments(folder: string, keep: string | null): Promise<string[]> {
 	const names = (await readdir(folder).catch(() => [] as string[])).filter((name) => name !== keep);
@@ -21,11 +21,11 @@ export async function removeUnusedEnvironments(folder: string, keep: string | nu
 	return left;
 }
 
-/** Removes a folder so that it is either whole or gone, as far as that can be. @returns false when something in it is in use */
+/** Removes a folder as atomically as the system allows. @returns false if it is in use */
 export async function removeFolder(path: string): Promise<boolean> {
 	const aside = `${path}.gone`;
 	try {
-		// Windows refuses this while a program of it runs.
+		// On Windows, the rename fails while a program in the folder is running.
 		if (!path.endsWith('.gone')) await rename(path, aside);
 		await rm(path.endsWith('.gone') ? path : aside, { recursive: true, force: true, maxRetries: 3 });
 		return true;
@@ -34,7 +34,10 @@ export async function removeFolder(path: string): Promise<boolean> {
 	}
 }
 
-/** Command lines of this machine's processes, as far as they are shown; none on Windows, where a rename tells. */
+/**
+ * Returns the visible command lines of processes on this machine; empty on Windows, where a failed rename indicates
+ * use.
+ */
 async function runningCommands(): Promise<string[]> {
 	if (process.platform === 'win32') return [];
 	if (process.platform === 'linux') {

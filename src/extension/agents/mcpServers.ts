@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 
-/** As package.json declares it. */
+/** Same ID as in package.json. */
 const providerId = 'reasoningLab.runs';
 
 /**
- * Offers the MCP server of the command line to the chat of the editor, for the runs of the open folders. The editor asks before
- * it starts one. In a workspace that is not trusted there is none: its settings and folders are not to choose what is served.
+ * Registers the CLI's MCP server with the editor's chat, for runs in the open folders. The editor asks before starting
+ * it. Unavailable in untrusted workspaces, whose settings and folders must not determine which files are served.
  */
 export class McpServers extends Disposable implements vscode.McpServerDefinitionProvider {
 	readonly #changed = this.register(new vscode.EventEmitter<void>());

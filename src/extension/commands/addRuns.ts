@@ -10,17 +10,18 @@ import { displayText } from '../runView.ts';
 
 export interface AddedRun {
 	readonly folder: string;
-	/** Another trainer wrote it. */
+	/** Whether another trainer wrote the run. */
 	readonly foreign: boolean;
 }
 
-/** More runs than these are not listed without a choice. */
+/** Maximum number of runs preselected in the list. */
 const addedUnasked = 50;
 
 /**
- * Finds the runs of any trainer in a folder, lets the person choose where several readers or several runs fit, and keeps
- * them in the registry. Nothing is written into the folder. Fails with `invalid` when there is none, and says what was
- * looked for. @returns null when the user canceled
+ * Finds runs from any trainer in a folder, asks the user if several runs or readers match, and adds the chosen runs to
+ * the registry. Does not write to the folder. Fails with `invalid` if no run is found; the error lists what was
+ * searched for.
+ * @returns null if the user canceled
  */
 export async function addRuns(
 	folder: string,
@@ -73,7 +74,7 @@ function nothing(folder: string, { cut, folders }: RunsBelow): Failure {
 	);
 }
 
-/** Own runs are all taken, as ever; of other trainers' the person says which. */
+/** Returns all runs if they are our own; otherwise, lets the user choose. */
 async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonly FoundRun[] | undefined> {
 	const isOwn = (run: FoundRun) => run.formats[0]?.name === ownFormat;
 	if (runs.length === 1 || (runs.every(isOwn) && runs.length <= addedUnasked)) return runs;
@@ -94,7 +95,7 @@ async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonl
 	return picked === undefined || picked.length === 0 ? undefined : picked.map(({ run }) => run);
 }
 
-/** With which reader: the only one, the one that was asked for, or the one that the person picks. */
+/** Returns the reader for a run: the requested one, the only match, or the user's choice. */
 async function readerOf({ folder, formats }: FoundRun, wanted: string | undefined): Promise<string | undefined> {
 	const known = formats.find(({ name }) => name === wanted) ?? (formats.length === 1 ? formats[0] : undefined);
 	if (known !== undefined) return known.name;

@@ -19,7 +19,10 @@ interface Needs {
 	readonly comparisons: ComparisonOpener;
 }
 
-/** *Compare Runs*: those that are selected in the *Runs* view, else those that are picked. It reads files only. */
+/**
+ * Registers *Compare Runs*, which compares the runs selected in the *Runs* view or asks which to compare. Only reads
+ * files.
+ */
 export function addComparisonCommands(table: CommandTable, { picker, store, comparisons }: Needs): void {
 	table.add(commandIds.compareRuns, async (...args) => {
 		const named = args.length === 0 ? [] : await picker.many(args, { title: '', what: 'can be read', applies });

@@ -12,7 +12,7 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-/** Commands that talk to a live engine. */
+/** Registers the commands that control a running engine. */
 export function addControlCommands(table: CommandTable, { picker, controller, notices }: Needs): void {
 	table.add(commandIds.pauseRun, async (...args) => {
 		const question = {

@@ -5,8 +5,8 @@ import { commandIds, viewTypes } from '../ids.ts';
 import type { HubNeeds } from '../panels/dataset/hubDataset.ts';
 
 /**
- * *Open Dataset*: of the file or folder that a menu names, of a task (`{task: 'addition', digits: 3, rows, seed}`); else it asks. It reads
- * files only, so it works without trust, but for the hub.
+ * Registers *Open Dataset*, which opens a file or folder from a menu, a task (`{task: 'addition', digits: 3, rows,
+ * seed}`), or the user's choice. Only reads files, so it works without workspace trust, except for Hub downloads.
  */
 export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {
 	table.add(commandIds.openDataset, async (argument?: unknown) => {

@@ -13,9 +13,9 @@ interface Needs {
 	readonly store: RunStore;
 }
 
-/** Commands for what a person says about a run: its name, tags and note. The engine's own files stay as they are. */
+/** Registers the commands that edit a run's name, tags, and note. The engine's own files are not changed. */
 export function addDescribeCommands(table: CommandTable, { picker, store }: Needs): void {
-	/** Asks unless the caller has given the new text; an empty one takes the old away. */
+	/** Asks for the new text unless the caller provides it. Empty text removes the current value. */
 	const describe = async (
 		args: readonly unknown[],
 		title: string,
@@ -27,7 +27,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		const given = typeof args[1] === 'string' ? args[1] : undefined;
 		const text = given ?? (await showInputBox({ title: `${title}: ${nameOf(view)}`, ...box(view) }));
 		if (text === undefined) return;
-		// Loaded when it is used, so that activation stays short.
+		// Loaded on first use to keep activation fast.
 		await change(await import('../../runs/runActions.ts'), view.folder, text);
 		await store.reload(view.folder);
 	};

@@ -20,24 +20,24 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-/** A run in the trash, and what it was started with. */
+/** A run in the trash, with its start settings. */
 interface Trashed {
 	readonly folder: string;
 	readonly started: string | undefined;
 }
 
-/** Loaded when one is used, so that activation stays short. */
+/** Loaded on first use to keep activation fast. */
 const actions = () => import('../../runs/runActions.ts');
 
-/** Checkpoints that pruning leaves, beside the best. */
+/** Number of recent checkpoints that pruning keeps, in addition to the best one. */
 const keptCheckpoints = 1;
 
-/** Commands for the room that runs take. What is deleted is asked for first; the trash can be undone. */
+/** Registers the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
 export function addDiskCommands(table: CommandTable, { picker, store, registry, notices }: Needs): void {
 	table.add(commandIds.moveToTrash, async (...args) => {
 		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: hasEnded });
 		if (views === undefined) return;
-		// A key acts on the selection, and the row that has the focus may be another.
+		// A key binding acts on the selection, which may not include the focused row.
 		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
 		const { trashRun } = await actions();
 		const trashed: Trashed[] = [];
@@ -48,7 +48,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 			}
 		} finally {
 			await store.refresh();
-			// Should one fail, those before it can still be brought back.
+			// If moving a run fails, the runs already moved can still be restored.
 			if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed);
 		}
 	});

@@ -6,7 +6,10 @@ import { nameOf, type RunView } from '../runView.ts';
 
 const anyRun = (view: RunView) => view.record !== null;
 
-/** Writes rollouts of a run as training data of other programs. Works without trust and without an engine. */
+/**
+ * Registers the command that exports rollouts as training data for other tools. Works without workspace trust or an
+ * engine.
+ */
 export function addExportCommands(
 	table: CommandTable,
 	{ picker, notices }: { readonly picker: RunPicker; readonly notices: Notices },

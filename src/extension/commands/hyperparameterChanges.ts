@@ -4,14 +4,14 @@ import { changeable, currentHyperparameters } from '../currentHyperparameters.ts
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { nameOf, type RunView } from '../runView.ts';
 
-/** Changes that a caller names; undefined: it names none, or none that are valid. */
+/** Returns the changes passed by the caller, or undefined if there are none or they are invalid. */
 export function givenChanges(argument: unknown): Hyperparameters | undefined {
 	if (argument === undefined || argument === null || Array.isArray(argument)) return undefined;
 	const decoded = decode(hyperparametersSchema, argument);
 	return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : undefined;
 }
 
-/** Asks which hyper-parameter of a run to change, and to what. */
+/** Asks which hyperparameter of a run to change, and for its new value. */
 export async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
 	const meanings = changeable(view.record?.stage ?? null);

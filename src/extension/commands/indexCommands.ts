@@ -4,7 +4,7 @@ import { commandIds } from '../ids.ts';
 import type { IndexingItem } from '../rolloutIndex/indexingItem.ts';
 import type { WindowRolloutIndex } from '../rolloutIndex/windowRolloutIndex.ts';
 
-/** *Rebuild Index* and *Pause or Continue Indexing*. */
+/** Registers *Rebuild Index* and *Pause or Continue Indexing*. */
 export function addIndexCommands(table: CommandTable, rolloutIndex: WindowRolloutIndex): void {
 	let progress: Promise<IndexingItem> | null = null;
 	const shown = () => {

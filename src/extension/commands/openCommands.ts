@@ -13,17 +13,17 @@ import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
 import { isForeign, type RunView } from '../runView.ts';
 
-/** What opens a webview panel on a run. */
+/** Opens a webview panel for a run. */
 export interface PanelOpener {
 	open(runFolder: string): unknown;
 }
 
-/** Opens rollouts, at a step or a group when the caller names one, as the dashboard does. */
+/** Opens rollouts, optionally at a step or group, as the dashboard does. */
 export interface RolloutsOpener {
 	open(runFolder: string, place?: RolloutsPlace): unknown;
 }
 
-/** A menu passes the selected items in its place. */
+/** Returns the requested position. Menus pass the selected items as this argument instead. */
 function placeOf(argument: unknown): RolloutsPlace | undefined {
 	if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return undefined;
 	const { step, group, split, index } = argument as Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ interface Needs {
 
 const anyRun = (view: RunView) => view.record !== null;
 
-/** Commands that show something of a run. They work without trust and without an engine. */
+/** Registers the commands that show parts of a run. They work without workspace trust or an engine. */
 export function addOpenCommands(table: CommandTable, needs: Needs): void {
 	const { picker, store, registry, workspaceRuns, dashboards, rollouts } = needs;
 	table.add(commandIds.openDashboard, async (...args) => {
@@ -78,7 +78,7 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 		const added = await addRuns(chosen, registry, typeof format === 'string' ? format : undefined);
 		if (added === null) return;
 		await store.refresh();
-		// One that was looked for by itself is what the person wants to see.
+		// A single added run is opened immediately.
 		const [only] = added;
 		if (added.length === 1 && only?.foreign) await dashboards.open(await store.expect(only.folder));
 	});
@@ -113,7 +113,7 @@ async function askFolder(): Promise<string | undefined> {
 export async function openLog({ folder }: { readonly folder: string }): Promise<void> {
 	const path = join(folder, runFiles.log);
 	const stat = await lstat(path).catch(() => null);
-	// A link in a run folder could lead anywhere.
+	// Do not follow links, which could point anywhere.
 	if (!stat?.isFile())
 		throw new Failure('missing', `${folder} has no log.`, 'The log is written once the engine starts.');
 	await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });

@@ -9,8 +9,8 @@ export interface QueryOpener {
 }
 
 /**
- * *Query Rollouts*: of all runs; from a menu of the selected ones; by code with `{sql, runs}`. It reads only, so it works
- * without trust.
+ * Registers *Query Rollouts*, which queries all runs, the selected runs from a menu, or `{sql, runs}` from code. Only
+ * reads files, so it works without workspace trust.
  */
 export function addQueryCommands(table: CommandTable, queries: QueryOpener): void {
 	table.add(commandIds.queryRollouts, async (argument?: unknown, selected?: unknown) => {
@@ -21,7 +21,7 @@ export function addQueryCommands(table: CommandTable, queries: QueryOpener): voi
 function placeOf(argument: unknown, selected: unknown): QueryPlace {
 	const folder = folderOf(argument);
 	if (folder !== null) {
-		// A menu passes the run that was clicked, and all that are selected.
+		// Menus pass the clicked run, followed by all selected runs.
 		const all = Array.isArray(selected) ? selected.map(folderOf).filter((entry) => entry !== null) : [];
 		return { runs: absolute(all.includes(folder) ? all : [folder]) };
 	}

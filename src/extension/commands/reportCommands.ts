@@ -8,7 +8,10 @@ const actions: readonly (readonly [CommandId, keyof ReturnType<typeof reportActi
 	[commandIds.showEvaluations, 'show'],
 ];
 
-/** What a run or a pipeline came to, as a file; evaluations of checkpoints. What they do is loaded when one is used. */
+/**
+ * Registers the commands for reports on runs and pipelines and for checkpoint evaluations. Their code is loaded on
+ * first use.
+ */
 export function addReportCommands(table: CommandTable, needs: ReportNeeds): void {
 	for (const [id, name] of actions) {
 		table.add(id, async (...args) => {

@@ -20,17 +20,17 @@ interface Needs {
 	readonly picker: RunPicker;
 	readonly starter: RunStarter;
 	readonly notices: Notices;
-	/** Shows the memory that a recipe takes. */
+	/** Shows the memory estimate for a recipe. */
 	readonly estimate: (recipe: vscode.Uri) => Promise<unknown>;
-	/** Looked for again once a project has brought some. */
+	/** Refreshed after a new project adds reward files. */
 	readonly rewards: RewardFileList;
-	/** media/templates */
+	/** Path of media/templates. */
 	readonly templates: vscode.Uri;
-	/** Where the demo is put when no folder of the workspace holds it. */
+	/** Location for the demo if no workspace folder contains it. */
 	readonly storage: vscode.Uri;
 }
 
-/** Commands that start training, or what it starts from. Each resolves to the run's folder. */
+/** Registers the commands that start training or create what it needs. Each one resolves to the run folder. */
 export function addStartCommands(
 	table: CommandTable,
 	{ picker, starter, notices, estimate, rewards, templates, storage }: Needs,
@@ -87,7 +87,7 @@ async function answersOf(argument: unknown): Promise<NewProjectAnswers> {
 	};
 }
 
-/** The demo in a folder of the workspace, else a copy in the extension's own storage. */
+/** Returns the demo recipe from a workspace folder, or from a copy in the extension's storage. */
 async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<vscode.Uri> {
 	const { copyTemplate, projectTemplates, templateFiles } = await import('../../runs/projectTemplates.ts');
 	const demo = projectTemplates.find((template) => template.id === 'demo');
@@ -97,17 +97,17 @@ async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<v
 		if (folder.uri.scheme === 'file' && (await exists(recipe))) return recipe;
 	}
 	const target = vscode.Uri.joinPath(storage, 'demo');
-	// An older version's copy is replaced; its runs have recipes of their own.
+	// Replace the copy from an older version; its runs keep their own recipe copies.
 	await copyTemplate(await templateFiles(templates.fsPath, demo.id), target.fsPath, 'replace');
 	return vscode.Uri.joinPath(target, demo.recipe);
 }
 
-/** The recipe in the active editor, the only one, or one that is picked. */
+/** Returns the recipe in the active editor, the only recipe in the workspace, or the user's choice. */
 async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri | undefined> {
 	const active = vscode.window.activeTextEditor?.document.uri;
 	if (active !== undefined && isRecipe(active)) return active;
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
-	// What a pipeline keeps of its recipe is not a recipe to start: its paths start elsewhere.
+	// The recipe copy inside a pipeline is excluded because its relative paths are based on a different folder.
 	const own = (uri: vscode.Uri) => isRecipe(uri) && !uri.path.endsWith(`/${pipelineFiles.recipe}`);
 	const recipes = found.filter(own).sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {
@@ -123,7 +123,7 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	return picked?.uri;
 }
 
-/** Recipes by name; which engine trains is said of those few that can be read while a person waits. */
+/** Lists recipes by name. The engine is shown only for the few recipes that can be read quickly. */
 async function recipeChoices(recipes: readonly vscode.Uri[]) {
 	const { recipeEngine } = await import('../recipeFaults.ts');
 	return Promise.all(
@@ -136,7 +136,7 @@ async function recipeChoices(recipes: readonly vscode.Uri[]) {
 	);
 }
 
-/** Recipes that are read before they are listed. */
+/** Maximum number of recipes read for the list. */
 const maxRead = 100;
 const decodeText = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 

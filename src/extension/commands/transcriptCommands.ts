@@ -7,7 +7,7 @@ import { type TranscriptPlace, transcriptPlaceSchema } from '../../protocol/tran
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 
-/** Extensions of files that may be chat logs. */
+/** File extensions of possible chat logs. */
 const extensions = ['txt', 'json', 'jsonl', 'ndjson', 'log', 'py'] as const;
 const headLength = 16_384;
 
@@ -16,8 +16,9 @@ export interface TranscriptOpener {
 }
 
 /**
- * *Open Transcript*: of the file that a menu names, of a rollout (`{kind: 'rollout', run, split, step, group, index}`), of
- * the active editor when it looks like one; else it asks. It reads files only, so it works without trust.
+ * Registers *Open Transcript*, which opens a file from a menu, a rollout (`{kind: 'rollout', run, split, step, group,
+ * index}`), the active editor if it looks like a transcript, or the user's choice. Only reads files, so it works
+ * without workspace trust.
  */
 export function addTranscriptCommands(table: CommandTable, transcripts: TranscriptOpener): void {
 	table.add(commandIds.openTranscript, async (argument?: unknown) => {
@@ -46,25 +47,25 @@ function checked(path: string): string {
 	return normalize(path);
 }
 
-/** The file of the active editor, when it looks like a chat log. */
+/** Returns the file in the active editor if it looks like a chat log. */
 async function placeOfEditor(): Promise<TranscriptPlace | null> {
 	const document = vscode.window.activeTextEditor?.document ?? (await documentOfTab());
 	if (document === undefined || document.uri.scheme !== 'file' || !isTranscript(document)) return null;
 	return { kind: 'file', file: document.uri.fsPath };
 }
 
-/** While the window starts, its tabs are known before its editors. */
+/** Returns the document of the active tab; at window startup, tabs are available before editors. */
 async function documentOfTab(): Promise<vscode.TextDocument | undefined> {
 	const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
 	if (!(input instanceof vscode.TabInputText)) return undefined;
 	return await vscode.workspace.openTextDocument(input.uri).then(undefined, () => undefined);
 }
 
-/** By its beginning: a document may be of any size. */
+/** Checks only the beginning, because a document can be of any size. */
 export function isTranscript(document: vscode.TextDocument): boolean {
 	const end = document.positionAt(headLength);
 	if (looksLikeTranscript(document.getText(new vscode.Range(0, 0, end.line, end.character)))) return true;
-	// What a program printed before its messages may be long.
+	// A program may print a lot of output before its messages.
 	const last = document.lineCount - 1;
 	const from = Math.max(0, last - 40);
 	const tail = document.getText(new vscode.Range(from, 0, last, headLength));

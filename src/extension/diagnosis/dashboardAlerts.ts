@@ -4,10 +4,10 @@ import type { DashboardAlert, DashboardAlerts } from '../../protocol/dashboardMe
 import { displayText } from '../runView.ts';
 import type { DiagnosisState, StandingAlert } from './runDiagnosis.ts';
 
-/** Alerts of one run that are shown. */
+/** Maximum number of alerts shown per run. */
 const most = 500;
 
-/** As the dashboard is told; every text is cut to one bounded line. */
+/** Converts a diagnosis to a dashboard message, shortening every string to a single bounded line. */
 export function dashboardAlertsOf({ phase, alerts, extent }: DiagnosisState): DashboardAlerts {
 	const ongoing = alerts.filter(({ holds, dismissed }) => holds && !dismissed).map(({ alert }) => alert);
 	const summary =
@@ -47,7 +47,7 @@ function alertOf({ alert, holds, dismissed }: StandingAlert): DashboardAlert {
 	};
 }
 
-/** ["stages", 1, "temperature"] -> "stages[1].temperature" */
+/** Formats a recipe path: ["stages", 1, "temperature"] becomes "stages[1].temperature". */
 function keyWords(path: readonly (string | number)[]): string {
 	return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('');
 }

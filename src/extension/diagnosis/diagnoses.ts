@@ -2,12 +2,12 @@ import { Sequencer } from '../../base/async.ts';
 import { Disposable, type IDisposable, toDisposable } from '../../base/disposable.ts';
 import { RunDiagnosis, type RunDiagnosisOptions } from './runDiagnosis.ts';
 
-/** A run that somebody looks at; while anybody does, it is diagnosed. */
+/** A reference to a run's diagnosis. The run is diagnosed as long as at least one lease exists. */
 export interface DiagnosisLease extends IDisposable {
 	readonly diagnosis: RunDiagnosis;
 }
 
-/** The runs of the window that are diagnosed, each once. */
+/** The diagnoses in this window, at most one per run. */
 export class Diagnoses extends Disposable {
 	readonly #options: Omit<RunDiagnosisOptions, 'turns'>;
 	readonly #turns = new Sequencer();

@@ -11,22 +11,22 @@ import type { StandingAlert } from './runDiagnosis.ts';
 interface Needs {
 	readonly store: Pick<RunStore, 'runs' | 'get' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'information' | 'warning'>;
-	/** A folder that all windows share. */
+	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;
 	readonly log: Pick<vscode.LogOutputChannel, 'warn'>;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openRollouts: (folder: string, place: { step: number; group: number; index?: number }) => unknown;
 }
 
-/** Runs that are followed at once; of more the newest. */
+/** Maximum number of runs followed concurrently; the newest ones take precedence. */
 const maxRuns = 8;
 
 const isGoing = ({ record, status }: RunView) =>
 	record !== null && (status === 'starting' || status === 'running' || status === 'paused');
 
 /**
- * Diagnoses the live runs of the window while the setting asks for it, and says once, quietly, what is found: one
- * notification a run and rule, in one window, whatever is reloaded. The code of the rules is loaded with the first run.
+ * Diagnoses the live runs in the window if the setting is enabled. Shows one notification per run and rule, in only one
+ * window and only once, even across reloads. The code of the rules is loaded when there is a run to diagnose.
  */
 export class DiagnosisWatch extends Disposable {
 	readonly #needs: Needs;
@@ -43,7 +43,7 @@ export class DiagnosisWatch extends Disposable {
 		this.register(toDisposable(() => this.#letGo(() => true)));
 	}
 
-	/** What dashboards look at runs with; null: it is switched off. */
+	/** Returns the diagnoses for dashboards to use, or null if diagnosis is disabled. */
 	async diagnoses(): Promise<Diagnoses | null> {
 		return settings.diagnosis() ? this.#loaded() : null;
 	}
@@ -60,7 +60,7 @@ export class DiagnosisWatch extends Disposable {
 		if (this.disposed) return;
 		const wanted = settings.diagnosis() ? this.#needs.store.runs.filter(isGoing).slice(0, maxRuns) : [];
 		const folders = new Set(wanted.map(({ folder }) => folder));
-		// One that has ended is let go when all of it was inspected.
+		// Release a finished run once its diagnosis is complete.
 		this.#letGo((folder, { lease }) => {
 			if (folders.has(folder)) return false;
 			return !settings.diagnosis() || (lease.diagnosis.state.phase === 'ready' && !lease.diagnosis.live);

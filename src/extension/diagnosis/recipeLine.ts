@@ -13,8 +13,8 @@ const largestRecipe = 1 << 20;
 const maxFiles = 200;
 
 /**
- * The recipe that a run was started from: beside the run's `runs` folder, of the run's name. Without it, or when several
- * have the name, the run's own frozen copy.
+ * Returns the recipe that a run was started from: the file with the run's name next to its `runs` folder. Returns the
+ * run's frozen copy if no file or several files have that name.
  */
 async function recipeOf(runFolder: string, name: string): Promise<string> {
 	const folder = dirname(dirname(runFolder));
@@ -30,8 +30,8 @@ async function recipeOf(runFolder: string, name: string): Promise<string> {
 }
 
 /**
- * Makes changes in the recipe that a run was started from and shows them, unsaved, so that a person looks at them first.
- * Fails with `missing` where only the run's frozen copy is there: that says what was trained, and stays as it is.
+ * Edits the recipe a run was started from and shows it without saving, for the user to review. Fails with `missing` if
+ * only the run's frozen copy exists, because that copy records what was trained and must not change.
  */
 export async function applyAdvice(runFolder: string, name: string, edits: readonly RecipeEdit[]): Promise<void> {
 	const file = await recipeOf(runFolder, name);
@@ -55,7 +55,7 @@ export async function applyAdvice(runFolder: string, name: string, edits: readon
 	editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
-/** Opens the recipe of a run with a key selected, or with what stands closest above it. @param name of the run */
+/** Opens a run's recipe and selects a key or its closest existing parent. @param name name of the run */
 export async function showRecipeLine(
 	runFolder: string,
 	name: string,

@@ -19,47 +19,47 @@ import { runStateOf } from '../../runs/runStatus.ts';
 import type { RunTailEvent } from '../../runs/runTail.ts';
 import { stepFactsOf } from '../../runs/stepFactsOf.ts';
 
-/** An alert, and how it stands. */
+/** An alert and its current status. */
 export interface StandingAlert {
 	readonly alert: Alert;
-	/** At the newest step, as far as was looked. */
+	/** Whether the alert applies at the latest diagnosed step. */
 	readonly holds: boolean;
 	readonly dismissed: boolean;
 }
 
 export interface DiagnosisState {
-	/** `reading`: what is there is what was found before. */
+	/** `reading`: the alerts are from an earlier diagnosis and may be out of date. */
 	readonly phase: 'reading' | 'ready';
-	/** Most likely cause first. */
+	/** Alerts, most likely cause first. */
 	readonly alerts: readonly StandingAlert[];
-	/** How much of the run there was to look at; null: not known yet. */
+	/** Amount of data diagnosed; null if not yet known. */
 	readonly extent: DiagnosisExtent | null;
 }
 
 export interface RunDiagnosisOptions {
-	/** Runs are gone through one after the other: nobody waits for it. */
+	/** Queue that diagnoses runs one at a time in the background. */
 	readonly turns: Sequencer;
 	readonly warn: (message: string) => void;
-	/** Between two looks at the record of a run that has ended. */
+	/** Interval between checks of a finished run's record, in milliseconds. */
 	readonly restMs?: number;
 	readonly pollMs?: number;
-	/** Between two looks at whether a live run gets on. */
+	/** Interval between progress checks of a live run, in milliseconds. */
 	readonly lookMs?: number;
 }
 
-/** Of what was found under these rules nothing need be looked for again. */
+/** Version of the rules and thresholds. Results with the same version need no new diagnosis. */
 const version = createHash('sha256')
 	.update(JSON.stringify([rules.map(({ name, fires }) => [name, fires]), thresholds]))
 	.digest('hex')
 	.slice(0, 12);
 
-/** Steps whose rollouts are read between two looks at a live run; of more the newest. */
+/** Maximum number of new steps whose rollouts are read per update of a live run; the latest steps take precedence. */
 const maxNewSteps = 16;
 const isLive = (status: RunStatus) => status === 'starting' || status === 'running' || status === 'paused';
 
 /**
- * Looks at one run: goes through what is there, then follows what comes, and keeps what it finds beside the run. Of a run
- * that has ended and was gone through before, by whatever window, it reads the result alone.
+ * Diagnoses one run: analyzes the existing data, then follows new data, and saves the alerts next to the run. For a
+ * finished run that any window has already diagnosed, only the saved result is read.
  */
 export class RunDiagnosis extends Disposable {
 	readonly folder: string;
@@ -94,17 +94,17 @@ export class RunDiagnosis extends Disposable {
 		return this.#state;
 	}
 
-	/** What is known of the run; null: nothing yet. */
+	/** Latest known run record; null if not yet read. */
 	get record(): AnyRunRecord | null {
 		return this.#record;
 	}
 
-	/** Whether it is written to, as far as was looked. */
+	/** Whether the run was live when last checked. */
 	get live(): boolean {
 		return this.#live;
 	}
 
-	/** The user has dismissed it, or wants to see it again. */
+	/** Dismisses an alert or restores it. */
 	async dismiss(id: string, dismissed: boolean): Promise<void> {
 		this.#log ??= await AlertLog.of(await openRun(this.folder));
 		await this.#log.dismiss(id, dismissed, Date.now() / 1000);
@@ -124,7 +124,7 @@ export class RunDiagnosis extends Disposable {
 		}
 	}
 
-	/** One look at the run, from its beginning; while it lives it does not end. */
+	/** Diagnoses the run from its beginning. For a live run, resolves only when the run ends or restarts. */
 	async #look(): Promise<void> {
 		const content = await openRun(this.folder);
 		const log = await AlertLog.of(content);
@@ -146,11 +146,11 @@ export class RunDiagnosis extends Disposable {
 		const diagnosed = await this.#options.turns.queue(() => goThrough(content, { signal }));
 		if (this.disposed) return;
 		await this.#publish(diagnosed.diagnosis, !this.#live);
-		// It may have been given up by whoever was just told.
+		// A listener of the update above may have disposed this diagnosis.
 		if (this.#live && !this.disposed) await this.#follow(content, diagnosed);
 	}
 
-	/** Alerts that cannot be read are looked for once more. */
+	/** Reads saved alerts. If they are unreadable, the run is diagnosed again. */
 	async #readLog(log: AlertLog): Promise<AlertState> {
 		try {
 			return await log.read();
@@ -166,7 +166,7 @@ export class RunDiagnosis extends Disposable {
 		this.#live = isLive(status);
 	}
 
-	/** What only time shows: whether a run that is at work gets on. */
+	/** Checks for problems that only become visible over time, such as a live run that makes no progress. */
 	async #watch(content: RunContent, { diagnosis }: Diagnosed): Promise<void> {
 		const before = diagnosis.revision;
 		const look = await lookAtRun(content).catch(() => null);
@@ -175,7 +175,7 @@ export class RunDiagnosis extends Disposable {
 		if (diagnosis.revision !== before) await this.#publish(diagnosis, false);
 	}
 
-	/** Until the run ends, or starts over. */
+	/** Follows the run until it ends or restarts. */
 	async #follow(content: RunContent, diagnosed: Diagnosed): Promise<void> {
 		const looks = setInterval(() => void this.#watch(content, diagnosed), this.#options.lookMs ?? 10_000);
 		const follower = followRun(this.folder, { pollMs: this.#options.pollMs ?? 2000, format: content.format });
@@ -210,7 +210,7 @@ export class RunDiagnosis extends Disposable {
 		}
 	}
 
-	/** Shows and keeps what was found. @param whole the run has ended, and nothing is left to look at */
+	/** Publishes and saves the alerts. @param whole whether the run has ended and the diagnosis is complete */
 	async #publish(diagnosis: Diagnosis, whole: boolean): Promise<void> {
 		const log = this.#log as AlertLog;
 		const { alerts, holding, batches, unsampled } = diagnosis;
@@ -222,7 +222,7 @@ export class RunDiagnosis extends Disposable {
 			await log.save(alerts, Date.now() / 1000, of, extent);
 			dismissed = (await log.read()).dismissed;
 		} catch (error) {
-			// A folder that cannot be written to is no reason not to show what was found.
+			// Show the alerts even if the folder is not writable.
 			this.#options.warn(`alerts of ${this.folder}: ${Failure.from(error).toString()}`);
 			dismissed = new Set(this.#state.alerts.filter((one) => one.dismissed).map((one) => one.alert.id));
 		}
@@ -235,7 +235,7 @@ export class RunDiagnosis extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Until the record of the run says something else. */
+	/** Waits until the run record changes. */
 	async #rest(): Promise<void> {
 		const before = this.#record;
 		while (!this.disposed) {
@@ -254,7 +254,7 @@ export class RunDiagnosis extends Disposable {
 	}
 }
 
-/** Takes what a follower tells after the run was gone through. */
+/** Processes follower events after the initial diagnosis. */
 class LiveDiagnosis {
 	readonly #content: RunContent;
 	readonly #diagnosis: Diagnosis;
@@ -262,12 +262,12 @@ class LiveDiagnosis {
 	readonly #signal: AbortSignal;
 	readonly #seen: Set<number>;
 	#lastStep: number;
-	/** The follower tells what was gone through once more, up to its first `synced`. */
+	/** Whether the follower is still replaying already diagnosed data, which ends with the first `synced` event. */
 	#replays = true;
 	#begun = false;
 	#fresh: number[] = [];
 	#work: Promise<unknown> = Promise.resolve();
-	/** Revision and step as they were said last. */
+	/** Revision and step at the last update. */
 	#told: number;
 	#toldStep: number;
 	#toldBatches: number;
@@ -286,21 +286,24 @@ class LiveDiagnosis {
 		this.#short = diagnosis.batches < limit('shortRun');
 	}
 
-	/** @returns `anew`: all of it is to be gone through again; a promise when a round is over: whether something changed */
+	/**
+	 * @returns `anew` if the run must be diagnosed from scratch, or a promise for a completed round that resolves to
+	 * whether anything changed
+	 */
 	take(event: RunTailEvent): 'anew' | Promise<boolean> | null {
 		switch (event.kind) {
 			case 'reset':
 				return this.#begun ? 'anew' : null;
 			case 'metrics': {
 				this.#begun = true;
-				// Some trainers write a step in several rows, one after the other.
+				// Some trainers write a step as several consecutive rows.
 				const news = event.lines.filter(({ step }) => (this.#replays ? step > this.#lastStep : step >= this.#lastStep));
 				this.#lastStep = Math.max(this.#lastStep, news.at(-1)?.step ?? -1);
 				this.#diagnosis.addMetrics(news);
 				return null;
 			}
 			case 'evaluations':
-				// Those that are known already count once.
+				// Known evaluations are deduplicated.
 				this.#diagnosis.addEvaluations(event.summaries);
 				return null;
 			case 'rollouts':
@@ -329,7 +332,7 @@ class LiveDiagnosis {
 		}
 	}
 
-	/** Whether there is something to say; steps alone are said now and then. */
+	/** Returns whether an update is due. A change in step alone triggers one only every 20 steps. */
 	#changed(): boolean {
 		const { revision, holding, batches } = this.#diagnosis;
 		const isShort = batches < limit('shortRun');
@@ -344,12 +347,12 @@ class LiveDiagnosis {
 	}
 }
 
-/** What a change of the record must differ in to be inspected. */
+/** Returns a key that changes when the record changes in a way that requires a new diagnosis. */
 function stateOf(record: AnyRunRecord | null): string {
 	return record === null ? '' : diagnosedState(record, record.step, record.status);
 }
 
-/** Of a run that has ended: those that held at its last step. */
+/** Returns the IDs of alerts that still applied at the last step of a finished run. */
 function heldAt(alerts: readonly Alert[], step: number | null): ReadonlySet<string> {
 	return new Set(alerts.filter(({ lastStep }) => step === null || lastStep >= step).map(({ id }) => id));
 }

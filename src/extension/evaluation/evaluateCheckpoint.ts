@@ -20,15 +20,15 @@ export interface EvaluationNeeds {
 	readonly extension: vscode.Uri;
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
-	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
+	/** Environment variables for a process that may serve a PyTorch checkpoint. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
-	/** There may be a new evaluation in the view. */
+	/** Called when the view may have a new evaluation. */
 	readonly evaluated: () => Promise<unknown>;
 }
 
 /**
- * *Evaluate Checkpoint*: by questions, or at once when the caller answers them. Shows all evaluations of the run when it is
- * done. @returns undefined: the user canceled, or ended it; then the same evaluation continues where it was
+ * Implements *Evaluate Checkpoint*: asks for the settings unless the caller provides them, then shows all evaluations
+ * of the run. @returns undefined if the user canceled; running the same evaluation again continues it
  */
 export async function evaluateCheckpoint(
 	view: RunView,
@@ -73,7 +73,7 @@ export async function evaluateCheckpoint(
 	}
 }
 
-/** A result that questions are missing from is no plain success. */
+/** Reports the result, as a warning if some questions failed. */
 function tellResult(name: string, { done, total, failures, accuracy }: EvaluationResult, notices: Notices): void {
 	const words = `${name}: pass@1 ${intervalText(accuracy)} on ${done}`;
 	if (done >= total) return void notices.information(`${words} questions.`);
@@ -82,8 +82,8 @@ function tellResult(name: string, { done, total, failures, accuracy }: Evaluatio
 }
 
 /**
- * All evaluations of a run or a pipeline as a rendered text, those on the same questions held against each other.
- * @param chosen name of the one that is brought into sight; null: the first
+ * Shows all evaluations of a run or pipeline as rendered Markdown, comparing those on the same questions.
+ * @param chosen name of the evaluation to scroll to; null for the first
  */
 export async function showEvaluations(
 	source: { readonly folder: string; readonly name: string },
@@ -92,7 +92,7 @@ export async function showEvaluations(
 ): Promise<string> {
 	const name = displayText(source.name, 60);
 	let text: string | null = null;
-	// Answers are compared as mathematics, which is not for the extension host.
+	// Runs in a separate process because comparing answers mathematically would block the extension host.
 	await withProgress({ title: `Evaluations of ${name}` }, (signal) =>
 		runCli({
 			...{ cli: join(extension.fsPath, 'dist', 'cli.js'), node: settings.nodePath(), cwd: source.folder, signal },

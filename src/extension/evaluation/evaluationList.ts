@@ -6,22 +6,22 @@ import { decode } from '../../protocol/decode.ts';
 import { type EvaluationFile, evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import { listEvaluations, readEvaluation } from '../../runs/evaluationFiles.ts';
 
-/** An evaluation as a row shows it. */
+/** An evaluation as shown in the tree. */
 export interface EvaluationView {
 	readonly folder: string;
-	/** What people call it; its folder's name. */
+	/** Display name, which is the folder name. */
 	readonly name: string;
-	/** Of the checkpoint; null: none of a step. */
+	/** Step of the checkpoint; null if it has none. */
 	readonly step: number | null;
-	/** What the questions are called, how many there are, and how many of them are done. */
+	/** Name of the question set. The total and completed counts follow. */
 	readonly problems: string;
 	readonly count: number;
 	readonly done: number | null;
-	/** Completions of each question. */
+	/** Completions per question. */
 	readonly samples: number;
-	/** Seconds since the epoch. */
+	/** Creation time in seconds since the epoch. */
 	readonly created: number;
-	/** pass@1 with its 95% interval; null: it was interrupted before its end. */
+	/** pass@1 with its 95% interval; null if the evaluation was interrupted. */
 	readonly accuracy: Accuracy | null;
 }
 
@@ -29,13 +29,13 @@ const accuracySchema = v.looseObject({ accuracy: v.number(), low: v.number(), hi
 type Accuracy = v.InferOutput<typeof accuracySchema>;
 const reportSchema = v.looseObject({ problems: v.number(), accuracy: accuracySchema });
 
-/** The evaluations of a run's checkpoints, by step, then by time. What cannot be read is left out. */
+/** Returns the evaluations of a run's checkpoints by step, then by time. Unreadable evaluations are skipped. */
 export async function evaluationsOf(run: string): Promise<EvaluationView[]> {
 	const listed = await listEvaluations(run).catch(() => []);
 	return Promise.all(listed.map(({ path, file, step }) => viewOf(path, file, step)));
 }
 
-/** The evaluation that a folder is; null: it is none, or cannot be read. */
+/** Returns the evaluation in a folder, or null if there is none or it is unreadable. */
 export async function evaluationAt(folder: string): Promise<EvaluationView | null> {
 	const file = await readEvaluation(folder).catch(() => null);
 	return file === null ? null : viewOf(folder, file, null);
@@ -52,7 +52,7 @@ async function viewOf(folder: string, file: EvaluationFile, step: number | null)
 	};
 }
 
-/** Changes when an evaluation of the run came, went or ended; null: it has none. */
+/** Returns a stamp that changes when an evaluation is added, removed, or finished, or null without evaluations. */
 export async function evaluationsStamp(folder: string, names: readonly string[]): Promise<string | null> {
 	const stat = await lstat(folder).catch(() => null);
 	if (stat === null || !stat.isDirectory()) return null;

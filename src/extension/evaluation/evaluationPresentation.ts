@@ -4,17 +4,17 @@ import { displayText } from '../runView.ts';
 import type { TooltipRow } from '../treeRow.ts';
 import type { EvaluationView } from './evaluationList.ts';
 
-/** `81.5% (76.0 to 86.2)` */
+/** Formats accuracy with its interval: `81.5% (76.0 to 86.2)` */
 export function passText({ accuracy, low, high }: NonNullable<EvaluationView['accuracy']>): string {
 	const percent = (share: number) => (share * 100).toFixed(1);
 	return `${percent(accuracy)}% (${percent(low)} to ${percent(high)})`;
 }
 
-/** One evaluation of a checkpoint, below its run. @param now in seconds since the epoch */
+/** Returns the tree row for an evaluation, shown below its run. @param now in seconds since the epoch */
 export function presentEvaluation(view: EvaluationView, now: number): TooltipRow {
 	const { accuracy, step, samples, count, done } = view;
 	const problems = displayText(view.problems, 60);
-	// Short, so that the result beside it is in sight.
+	// A short label keeps the result next to it visible.
 	const label = step === null ? problems : `step ${step}`;
 	const on = `${problems}${step === null ? '' : ` at step ${step}`}`;
 	const pass = accuracy === null ? null : `pass@1 ${passText(accuracy)}`;

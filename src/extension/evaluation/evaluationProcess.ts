@@ -17,27 +17,27 @@ const lineSchema = v.variant('kind', [
 	}),
 ]);
 
-/** What an evaluation of a checkpoint came to. */
+/** The result of a checkpoint evaluation. */
 export interface EvaluationResult {
-	/** Where it is kept. */
+	/** Folder that contains the evaluation. */
 	readonly folder: string;
 	readonly done: number;
 	readonly total: number;
-	/** Why questions have no completion, the most frequent first. */
+	/** Reasons for missing completions, most frequent first. */
 	readonly failures: readonly FailureGroup[];
 	/** pass@1 with its 95% interval. */
 	readonly accuracy: { readonly accuracy: number; readonly low: number; readonly high: number };
 }
 
 export interface EvaluationProgram extends Pick<CliProgram, 'cli' | 'node' | 'cwd' | 'environment' | 'signal'> {
-	/** Arguments of `evaluate`. */
+	/** Arguments for `evaluate`. */
 	readonly args: readonly string[];
 	onProgress(done: number, total: number): void;
 }
 
 /**
- * Evaluates in a separate process. Fails as the verb does; when the signal fires with `cancelled`, and then what is done is
- * kept and continues when the same is asked for again.
+ * Runs an evaluation in a separate process. Fails as the verb does, or with `cancelled` if the signal is aborted, in
+ * which case completed work is kept and a later call with the same arguments continues it.
  */
 export async function runEvaluation(program: EvaluationProgram): Promise<EvaluationResult> {
 	const { args, onProgress, ...rest } = program;

@@ -7,16 +7,16 @@ import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 
-/** How a checkpoint is evaluated, as arguments of the command line. */
+/** Evaluation settings, as command-line arguments. */
 export interface EvaluationChoice {
 	readonly checkpoint: string;
 	readonly args: readonly string[];
 }
 
-/** What a caller of the command says in place of the questions. */
+/** Settings passed by the caller of the command to skip the prompts. */
 export interface EvaluationAnswers {
 	readonly step: number;
-	/** A JSONL file; absent: the held-out problems of the run's own data. */
+	/** Path of a JSONL file; if absent, the held-out problems of the run's own data are used. */
 	readonly dataset?: string;
 	readonly limit?: number;
 	readonly samples?: number;
@@ -24,7 +24,7 @@ export interface EvaluationAnswers {
 	readonly protocol?: 'r1';
 }
 
-/** Fails with `missing`. @returns undefined: the user canceled */
+/** Asks for the evaluation settings. Fails with `missing`. @returns undefined if the user canceled */
 export async function evaluationChoice(
 	view: RunView,
 	answers: EvaluationAnswers | null,
@@ -46,7 +46,7 @@ export async function evaluationChoice(
 	}
 	const checkpoint = await askCheckpoint(view, checkpoints);
 	const questions = checkpoint && (await askQuestions(view));
-	// A benchmark says itself how often it is asked.
+	// A benchmark defines its own number of samples.
 	const sampling = questions && (questions.includes('--benchmark') ? [] : await askSampling());
 	if (checkpoint === undefined || questions === undefined || sampling === undefined) return undefined;
 	return { checkpoint: checkpoint.path, args: [...questions, ...sampling] };
@@ -125,7 +125,7 @@ async function askSampling(): Promise<string[] | undefined> {
 	return (await showQuickPick(items, { title: 'Sampling', placeHolder: 'Select sampling settings' }))?.args;
 }
 
-/** Answers that came with the command; null: it was called without any. Fails with `invalid`. */
+/** Returns the settings passed with the command, or null if there are none. Fails with `invalid`. */
 export function answersOf(value: unknown): EvaluationAnswers | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
 	const { step, dataset, limit, samples, temperature, protocol } = value as Record<string, unknown>;

@@ -12,12 +12,12 @@ interface Entry {
 	readonly views: readonly EvaluationView[];
 }
 
-/** How often the folders of evaluations are inspected, at most. */
+/** Minimum interval between scans of the evaluation folders, in milliseconds. */
 const lookMs = 4000;
 
 /**
- * The evaluations of the runs that are known. Folders are found again by themselves; a run without evaluations costs one
- * `lstat` every few seconds.
+ * The evaluations of all known runs. Folders are rescanned automatically; a run without evaluations costs one `lstat`
+ * every few seconds.
  */
 export class EvaluationStore extends Disposable {
 	readonly #store: Pick<RunStore, 'runs' | 'onDidChange'>;
@@ -49,7 +49,7 @@ export class EvaluationStore extends Disposable {
 		return this.#changed.event;
 	}
 
-	/** Of a run's checkpoints, by step, then by time. */
+	/** Returns the evaluations of a run's checkpoints by step, then by time. */
 	of(run: string): readonly EvaluationView[] {
 		return this.#entries.get(resolve(run))?.views ?? [];
 	}
@@ -58,13 +58,16 @@ export class EvaluationStore extends Disposable {
 		return this.of(runOf(folder)).find((view) => view.folder === folder);
 	}
 
-	/** null: the folder is no evaluation that is known. @param now in seconds since the epoch */
+	/**
+	 * Returns the tree row for an evaluation folder, or null if the folder is not a known evaluation. @param now in
+	 * seconds since the epoch
+	 */
 	rowOf(folder: string, now: number): TooltipRow | null {
 		const view = this.get(folder);
 		return view === undefined ? null : (this.#words?.presentEvaluation(view, now) ?? null);
 	}
 
-	/** Looks at all runs; resolves when what was on disk at the call is there. */
+	/** Rescans all runs and resolves once everything on disk at the time of the call is loaded. */
 	async refresh(): Promise<void> {
 		if (this.disposed) return;
 		if (this.#look !== null) {
@@ -94,7 +97,7 @@ export class EvaluationStore extends Disposable {
 		} while (this.#again && !this.disposed);
 	}
 
-	/** @returns whether there is news */
+	/** @returns whether anything changed */
 	async #lookAt(run: string): Promise<boolean> {
 		const folder = join(run, runFiles.annotations, 'evaluations');
 		const entry = this.#entries.get(run);
@@ -111,10 +114,10 @@ export class EvaluationStore extends Disposable {
 	}
 }
 
-/** Runs that are inspected together. */
+/** Number of runs scanned concurrently. */
 const together = 16;
 
-/** The run that an evaluation's folder lies with: `<run>/annotations/evaluations/<name>`. */
+/** Returns the run that contains an evaluation folder: `<run>/annotations/evaluations/<name>`. */
 function runOf(folder: string): string {
 	const evaluations = dirname(folder);
 	return basename(evaluations) === 'evaluations' ? dirname(dirname(evaluations)) : folder;

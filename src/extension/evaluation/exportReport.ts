@@ -12,8 +12,8 @@ interface Needs {
 }
 
 /**
- * *Export Report* of a run or a pipeline: where to is asked, unless the caller says `{ out }`. It is read and written in a
- * process of its own. @returns the file; undefined: the user canceled
+ * Implements *Export Report* for a run or pipeline. Asks where to save the report unless the caller passes `{ out }`,
+ * and writes it in a separate process. @returns the file, or undefined if the user canceled
  */
 export async function exportReport(
 	source: { readonly folder: string; readonly name: string },

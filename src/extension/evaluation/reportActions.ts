@@ -22,14 +22,14 @@ interface ReportSource {
 const anyRun = (view: RunView) => view.record !== null;
 const ownRun = (view: RunView) => view.record !== null && view.record.engine !== 'foreign';
 
-/** What the commands on reports and evaluations do. Programs are started for all of them. */
+/** Creates the commands for reports and evaluations. All of them start separate programs. */
 export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
-	/** A pipeline's folder, as its row in the tree passes it; null: something else was named. */
+	/** Returns the pipeline for a folder passed by a tree row, or null if the argument is something else. */
 	const pipelineAt = async (argument: unknown): Promise<ReportSource | null> => {
 		if (typeof argument !== 'string' || !(await isPipelineFolder(argument))) return null;
 		return { folder: argument, name: pipelines.get(argument)?.name ?? basename(argument) };
 	};
-	/** What is named, else a pipeline or a run that is picked. */
+	/** Returns the run or pipeline in the arguments, or asks the user to pick one. */
 	const sourceOf = async (args: readonly unknown[]): Promise<ReportSource | undefined> => {
 		const known = pipelines.pipelines;
 		if (args[0] === undefined && known.length > 0) {
@@ -55,14 +55,14 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 			const source = (await pipelineAt(args[0])) ?? (await sourceOf(args));
 			return source && exportReport(source, args[1], needs);
 		},
-		/** @returns what it came to */
+		/** @returns the evaluation result */
 		async evaluate(...args: unknown[]) {
 			requireTrust();
 			const question = { title: 'Evaluate a checkpoint of a run', what: 'has checkpoints', applies: ownRun };
 			const view = await picker.one(args, question);
 			return view && evaluateCheckpoint(view, args[1], needs);
 		},
-		/** Of a run, a pipeline, or one that is brought into sight among the others. @returns the text */
+		/** Shows the evaluations of a run or pipeline, or scrolls to a specific one among them. @returns the text */
 		async show(...args: unknown[]) {
 			requireTrust();
 			const named = typeof args[0] === 'string' ? args[0] : '';
@@ -79,7 +79,10 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 	};
 }
 
-/** The run whose checkpoint an evaluation's folder is of: `<run>/annotations/evaluations/<name>`; null: it is no such folder. */
+/**
+ * Returns the run that contains an evaluation folder, `<run>/annotations/evaluations/<name>`, or null for any other
+ * folder.
+ */
 function runOfEvaluation(folder: string): string | null {
 	const evaluations = dirname(folder);
 	const run = dirname(dirname(evaluations));

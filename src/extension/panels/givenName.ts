@@ -1,9 +1,9 @@
 import { readAnnotation } from '../../runs/runReader.ts';
 
-/** Between two looks at the file. */
+/** Minimum interval between reads of the file, in milliseconds. */
 const restMs = 1000;
 
-/** What a person calls a run, looked up now and then: a rename changes nothing that a tail of the run tells. */
+/** The user-assigned name of a run. It is polled because renaming does not trigger an event in the run's tail. */
 export class GivenName {
 	readonly #run: string;
 	#name: string | null = null;
@@ -13,12 +13,12 @@ export class GivenName {
 		this.#run = run;
 	}
 
-	/** null: the person has not named it. */
+	/** null if the user has not named the run. */
 	get value(): string | null {
 		return this.#name;
 	}
 
-	/** Looks unless that was done within the last second. @returns whether the name is another */
+	/** Reads the name unless it was read within the last second. @returns whether the name changed */
 	async look(): Promise<boolean> {
 		const now = performance.now();
 		if (now - this.#lookedAt < restMs) return false;

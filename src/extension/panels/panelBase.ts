@@ -13,7 +13,7 @@ import {
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { appHtml } from './webviewHtml.ts';
 
-/** One webview app: its bundle `dist/webview/<name>.js|css`, its view type, and what it says and asks. */
+/** A webview app: its bundle `dist/webview/<name>.js|css`, its view type, and its commands and requests. */
 export interface PanelApp<Command, Requests extends RequestTable> {
 	readonly name: string;
 	readonly viewType: string;
@@ -21,17 +21,17 @@ export interface PanelApp<Command, Requests extends RequestTable> {
 	readonly requests: Requests;
 }
 
-/** How every panel is made: with scripts of ours alone, and kept while its tab is hidden. */
+/** Returns the options for every panel: only our own scripts, and the page is retained while its tab is hidden. */
 export function webviewOptions(extension: vscode.Uri): vscode.WebviewOptions & vscode.WebviewPanelOptions {
 	return {
 		enableScripts: true,
 		localResourceRoots: [vscode.Uri.joinPath(extension, 'dist', 'webview')],
-		// A page that is rebuilt takes a second or two, and what was typed or scrolled to in it would be gone.
+		// Rebuilding a page takes a second or two and would lose its input and scroll position.
 		retainContextWhenHidden: true,
 	};
 }
 
-/** Answers to an app's requests, one function per method. */
+/** Handlers for an app's requests, one per method. */
 export type RequestHandlers<T extends RequestTable> = {
 	readonly [M in keyof T]: (
 		params: v.InferOutput<T[M]['params']>,
@@ -41,21 +41,22 @@ export type RequestHandlers<T extends RequestTable> = {
 export interface PanelContext {
 	readonly extensionUri: vscode.Uri;
 	readonly log: vscode.LogOutputChannel;
-	/** Shows texts of a run in tabs that cannot be edited. */
+	/** Shows text from a run in read-only tabs. */
 	readonly documents: ReadOnlyDocuments;
 }
 
 /**
- * One panel. Its webview is kept while its tab is hidden ({@link webviewOptions}), and hears of everything in the meantime, but draws
- * nothing: filters, inputs, scroll positions and what is being generated are there at once when it comes back. An app says `ready` whenever it
- * has (re)started, as after a reload of the window, and its panel answers with a complete snapshot.
+ * Base class for panels. The webview is retained while its tab is hidden ({@link webviewOptions}). It still receives
+ * all events but does not draw, so filters, inputs, scroll positions, and output in progress are intact when it is
+ * shown again. An app posts `ready` whenever it has (re)started, for example after a window reload, and its panel
+ * responds with a complete snapshot.
  */
 export abstract class AppPanel<Event, Command, Requests extends RequestTable> extends Disposable {
 	protected readonly log: vscode.LogOutputChannel;
 	readonly #panel: vscode.WebviewPanel;
 	readonly #app: PanelApp<Command, Requests>;
 	#listening = false;
-	/** What the page knows; it begins as one that is seen. */
+	/** Visibility last reported to the page; initially visible. */
 	#shown = true;
 
 	constructor(panel: vscode.WebviewPanel, context: PanelContext, app: PanelApp<Command, Requests>) {
@@ -69,7 +70,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.register(panel.onDidChangeViewState(() => this.#tellShown()));
 	}
 
-	/** Loads the page; to be called at the end of the subclass's constructor, when it can answer. */
+	/** Loads the page. Call this at the end of the subclass constructor, once the panel can respond. */
 	protected load(context: PanelContext): void {
 		const root = vscode.Uri.joinPath(context.extensionUri, 'dist', 'webview');
 		const { webview } = this.#panel;
@@ -84,7 +85,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		);
 	}
 
-	/** Whether the app is there. */
+	/** Whether the app has started. */
 	protected get listening(): boolean {
 		return this.#listening;
 	}
@@ -97,20 +98,23 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.#panel.reveal(undefined, false);
 	}
 
-	/** Posts an event; an app that has not started gets none and asks for a snapshot. Resolves once it is on its way. */
+	/**
+	 * Posts an event, or drops it if the app has not started, because it will request a snapshot. Resolves once the event
+	 * is sent.
+	 */
 	protected post(event: Event): PromiseLike<unknown> {
 		if (!this.#listening || this.disposed) return Promise.resolve(false);
-		// A panel that is closed in the meantime rejects.
+		// Rejects if the panel was closed in the meantime.
 		return this.#panel.webview.postMessage({ kind: 'event', event }).then(
 			(sent) => sent,
 			() => false,
 		);
 	}
 
-	/** Something the app said; `ready` asks for a snapshot. */
+	/** Handles a command from the app; `ready` requests a snapshot. */
 	protected abstract onCommand(command: Command): void;
 
-	/** The page was hidden, or is shown again. */
+	/** Called when the page is hidden or shown again. */
 	protected onShown(_shown: boolean): void {}
 
 	protected abstract readonly handlers: RequestHandlers<Requests>;
@@ -142,7 +146,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.onShown(shown);
 	}
 
-	/** Every request is answered, with a result or with a failure. */
+	/** Responds to every request with either a result or a failure. */
 	async #answer({ id, method, params }: WebviewRequest): Promise<void> {
 		let response: WebviewResponse;
 		try {
@@ -165,7 +169,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 	}
 }
 
-/** One panel on one run. */
+/** Base class for panels that show a single run. */
 export abstract class RunPanel<Event, Command, Requests extends RequestTable> extends AppPanel<
 	Event,
 	Command,

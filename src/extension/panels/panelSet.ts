@@ -4,29 +4,29 @@ import { Failure } from '../../base/failure.ts';
 import { webviewOptions } from './panelBase.ts';
 import { messageHtml } from './webviewHtml.ts';
 
-/** A panel as far as a set handles it. */
+/** The parts of a panel needed by a panel set. */
 interface ShownPanel extends vscode.Disposable {
 	reveal(): void;
 }
 
-/** What the panels of one view type are of, and how one is made. */
+/** Describes the panels of a view type and how to create them. */
 export interface PanelKind<P extends ShownPanel, Place, Options> {
 	readonly viewType: string;
-	/** Of what cannot be restored: "this run". */
+	/** Noun for error messages when a panel cannot be restored, such as "this run". */
 	readonly what: string;
-	/** What identifies a panel: places with the same key share one. null: every place has a panel of its own. */
+	/** Identifies a panel: places with the same key share one panel. With null, every place gets its own panel. */
 	key(place: Place): string | null;
 	title(place: Place): string;
-	/** Default: the active column. */
+	/** Column for new panels; defaults to the active column. */
 	column?(): vscode.ViewColumn;
 	create(panel: vscode.WebviewPanel, place: Place, options?: Options): P;
-	/** A panel that is open already was opened again. */
+	/** Called when an open panel is opened again. */
 	reopen?(panel: P, place: Place, options?: Options): void;
-	/** Returns the place that a saved state names, checked like any foreign input. Throws Failure. */
+	/** Returns the place encoded in a saved state, validated like any untrusted input. Throws Failure. */
 	restore(state: unknown): Place | Promise<Place>;
 }
 
-/** The open panels of one view type: opens and reveals them, and restores them after a reload of the window. */
+/** The open panels of a view type. Opens, reveals, and, after a window reload, restores them. */
 export class PanelSet<P extends ShownPanel, Place, Options = never>
 	extends Disposable
 	implements vscode.WebviewPanelSerializer
@@ -50,7 +50,7 @@ export class PanelSet<P extends ShownPanel, Place, Options = never>
 		return [...this.#panels.values()];
 	}
 
-	/** The panel of a place: the one that is open, or a new one. */
+	/** Returns the panel for a place, opening a new one if necessary. */
 	open(place: Place, options?: Options): P {
 		const kind = this.#kind;
 		const open = this.#panels.get(this.#keyOf(place));

@@ -10,8 +10,8 @@ import type { PanelContext } from './panelBase.ts';
 import { PanelSet } from './panelSet.ts';
 
 /**
- * The panels of an app that shows one run: at most one per run folder.
- * @param show hands the options of `open` to a panel
+ * Creates the panel set for an app that shows a single run, with at most one panel per run folder.
+ * @param show passes the options of `open` to a panel
  */
 export function runPanels<P extends vscode.Disposable & { reveal(): void }, Options = never>(
 	context: PanelContext,
@@ -37,8 +37,8 @@ export function runPanels<P extends vscode.Disposable & { reveal(): void }, Opti
 }
 
 /**
- * The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json, or that
- * an importer recognizes.
+ * Returns the run folder from a saved state, if valid: an absolute path to an actual folder that contains a regular
+ * run.json file or is recognized by an importer.
  */
 export async function checkRunFolder(state: unknown): Promise<string> {
 	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');

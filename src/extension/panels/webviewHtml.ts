@@ -1,20 +1,21 @@
 import { randomBytes } from 'node:crypto';
 
 export interface WebviewResources {
-	/** `webview.cspSource`: where the page's own files come from. */
+	/** Value of `webview.cspSource`: the origin of the page's own files. */
 	readonly cspSource: string;
 	readonly script: string;
 	readonly style: string;
 }
 
-/** 128 random bits for one page. */
+/** Returns a nonce with 128 random bits for a single page. */
 export function makeNonce(): string {
 	return randomBytes(16).toString('base64url');
 }
 
 /**
- * What a page may do: run the one script with the nonce, take style sheets of the extension, draw images that it made
- * itself, and the one style element with its own nonce. No network, no frames, no forms, no other inline code or style.
+ * Returns the content security policy of a page. It allows only the script with the nonce, style sheets from the
+ * extension, images created by the page, and the style element with its own nonce. Network access, frames, forms, and
+ * any other inline code or style are blocked.
  */
 export function contentSecurityPolicy(cspSource: string, nonce: string, styleNonce: string): string {
 	return [
@@ -40,10 +41,10 @@ export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"']/g, (c) => escapes[c] ?? c);
 }
 
-/** The page of an app: it contains no data; everything comes by messages. */
+/** Returns the HTML page of an app. It contains no data; all data is sent as messages. */
 export function appHtml(resources: WebviewResources, title: string, nonce = makeNonce()): string {
-	// The controls' library probes for :focus-visible with a style element, and takes its nonce from this mark; it is
-	// another than the script's, so that a script's nonce stands nowhere that can be read.
+	// The UI library tests :focus-visible with a style element and reads its nonce from this meta tag. It differs from
+	// the script nonce so that the script nonce is not exposed anywhere in the page.
 	const styleNonce = makeNonce();
 	return `<!DOCTYPE html>
 <html lang="en">
@@ -62,7 +63,7 @@ export function appHtml(resources: WebviewResources, title: string, nonce = make
 </html>`;
 }
 
-/** A page without script, for a panel whose run cannot be shown. */
+/** Returns a page without scripts, for a panel whose run cannot be shown. */
 export function messageHtml(title: string, message: string): string {
 	return `<!DOCTYPE html>
 <html lang="en">

@@ -30,7 +30,10 @@ export interface PipelineNeeds {
 const anyPipeline = () => true;
 const hasEnded = (view: PipelineView) => !isLivePipeline(view);
 
-/** What the commands on a pipeline do: with its row in the *Runs* view or that of a stage, or one that is picked. */
+/**
+ * Creates the pipeline commands. They act on a pipeline or stage row in the *Runs* view, or on a pipeline the user
+ * picks.
+ */
 export function pipelineActions(needs: PipelineNeeds) {
 	const { pipelines, store, registry, starter, notices, documents, openDashboard } = needs;
 	const pick = async (argument: unknown, title: string, applies: (view: PipelineView) => boolean) => {
@@ -55,7 +58,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			const view = await pick(argument, 'Resume a pipeline', isResumablePipeline);
 			return view && starter.resumePipeline(view.folder, view.name);
 		},
-		/** A new pipeline by the same recipe. @returns its folder */
+		/** Starts a new pipeline with the same recipe. @returns its folder */
 		async again(argument?: unknown) {
 			const view = await pick(argument, 'Start a pipeline again', anyPipeline);
 			return view && starter.startPipelineAgain(view.folder, view.name);
@@ -70,7 +73,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			);
 			await pipelines.refresh();
 		},
-		/** The stage that trains, else the last one that has. */
+		/** Opens the stage that is training, or the last one that trained. */
 		async open(argument?: unknown) {
 			const view = await pick(argument, 'Open the stage of a pipeline', anyPipeline);
 			if (view === undefined) return;
@@ -80,7 +83,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 				throw new Failure('missing', `No stage of ${displayText(view.name)} has started training.`);
 			await openDashboard(stage.folder);
 		},
-		/** Shows the folder of the pipeline, or that of the stage whose row it is. */
+		/** Reveals the folder of the pipeline, or of the stage whose row was used. */
 		async reveal(argument?: unknown) {
 			const view = await pick(argument, 'Reveal the folder of a pipeline', anyPipeline);
 			if (view === undefined) return;
@@ -91,18 +94,18 @@ export function pipelineActions(needs: PipelineNeeds) {
 			const view = await pick(argument, 'Open the log of a pipeline', anyPipeline);
 			if (view === undefined) return;
 			const path = join(view.folder, pipelineFiles.log);
-			// A link in the folder could lead anywhere.
+			// Do not follow links, which could point anywhere.
 			if (!(await lstat(path).catch(() => null))?.isFile()) {
 				throw new Failure('missing', `${displayText(view.name)} has no log.`, 'It is written once its runner starts.');
 			}
 			await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 		},
-		/** The recipe as it was started: what a resume goes by. */
+		/** Shows the recipe the pipeline was started with, which is also used to resume it. */
 		async recipe(argument?: unknown) {
 			const view = await pick(argument, 'Open the recipe of a pipeline', anyPipeline);
 			if (view === undefined) return;
 			const text = await readSmallFile(view.folder, pipelineFiles.recipe);
-			// As a text of its own: its paths start where the recipe lay, not here.
+			// Shown as an untitled document, because its relative paths are based on the original recipe's folder.
 			await documents.show(`${displayText(view.name)}.recipe.json`, text, { preview: true });
 		},
 		async trash(argument?: unknown) {
@@ -111,7 +114,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			const name = displayText(view.name);
 			const move = 'Move to Trash';
 			const detail = `All of its ${view.stages.length} stages move to the ".trash" folder next to it. You can undo this.`;
-			// Days of work can be in it.
+			// Ask for confirmation, because a pipeline can contain days of work.
 			if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
 			const [{ trashPipeline }, { restoreRun }] = await Promise.all([
 				import('../../runs/pipeline/trashPipeline.ts'),

@@ -13,7 +13,7 @@ const actions: readonly (readonly [CommandId, keyof ReturnType<typeof pipelineAc
 	[commandIds.trashPipeline, 'trash'],
 ];
 
-/** Commands on a pipeline; what they do is loaded when one is used. */
+/** Registers the pipeline commands; their code is loaded on first use. */
 export function addPipelineCommands(table: CommandTable, needs: PipelineNeeds): void {
 	for (const [id, name] of actions) {
 		table.add(id, async (argument?: unknown) => {

@@ -11,7 +11,7 @@ interface Needs {
 	readonly pipelines: Pick<PipelineStore, 'pipelines' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'information' | 'error'>;
 	readonly memory: vscode.Memento;
-	/** A folder that all windows share. */
+	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;
 	readonly openStage: (folder: string) => unknown;
 	readonly openLog: (folder: string) => unknown;
@@ -22,12 +22,12 @@ interface Needs {
 const memoryKey = 'reasoningLab.pipelinesSeenAlive';
 
 /**
- * One notification, in one window, when a pipeline ends: its stages' runs end without one. What was seen alive is remembered
- * over reloads, so that an end while the window was closed is told, too.
+ * Shows one notification, in one window only, when a pipeline ends; its stages are not reported individually. Live
+ * pipelines are remembered across reloads, so a pipeline that ends while the window is closed is also reported.
  */
 export class PipelineNotification extends Disposable {
 	readonly #needs: Needs;
-	/** Folder -> pipeline and attempt that was seen alive. */
+	/** Maps folders to the pipeline and attempt last seen alive. */
 	readonly #alive: Map<string, string>;
 
 	constructor(needs: Needs) {
@@ -37,7 +37,7 @@ export class PipelineNotification extends Disposable {
 		this.register(needs.pipelines.onDidChange(() => this.#look()));
 	}
 
-	/** One that was started in this window: it may end before anybody has seen it alive. */
+	/** Registers a pipeline started in this window, because it may end before it is ever seen alive. */
 	expect(folder: string, record: PipelineView['record']): void {
 		this.#alive.set(folder, identityOf({ folder, record }));
 		this.#remember();

@@ -28,7 +28,7 @@ const stageIcons: Readonly<Record<StageView['status'], Icon>> = {
 	failed: { id: 'error', color: 'problemsErrorIcon.foreground' },
 };
 
-/** It finished, and part of it failed. */
+/** Icon for a pipeline that finished with partial failures. */
 const partialIcon: Icon = { id: 'warning', color: 'problemsWarningIcon.foreground' };
 
 const joined = (parts: readonly (string | null)[]) => parts.filter(Boolean).join(' · ');
@@ -36,7 +36,7 @@ const spoken = (parts: readonly (string | null)[]) => parts.filter(Boolean).join
 const ofText = (count: string | null) => count?.replace('/', ' of ') ?? null;
 const stageName = (name: string) => displayText(name, 40);
 
-/** `12/20`; null: it has not started. */
+/** Formats a count such as `12/20`, or returns null if the stage has not started. */
 function countOf({ done, total }: Pick<StageView, 'done' | 'total'>): string | null {
 	return done === null ? null : `${done}${total === null ? '' : `/${total}`}`;
 }
@@ -45,9 +45,9 @@ const isPartial = ({ partial }: StageView) => partial !== null;
 const isDone = ({ status }: StageView) => status === 'finished' || status === 'skipped';
 
 /**
- * One pipeline as a row; its stages are rows below it.
+ * Returns the tree row for a pipeline; its stages are rows below it.
  * @param now in seconds since the epoch
- * @param left seconds until the stage at work is done; null: not known
+ * @param left seconds until the running stage is done; null if unknown
  */
 export function presentPipeline(view: PipelineView, now: number, left: number | null = null): TooltipRow {
 	const label = displayText(view.name) || 'pipeline';
@@ -63,7 +63,7 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 	if (live) flags.push('livePipeline');
 	else flags.push('endedPipeline');
 	if (isResumablePipeline(view)) flags.push('resumablePipeline');
-	// A row that runs says so by its icon, and by what its stage does.
+	// A running pipeline shows an icon and the progress of its stage instead of the status.
 	const state = view.status === 'running' && stage !== undefined ? null : view.status;
 	const step = at === null ? null : `${at}${count === null ? '' : ` ${count}`}`;
 	const time = live ? elapsed : start;
@@ -111,7 +111,7 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 }
 
 const whatToDo = 'Resume it: finished stages are not run again.';
-/** Stages whose accuracy a tooltip lists. */
+/** Maximum number of stages whose accuracy is listed in a tooltip. */
 const maxMeasured = 12;
 
 function leftText(seconds: number | null): string | null {
@@ -119,17 +119,17 @@ function leftText(seconds: number | null): string | null {
 }
 
 export interface StageFacts {
-	/** Its run; absent: it has none, or none yet. */
+	/** Run of the stage; absent if it has none or none yet. */
 	readonly run?: RunView | undefined;
-	/** The pipeline that it is of, where that is known. */
+	/** Pipeline that contains the stage, if known. */
 	readonly pipeline?: PipelineView | undefined;
-	/** What a stage that evaluates came to. */
+	/** Result of an evaluation stage. */
 	readonly evaluation?: EvaluationView | null | undefined;
-	/** Seconds until it is done; null: not known. */
+	/** Seconds until the stage is done; null if unknown. */
 	readonly left?: number | null;
 }
 
-/** A stage of a pipeline. What waits says for whom, what runs how far it is, what has ended what came of it. */
+/** Returns the tree row for a stage: what it is waiting for, its progress, or its result, depending on its status. */
 export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipRow {
 	const { run, pipeline, evaluation, left = null } = facts;
 	const label = stageName(stage.name);
@@ -137,7 +137,7 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipR
 	const why = stage.why === null ? null : displayText(stage.why, 200);
 	const live = stage.status === 'running';
 	const runs = live && run !== undefined && isLive(run) ? stateText(run) : null;
-	// "waits for cold" says that it waits.
+	// "waits for cold" already implies the waiting status.
 	const state = stage.status === 'waiting' && why !== null ? why : (runs ?? stage.status);
 	const reason = state === why ? null : why;
 	const count = countOf(stage);
@@ -151,11 +151,11 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipR
 	const reward = live && run?.reward != null ? `reward ${formatReward(run.reward)}` : null;
 	const time = stage.seconds === null ? null : formatDuration(stage.seconds);
 	const remaining = live ? leftText(left) : null;
-	// Its icon says that it runs, or has finished.
+	// The icon shows that the stage is running or finished.
 	const quiet = state === 'running' || state === 'finished';
 	return {
 		label,
-		// What is looked for stands first: a row is truncated where the view ends.
+		// Put the most important facts first, because narrow views truncate the row.
 		description: live
 			? joined([quiet ? null : state, count, remaining, accuracy, reward, type, time, reason])
 			: joined([quiet ? null : state, accuracy, type, count, time, reason]),
@@ -182,7 +182,7 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipR
 
 const isTraining = ({ type }: StageView) => type !== 'search' && type !== 'evaluate';
 
-/** What it takes of others, and who waits for it. */
+/** Returns the stages this stage depends on and the stages that depend on it. */
 function dependencies(stage: StageView, pipeline: PipelineView | undefined): [string, string][] {
 	const states = pipeline?.record.stages ?? [];
 	const own = states.find(({ name }) => name === stage.name);
@@ -201,7 +201,7 @@ function dependencies(stage: StageView, pipeline: PipelineView | undefined): [st
 function flagsOfStage(stage: StageView, { run, pipeline, evaluation }: StageFacts): ItemFlag[] {
 	const flags: ItemFlag[] = ['stage'];
 	const begun = stage.status !== 'waiting' && stage.status !== 'skipped';
-	// A stage continues with its pipeline, not by itself.
+	// A stage is resumed together with its pipeline, not individually.
 	if (begun && run !== undefined) flags.push(...flagsOf(run).filter((flag) => flag !== 'resumable'));
 	if (evaluation != null) flags.push('evaluation');
 	const ended = stage.status === 'failed' || stage.status === 'stopped';

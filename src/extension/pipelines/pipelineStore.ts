@@ -14,23 +14,23 @@ import { StagePace } from './stagePace.ts';
 
 interface Entry {
 	readonly view: PipelineView;
-	/** Of pipeline.json, so that an ended pipeline is read again only when it changed. */
+	/** Stamp of pipeline.json; a finished pipeline is reread only if it changes. */
 	readonly stamp: string;
-	/** What its stages that evaluate came to, by their folders. */
+	/** Results of the evaluation stages, by stage folder. */
 	readonly evaluations: ReadonlyMap<string, EvaluationView>;
 }
 
 type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect'>;
 
-/** How often pipelines at work are read again, and others inspected. */
+/** Interval for rereading running pipelines and checking others, in milliseconds. */
 const lookMs = 2000;
 
-/** The pipelines around the runs that are known, and those that were started here. Found again by their folders alone. */
+/** Pipelines around the known runs, plus those started here. They are found by their folders alone. */
 export class PipelineStore extends Disposable {
 	readonly #store: KnownRuns;
 	readonly #entries = new Map<string, Entry>();
 	readonly #expected = new Set<string>();
-	/** Folders that hold runs and are no pipelines. */
+	/** Folders with runs that are not pipelines. */
 	readonly #others = new Set<string>();
 	readonly #changed: Emitter<void>;
 	readonly #pace = new StagePace();
@@ -52,7 +52,7 @@ export class PipelineStore extends Disposable {
 		);
 	}
 
-	/** A pipeline came, went, or stands otherwise. */
+	/** Fires when a pipeline is added, removed, or changed. */
 	get onDidChange() {
 		return this.#changed.event;
 	}
@@ -68,20 +68,20 @@ export class PipelineStore extends Disposable {
 		return this.#entries.get(resolve(folder))?.view;
 	}
 
-	/** The pipeline that a stage's folder is in. */
+	/** Returns the pipeline that contains a stage folder. */
 	around(folder: string): PipelineView | undefined {
 		return this.get(dirname(folder));
 	}
 
-	/** The stage that a folder is of. */
+	/** Returns the stage with this folder. */
 	stageAt(folder: string): StageView | undefined {
 		return this.around(folder)?.stages.find(({ name }) => name === basename(folder));
 	}
 
 	/**
-	 * A pipeline, or a stage of one, as a row; null: the folder is neither.
+	 * Returns the tree row for a pipeline or stage folder, or null for any other folder.
 	 * @param now in seconds since the epoch
-	 * @param run of the stage, where it has one
+	 * @param run run of the stage, if any
 	 */
 	rowOf(folder: string, now: number, run?: RunView): TooltipRow | null {
 		const pipeline = this.get(folder);
@@ -99,12 +99,12 @@ export class PipelineStore extends Disposable {
 		);
 	}
 
-	/** What the stage in a folder has measured, where it is one that evaluates and has ended. */
+	/** Returns the result of a finished evaluation stage in a folder. */
 	evaluationAt(folder: string): EvaluationView | undefined {
 		return this.#entries.get(dirname(folder))?.evaluations.get(folder);
 	}
 
-	/** The first file of data that a stage has made; null: it has made none. */
+	/** Returns the first data file created by a stage, or null if there is none. */
 	dataOf(folder: string): string | null {
 		const state = this.around(folder)?.record.stages.find(({ name }) => name === basename(folder));
 		const made = state?.outputs.find(({ path }) => path.startsWith('data/'));
@@ -116,13 +116,13 @@ export class PipelineStore extends Disposable {
 		return this.#pace.left(folder, done, total, now);
 	}
 
-	/** Takes in a folder before it has any run. */
+	/** Adds a pipeline folder before it contains any run. */
 	async expect(folder: string): Promise<void> {
 		this.#expected.add(resolve(folder));
 		await this.refresh();
 	}
 
-	/** Looks at everything again; resolves when what was on disk at the call is there. */
+	/** Rescans everything and resolves once everything on disk at the time of the call is loaded. */
 	async refresh(): Promise<void> {
 		if (this.disposed) return;
 		if (this.#look !== null) {
@@ -153,11 +153,11 @@ export class PipelineStore extends Disposable {
 		} while (this.#again && !this.disposed);
 	}
 
-	/** @returns whether there is news */
+	/** @returns whether anything changed */
 	async #lookAt(folder: string): Promise<boolean> {
 		const entry = this.#entries.get(folder);
 		if (entry === undefined && !(await isPipelineFolder(folder))) {
-			// One that was told of may still be made.
+			// An expected pipeline may not have been written yet.
 			if (!this.#expected.has(folder)) this.#others.add(folder);
 			return false;
 		}
@@ -165,7 +165,7 @@ export class PipelineStore extends Disposable {
 		const stamp = stat === null ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
 		if (entry !== undefined && entry.stamp === stamp && !isLivePipeline(entry.view)) return false;
 		try {
-			// What reads recipes is loaded when there is a pipeline.
+			// The recipe reader is loaded only when there is a pipeline.
 			const { viewPipeline } = await import('../../runs/pipeline/pipelineView.ts');
 			this.#words ??= await import('./pipelinePresentation.ts');
 			const view = await viewPipeline(folder);
@@ -179,7 +179,7 @@ export class PipelineStore extends Disposable {
 		}
 	}
 
-	/** The run of a stage that has just started is listed at once, not when it is next looked for. */
+	/** Lists the run of a stage that has just started immediately, instead of at the next scan. */
 	#expectRuns(stages: readonly StageView[]): void {
 		for (const { type, status, done, folder } of stages) {
 			if (status !== 'running' || done === null || type === 'search' || type === 'evaluate') continue;
@@ -196,7 +196,7 @@ export class PipelineStore extends Disposable {
 	}
 }
 
-/** Evaluations of the stages that have ended. @param known those that were read before */
+/** Returns the evaluations of finished stages. @param known evaluations read earlier */
 async function evaluationsIn(
 	stages: readonly StageView[],
 	known: ReadonlyMap<string, EvaluationView> | undefined,
@@ -206,7 +206,7 @@ async function evaluationsIn(
 		if (type !== 'evaluate' || status !== 'finished') continue;
 		const before = known?.get(folder);
 		const { evaluationAt } = await import('../evaluation/evaluationList.ts');
-		// Its accuracy is that of pipeline.json: another one was rebuilt.
+		// Reuse the evaluation only if its accuracy matches pipeline.json; otherwise, the stage was rerun.
 		const same = before?.accuracy?.accuracy === accuracy;
 		const view = same ? (before ?? null) : await evaluationAt(folder);
 		if (view !== null) found.set(folder, view);

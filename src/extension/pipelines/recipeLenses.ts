@@ -4,7 +4,7 @@ import { Disposable } from '../../base/disposable.ts';
 import { commandIds } from '../ids.ts';
 import type { PipelineStore } from './pipelineStore.ts';
 
-/** Above a recipe what starts it; above each stage of a pipeline how it hangs together with others, and how it stands. */
+/** Code lenses that start a recipe, and that show the dependencies and the status of each pipeline stage. */
 export class RecipeLenses extends Disposable implements vscode.CodeLensProvider {
 	readonly #pipelines: PipelineStore;
 	readonly #changed = this.register(new vscode.EventEmitter<void>());

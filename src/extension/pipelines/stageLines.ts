@@ -5,19 +5,22 @@ import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.t
 import { displayText } from '../runView.ts';
 import { presentStage } from './pipelinePresentation.ts';
 
-/** A stage with a name, where its recipe has it. */
+/** A named stage and its position in the recipe text. */
 export interface StageLine {
 	readonly name: string;
-	/** Of the stage's first line, from 0. */
+	/** First line of the stage, starting from 0. */
 	readonly line: number;
-	/** `after base and samples`, `before of-sft`; empty: it waits for nobody, and nobody for it. */
+	/** Dependencies, such as `after base and samples` or `before of-sft`; empty if there are none. */
 	readonly words: string;
-	/** Its state in a pipeline; null: in no known pipeline. */
+	/** State of the stage; null if it is not part of a known pipeline. */
 	readonly stage: StageView | null;
 	readonly state: string | null;
 }
 
-/** The stages of a recipe that is being written, as far as it can be read; none where they have no names. */
+/**
+ * Returns the named stages of a recipe that is being edited, as far as it can be parsed; empty if its stages have no
+ * names.
+ */
 export function stageLines(text: string, pipeline: PipelineView | null): StageLine[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });
 	const stages = root && findNodeAtLocation(root, ['stages']);
@@ -49,7 +52,7 @@ function textOf(node: Node, key: string): string | null {
 	return value?.type === 'string' ? String(value.value) : null;
 }
 
-/** Names of the stages that one takes something of, each once; none while it cannot be read. */
+/** Returns the names of the stages whose outputs a stage uses, without duplicates; empty if it cannot be parsed. */
 function takenBy(node: Node): string[] {
 	try {
 		return dependenciesOf(getNodeValue(node) as NamedStage);
@@ -58,7 +61,7 @@ function takenBy(node: Node): string[] {
 	}
 }
 
-/** Names beyond these are counted. */
+/** Maximum number of names listed; additional names are only counted. */
 const maxNamed = 4;
 
 function listed(word: string, names: readonly string[]): string[] {

@@ -1,8 +1,11 @@
-/** What is left of stages at work, by how fast they were seen to go: a stage that was resumed has rested in between. */
+/**
+ * Estimates the remaining time of running stages from their observed speed, ignoring idle time before a stage was
+ * resumed.
+ */
 export class StagePace {
 	readonly #seen = new Map<string, { readonly done: number; readonly at: number }>();
 
-	/** @param done steps or problems, as they are at the time `at` in seconds */
+	/** @param done completed steps or problems at time `at`, in seconds */
 	note(stage: string, done: number, at: number): void {
 		const first = this.#seen.get(stage);
 		if (first === undefined || done < first.done) this.#seen.set(stage, { done, at });
@@ -12,7 +15,7 @@ export class StagePace {
 		this.#seen.delete(stage);
 	}
 
-	/** Seconds until `total`; null: too little was seen to say, or nothing is left. */
+	/** Returns the seconds until `total`, or null if too little progress was observed or nothing is left. */
 	left(stage: string, done: number, total: number, at: number): number | null {
 		const first = this.#seen.get(stage);
 		if (first === undefined || done <= first.done || at - first.at < minSeconds || done >= total) return null;
@@ -20,5 +23,5 @@ export class StagePace {
 	}
 }
 
-/** Of less nothing is concluded. */
+/** Minimum observation time for an estimate, in seconds. */
 const minSeconds = 3;

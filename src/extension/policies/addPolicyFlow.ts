@@ -5,20 +5,20 @@ import { showWarning } from '../plainMessages.ts';
 import { askChoice, askText, type NoAnswer, type Question } from '../search/questions.ts';
 import type { ServerPolicy } from './policySettings.ts';
 
-/** A server as a person described it, and its key; '': none. */
+/** A server described by the user, and its API key, which is '' if there is none. */
 export interface WantedServer {
 	readonly server: ServerPolicy;
 	readonly key: string;
 }
 
 export interface AddPolicyNeeds {
-	/** Names that are taken. */
+	/** Names already in use. */
 	readonly names: readonly string[];
-	/** Asks the server; it is the first time that it hears of this. */
+	/** Queries the server for its models. This is the first request sent to it. */
 	models(server: ServerPolicy, key: string): Promise<readonly string[]>;
 }
 
-/** Where programs listen when nobody says otherwise. */
+/** Default URLs of common servers. */
 const places: readonly (readonly [name: string, url: string])[] = [
 	['vLLM', 'http://127.0.0.1:8000/v1'],
 	['SGLang', 'http://127.0.0.1:30000/v1'],
@@ -40,7 +40,7 @@ type Step = (draft: Draft, question: Question, needs: AddPolicyNeeds) => Promise
 const title = 'Add a policy';
 const steps: readonly Step[] = [askPlace, askUrl, askKey, askModel, askApi, askName];
 
-/** Asks for a server, one thing after the other; one can go back. null: the user canceled. */
+/** Asks for a server in several steps that the user can go back through. Returns null if the user canceled. */
 export async function askServer(needs: AddPolicyNeeds): Promise<WantedServer | null> {
 	const draft: Draft = { url: '', key: '', model: '', api: 'chat', name: '' };
 	for (let at = 0; at < steps.length; ) {

@@ -4,10 +4,10 @@ import type { Lazy } from '../lazy.ts';
 import type { PolicyCommands } from './policyCommands.ts';
 import type { PolicyWorkbench } from './policyWorkbench.ts';
 
-/** Everything about policies: loaded when the view is shown, for a search, or for a command about them. */
+/** All policy features. Loaded when the view is shown, for a search, or for a policy command. */
 export type LazyPolicies = Lazy<PolicyWorkbench>;
 
-/** The commands of the *Policies* view. */
+/** Registers the commands of the *Policies* view. */
 export function addPolicyCommands(table: CommandTable, policies: LazyPolicies): void {
 	const add = (id: CommandId, run: (commands: PolicyCommands, args: unknown[]) => unknown) =>
 		table.add(id, async (...args: unknown[]) => run((await policies.get()).commands, args));

@@ -4,15 +4,15 @@ import { viewIds } from '../ids.ts';
 import { treeRowItem } from '../treeRow.ts';
 import type { PolicyPresentation } from './policyPresentation.ts';
 
-/** What the view draws. */
+/** Data shown in the view. */
 export interface PolicyList {
-	/** Their ids, in order. */
+	/** Returns the policy IDs, in order. */
 	list(): Promise<readonly string[]>;
 	present(id: string): PolicyPresentation | null;
 	readonly onDidChange: (listener: () => void) => { dispose(): void };
 }
 
-/** The *Policies* view. Its elements are ids of policies; what it lists is loaded when it is inspected. */
+/** The *Policies* view. Its elements are policy IDs; its data is loaded when the view is opened. */
 export class PoliciesTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #load: () => Promise<PolicyList>;
 	readonly #changed = this.register(new vscode.EventEmitter<undefined>());
@@ -45,7 +45,7 @@ export class PoliciesTree extends Disposable implements vscode.TreeDataProvider<
 		return treeRowItem(id, this.#loaded?.present(id) ?? null);
 	}
 
-	/** Tooltips are made when they are asked for; plain text, in which addresses are no links. */
+	/** Creates tooltips on demand, as plain text so that URLs do not become links. */
 	resolveTreeItem(item: vscode.TreeItem, id: string): vscode.TreeItem {
 		const shown = this.#loaded?.present(id) ?? null;
 		if (shown === null) return item;

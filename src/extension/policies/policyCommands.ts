@@ -23,7 +23,7 @@ export interface PolicyCommandNeeds {
 	readonly runs: () => Promise<PolicyRuns>;
 }
 
-/** The commands of the *Policies* view. Each takes a policy of the view, its specification, or asks for one. */
+/** The commands of the *Policies* view. Each one accepts a policy from the view or a policy spec, or asks for one. */
 export class PolicyCommands {
 	readonly #needs: PolicyCommandNeeds;
 
@@ -31,7 +31,7 @@ export class PolicyCommands {
 		this.#needs = needs;
 	}
 
-	/** *Add Policy*: a server, described by a person or by the caller. @returns its specification */
+	/** Implements *Add Policy*: adds a server described by the user or the caller. @returns its spec */
 	async add(argument?: unknown): Promise<PolicySpec | undefined> {
 		const { store, keys, notices } = this.#needs;
 		const names = store.servers.map(({ name }) => name);
@@ -52,7 +52,7 @@ export class PolicyCommands {
 		return server;
 	}
 
-	/** *Test Policy*: tries what it can do, and says so. @returns what was found */
+	/** Implements *Test Policy*: tests a policy's capabilities and shows them. @returns the test result */
 	async test(argument?: unknown): Promise<PolicyView['trial'] | undefined> {
 		const view = await this.#one(argument, 'Test a policy', () => true);
 		if (view === undefined) return undefined;
@@ -77,7 +77,10 @@ export class PolicyCommands {
 		return { ...found, at };
 	}
 
-	/** *Remove Policy*: out of the settings, with its key, or out of what was used last. @returns whether it was removed */
+	/**
+	 * Implements *Remove Policy*: removes a policy from the settings, together with its API key, or from the recently
+	 * used policies. @returns whether it was removed
+	 */
 	async remove(argument?: unknown, confirmed?: unknown): Promise<boolean> {
 		const view = await this.#one(argument, 'Remove a policy', ({ spec }) => spec.kind !== 'engine');
 		if (view === undefined) return false;
@@ -104,7 +107,7 @@ export class PolicyCommands {
 		return true;
 	}
 
-	/** *Set Policy Key*; an empty one removes it. @returns whether there is one now */
+	/** Implements *Set Policy Key*; an empty key removes the current one. @returns whether there is a key now */
 	async setKey(argument?: unknown, given?: unknown): Promise<boolean | undefined> {
 		const view = await this.#one(argument, 'Set the key of a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return undefined;
@@ -128,7 +131,7 @@ export class PolicyCommands {
 		return key.trim() !== '';
 	}
 
-	/** *Set Policy Price*: per million tokens, in and out. */
+	/** Implements *Set Policy Price*: sets the price per million input and output tokens. */
 	async setPrice(argument?: unknown, given?: unknown): Promise<void> {
 		const view = await this.#one(argument, 'Set the price of a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return;
@@ -149,7 +152,7 @@ export class PolicyCommands {
 		await policySettings.change(view.spec.name, { price: wanted });
 	}
 
-	/** *Search with This Policy*. */
+	/** Implements *Search with This Policy*. */
 	async search(argument?: unknown): Promise<unknown> {
 		const view = await this.#one(argument, 'Search with a policy', () => true);
 		if (view === undefined) return undefined;
@@ -197,7 +200,7 @@ export class PolicyCommands {
 	}
 }
 
-/** A server that a caller describes. */
+/** Validates a server described by the caller. */
 function checked(given: object, names: readonly string[]): ServerPolicy {
 	const server = decodeOrThrow(policySpecSchema, { ...given, kind: 'openai' }, 'The policy') as ServerPolicy;
 	const fault = faultOfName(server.name, names) ?? faultOfUrl(server.baseUrl);
@@ -205,7 +208,7 @@ function checked(given: object, names: readonly string[]): ServerPolicy {
 	return server;
 }
 
-/** "0.5 1.5 USD"; undefined: none; null: no price. */
+/** Parses a price such as "0.5 1.5 USD". Returns undefined for empty text and null if it is invalid. */
 export function priceOf(text: string): ServerPolicy['price'] | null {
 	if (text.trim() === '') return undefined;
 	const match = /^(\d+(?:\.\d+)?)[\s,;]+(\d+(?:\.\d+)?)(?:\s+([A-Za-z]{3}|[€$£¥]))?$/.exec(text.trim());

@@ -4,7 +4,10 @@ import type { ServerPolicy } from './policySettings.ts';
 
 const secretOf = (policy: ServerPolicy) => `reasoningLab.policyKey ${policyKeyName(policy)}`;
 
-/** API keys of policies, in the editor's secret storage. One belongs to a policy's name and origin, and is sent nowhere else. */
+/**
+ * API keys for policies, in the editor's secret storage. A key is tied to a policy's name and origin and is never sent
+ * anywhere else.
+ */
 export class PolicyKeys {
 	readonly #secrets: vscode.SecretStorage;
 
@@ -24,7 +27,7 @@ export class PolicyKeys {
 		await this.#secrets.delete(secretOf(policy));
 	}
 
-	/** By `policyKeyName`, of those that have one. */
+	/** Returns the available keys by `policyKeyName`. */
 	async of(policies: readonly ServerPolicy[]): Promise<Record<string, string>> {
 		const keys: Record<string, string> = {};
 		for (const policy of policies) {

@@ -5,25 +5,25 @@ import { stepOf } from '../../runs/runFiles.ts';
 import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
 
-/** What the last try of a policy found. */
+/** Result of the last test of a policy. */
 export interface PolicyTrial {
 	readonly capabilities: PolicyCapabilities;
 	readonly model: string;
 	readonly sample: string;
 	readonly notes: readonly string[];
-	/** Milliseconds since the epoch. */
+	/** Time of the test, in milliseconds since the epoch. */
 	readonly at: number;
 }
 
 export interface PolicyView {
 	readonly spec: PolicySpec;
-	/** Name of the run that it belongs to; null: it belongs to none, or is not known. */
+	/** Name of the run that the policy belongs to; null if there is none or it is unknown. */
 	readonly run: string | null;
 	readonly hasKey: boolean;
 	readonly trial: PolicyTrial | null;
 }
 
-/** One row of the *Policies* view, in words; drawing it is `policiesTree.ts`. */
+/** Text for one row of the *Policies* view; policiesTree.ts renders it. */
 export interface PolicyPresentation {
 	readonly label: string;
 	readonly description: string;
@@ -56,7 +56,7 @@ export function nameOfPolicy({ spec, run }: Pick<PolicyView, 'spec' | 'run'>): s
 	}
 }
 
-/** What a policy can do, in a few words; what it cannot is not named. */
+/** Returns a policy's capabilities in a few words each; missing capabilities are omitted. */
 export function capabilityWords(capabilities: PolicyCapabilities): string[] {
 	const { logprobs, alternatives, prefix, seed, instructions, score, heads } = capabilities;
 	return [

@@ -5,12 +5,12 @@ import { type PolicySpecOf, policySpecSchema } from '../../protocol/policySpec.t
 import { settingIds } from '../ids.ts';
 
 export type ServerPolicy = PolicySpecOf<'openai'>;
-/** As it is in the settings. */
+/** An entry as stored in the settings. */
 type Entry = Readonly<Record<string, unknown>>;
 
 export interface ServerList {
 	readonly servers: readonly ServerPolicy[];
-	/** What is wrong with entries that are left out, by sentence. */
+	/** Descriptions of invalid entries, which are skipped. */
 	readonly faults: readonly string[];
 }
 
@@ -18,7 +18,7 @@ function entriesOf(value: unknown): Entry[] {
 	return Array.isArray(value) ? value.filter((entry) => typeof entry === 'object' && entry !== null) : [];
 }
 
-/** Servers among the settings' entries; the first of two with the same name counts. */
+/** Returns the valid servers in the setting. If two have the same name, the first one wins. */
 export function serversOf(value: unknown): ServerList {
 	const servers: ServerPolicy[] = [];
 	const faults: string[] = [];
@@ -33,19 +33,19 @@ export function serversOf(value: unknown): ServerList {
 	return { servers, faults };
 }
 
-/** The setting `reasoningLab.policies`: servers that people have set up. */
+/** The setting `reasoningLab.policies`, which lists the user's servers. */
 export const policySettings = {
 	servers(): ServerList {
 		return serversOf(vscode.workspace.getConfiguration().get(settingIds.policies));
 	},
-	/** Adds one at the end. Fails with `exists` when there is one of its name. */
+	/** Appends a server. Fails with `exists` if the name is in use. */
 	async add({ kind: _, ...server }: ServerPolicy): Promise<void> {
 		if (policySettings.servers().servers.some(({ name }) => name === server.name)) {
 			throw new Failure('exists', `A policy named "${server.name}" already exists.`, 'Choose another name.');
 		}
 		await write((entries) => [...entries, server]);
 	},
-	/** Changes one; null: removes it. */
+	/** Changes a server, or removes it if `change` is null. */
 	async change(name: string, change: Partial<ServerPolicy> | null): Promise<void> {
 		await write((entries) =>
 			entries.flatMap((entry) => (entry.name !== name ? [entry] : change === null ? [] : [{ ...entry, ...change }])),
@@ -58,7 +58,7 @@ export const policySettings = {
 	},
 } as const;
 
-/** The list is changed where it stands: a workspace's own list hides the user's. */
+/** Writes the list to the scope that defines it, because a workspace's list hides the user's. */
 async function write(change: (entries: readonly Entry[]) => readonly Entry[]): Promise<void> {
 	const configuration = vscode.workspace.getConfiguration();
 	const found = configuration.inspect(settingIds.policies);

@@ -16,14 +16,14 @@ import { policySettings, type ServerPolicy } from './policySettings.ts';
 
 const recentKey = 'policies.recent';
 const trialsKey = 'policies.trials';
-/** Checkpoints and scripts that were used last. */
+/** Maximum number of recently used checkpoints and scripts. */
 const maxRecent = 8;
 const maxTrials = 100;
 
 const recentSchema = v.array(policySpecSchema);
 const trialSchema = v.record(v.string(), v.object({ ...searchRequests.probe.result.entries, at: v.number() }));
 
-/** What a policy is known by: where it is, whatever else its entry says. */
+/** Returns the ID of a policy, which depends only on its location, not on other settings. */
 export function policyId(spec: PolicySpec): string {
 	switch (spec.kind) {
 		case 'openai':
@@ -37,7 +37,7 @@ export function policyId(spec: PolicySpec): string {
 	}
 }
 
-/** The policies that people can choose: servers of the settings, engines that run, and what was used last. */
+/** The policies available to users: servers from the settings, running engines, and recently used policies. */
 export class PolicyStore extends Disposable {
 	readonly #store: RunStore;
 	readonly #keys: PolicyKeys;
@@ -53,7 +53,7 @@ export class PolicyStore extends Disposable {
 		this.#keys = keys;
 		this.#memory = memory;
 		this.register(policySettings.onDidChange(() => this.#changed.fire()));
-		// Runs change twice a second; the list only when one begins or ends.
+		// Runs change twice a second, but the list changes only when one starts or ends.
 		this.register(
 			store.onDidChange(() => {
 				if (this.#engines().map(policyId).join() !== this.#shown) this.#changed.fire();
@@ -61,7 +61,7 @@ export class PolicyStore extends Disposable {
 		);
 	}
 
-	/** As they were last inspected. */
+	/** Policies as of the last refresh. */
 	get policies(): readonly PolicyView[] {
 		return this.#views;
 	}
@@ -70,7 +70,7 @@ export class PolicyStore extends Disposable {
 		return policySettings.servers().servers;
 	}
 
-	/** What is wrong with the settings. */
+	/** Problems in the settings. */
 	get faults(): readonly string[] {
 		return policySettings.servers().faults;
 	}
@@ -79,7 +79,7 @@ export class PolicyStore extends Disposable {
 		return this.#views.find(({ spec }) => policyId(spec) === id);
 	}
 
-	/** Looks again: servers first, then engines, then what was used last. */
+	/** Refreshes the list: servers first, then engines, then recently used policies. */
 	async list(): Promise<readonly PolicyView[]> {
 		const engines = this.#engines();
 		this.#shown = engines.map(policyId).join();
@@ -97,7 +97,7 @@ export class PolicyStore extends Disposable {
 		return this.#views;
 	}
 
-	/** A search has started with it. */
+	/** Called when a search has started with this policy. */
 	async used(spec: PolicySpec): Promise<void> {
 		if (spec.kind !== 'checkpoint' && spec.kind !== 'scripted') return;
 		const others = this.#recent().filter((other) => policyId(other) !== policyId(spec));
@@ -105,7 +105,7 @@ export class PolicyStore extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Takes one out of those that were used last. */
+	/** Removes a policy from the recently used ones. */
 	async forget(spec: PolicySpec): Promise<void> {
 		await this.#memory.update(
 			recentKey,
@@ -121,7 +121,7 @@ export class PolicyStore extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Something that the store does not see has changed: a key. */
+	/** Called when something the store does not track has changed, such as an API key. */
 	changed(): void {
 		this.#changed.fire();
 	}
@@ -148,7 +148,7 @@ export class PolicyStore extends Disposable {
 	}
 }
 
-/** What a try depends on. */
+/** Returns a key for everything a test result depends on. */
 function trialId(spec: PolicySpec): string {
 	if (spec.kind !== 'openai') return policyId(spec);
 	const { baseUrl, model, api, system, template, extra } = spec;

@@ -15,7 +15,7 @@ import { PolicyStore, policyId } from './policyStore.ts';
 
 export interface PolicyWorkbenchNeeds {
 	readonly secrets: vscode.SecretStorage;
-	/** Knows what was used last, and what was found by trying. */
+	/** Stores recently used policies and test results. */
 	readonly memory: vscode.Memento;
 	readonly store: RunStore;
 	readonly notices: Notices;
@@ -23,7 +23,7 @@ export interface PolicyWorkbenchNeeds {
 	readonly searches: () => Promise<WindowSearches>;
 }
 
-/** Everything about policies that is not needed before somebody looks at them, searches, or runs a command about them. */
+/** All policy features that are not needed until the user opens the view, starts a search, or runs a policy command. */
 export class PolicyWorkbench extends Disposable {
 	readonly store: PolicyStore;
 	readonly commands: PolicyCommands;
@@ -46,12 +46,12 @@ export class PolicyWorkbench extends Disposable {
 		this.commands = new PolicyCommands({ store: this.store, keys: this.#keys, tree, notices, runs });
 	}
 
-	/** Keys of the servers that are set up, by `policyKeyName`. */
+	/** Returns the API keys of the configured servers, by `policyKeyName`. */
 	keys(): Promise<Record<string, string>> {
 		return this.#keys.of(this.store.servers);
 	}
 
-	/** The servers, to choose one for a search. */
+	/** Returns the servers that can be chosen for a search. */
 	async serverChoices(): Promise<Choice<PolicySpec>[]> {
 		const now = Date.now();
 		return (await this.store.list())
@@ -62,7 +62,7 @@ export class PolicyWorkbench extends Disposable {
 			});
 	}
 
-	/** What the *Policies* view draws. */
+	/** Data for the *Policies* view. */
 	get list(): PolicyList {
 		const { store } = this;
 		return {

@@ -21,7 +21,7 @@ interface Needs {
 	readonly chooser: InterpreterChooser;
 }
 
-/** *Doctor*: a report that can be read and copied, and what can be done about it as buttons. */
+/** Implements *Doctor*: shows a report that can be copied, with buttons for fixes. */
 export class DoctorCommand {
 	readonly #needs: Needs;
 
@@ -29,7 +29,7 @@ export class DoctorCommand {
 		this.#needs = needs;
 	}
 
-	/** @param options `{ quick: true }`: nothing is imported @returns the report, which tests look at */
+	/** @param options `{ quick: true }` skips imports @returns the report, for tests */
 	async run(options?: unknown): Promise<DoctorReport> {
 		const { extension, documents, notices, selected, setUp, chooser } = this.#needs;
 		const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;

@@ -4,17 +4,20 @@ import { type CheckRow, type DoctorReport, doctorLineSchema } from '../../protoc
 import { type CliProgram, runCli } from '../cliProcess.ts';
 
 export interface DoctorProgram extends Pick<CliProgram, 'cli' | 'node' | 'cwd' | 'signal'> {
-	/** As the settings have them; null: none is named. */
+	/** Python from the settings; null if not set. */
 	readonly python: string | null;
 	readonly folder: string | null;
-	/** Selected in the Python extension. */
+	/** Interpreter selected in the Python extension. */
 	readonly selected: string | null;
 	readonly sandbox: string;
 	readonly quick: boolean;
 	onProgress(message: string): void;
 }
 
-/** Runs *Doctor* in a separate process. Fails with `cancelled` when the signal fires, `internal` when nothing is reported. */
+/**
+ * Runs *Doctor* in a separate process. Fails with `cancelled` if the signal is aborted and with `internal` without a
+ * report.
+ */
 export async function runDoctor(program: DoctorProgram): Promise<DoctorReport> {
 	const { cli, node, cwd, signal, python, folder, selected, sandbox, quick, onProgress } = program;
 	const rows: CheckRow[] = [];

@@ -9,7 +9,7 @@ const words: Readonly<Record<CheckStatus, string>> = {
 	absent: '–',
 };
 
-/** One sentence on what is wrong, or that nothing is. */
+/** Returns one sentence that describes the problems, or that there are none. */
 export function doctorSentence({ rows }: DoctorReport): string {
 	const [errors, warnings] = (['error', 'warning'] as const).map((wanted) =>
 		rows.filter(({ status }) => status === wanted),
@@ -21,7 +21,7 @@ export function doctorSentence({ rows }: DoctorReport): string {
 	return `${first.check}: ${first.found.replace(/\.$/, '')}.${rest}`;
 }
 
-/** The report as a Markdown text. What programs have said stands as plain text. */
+/** Returns the report as Markdown. Output from other programs is escaped. */
 export function doctorText(report: DoctorReport): string {
 	const { rows, seconds } = report;
 	const todo = rows.filter(({ status, action }) => status !== 'ok' && status !== 'absent' && action !== null);
@@ -42,9 +42,9 @@ export function doctorText(report: DoctorReport): string {
 	return `${lines.join('\n')}\n`;
 }
 
-/** Text that Markdown takes for nothing else, in one line, and as readable as it can be in the source. */
+/** Escapes text for Markdown, on one line, keeping the source as readable as possible. */
 function plain(text: string): string {
 	const line = visibleLine(text).replace(/\|/g, '¦').replace(/`/g, "'").trim();
-	// A viewer makes links of bare addresses, too, formulas of dollars, and characters of entities.
+	// Markdown viewers also turn bare URLs into links, dollar signs into formulas, and entities into characters.
 	return /[\\*_[\]<>!#~$&@]|:\/\/|www\./i.test(line) ? `\`${line}\`` : line;
 }

@@ -16,11 +16,11 @@ interface Needs {
 }
 
 interface Choice extends vscode.QuickPickItem {
-	/** null: a file is browsed for; undefined: the managed environment. */
+	/** Path; null opens a file dialog, undefined selects the managed environment. */
 	readonly python?: string | null;
 }
 
-/** *Choose PyTorch Interpreter*: a Python that is there and has torch and TRL, for people who look after theirs themselves. */
+/** Implements *Choose PyTorch Interpreter*, for users who manage their own Python with torch and TRL. */
 export class InterpreterChooser {
 	readonly #needs: Needs;
 
@@ -28,7 +28,7 @@ export class InterpreterChooser {
 		this.#needs = needs;
 	}
 
-	/** @returns what is chosen; undefined: nothing */
+	/** @returns the chosen interpreter, or undefined if none was chosen */
 	async run(): Promise<string | undefined> {
 		const found = await this.#find();
 		const ready = found.filter(hasTrainer).map(describe);
@@ -57,7 +57,7 @@ export class InterpreterChooser {
 		return this.#take(path);
 	}
 
-	/** Every Python of this machine and of the workspace, for choosing. */
+	/** Finds all interpreters on this machine and in the workspace. */
 	async #find(): Promise<FoundPython[]> {
 		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 		const selected = await this.#needs.selected();

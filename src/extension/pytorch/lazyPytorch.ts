@@ -6,7 +6,7 @@ import { requireTrust } from '../launchSettings.ts';
 import { Lazy } from '../lazy.ts';
 import type { PytorchWorkbench } from './pytorchWorkbench.ts';
 
-/** Loads what there is about the PyTorch engine when a run or a command needs it; not before. All of it waits for trust. */
+/** Loads the PyTorch features only when a run or command needs them. All of them require workspace trust. */
 export class LazyPytorch extends Lazy<PytorchWorkbench> {
 	override get(): Promise<PytorchWorkbench> {
 		requireTrust();
@@ -14,11 +14,11 @@ export class LazyPytorch extends Lazy<PytorchWorkbench> {
 	}
 
 	/**
-	 * What an engine's process gets so that it finds its Python. Where a run cannot do without and there is none, the person
-	 * is asked what to do about it, without waiting for the answer.
-	 * @param retry starts the run, once there is one
-	 * @param from its recipe or folder; absent: neither is known
-	 * @returns undefined: there is none
+	 * Returns the environment variables that tell an engine process which Python to use. If a run requires Python and
+	 * there is none, the user is asked what to do, without waiting for the answer.
+	 * @param retry starts the run once a Python is available
+	 * @param from recipe or run folder; absent if unknown
+	 * @returns undefined if there is no Python
 	 */
 	async forRun(
 		engine: EngineName,
@@ -29,18 +29,18 @@ export class LazyPytorch extends Lazy<PytorchWorkbench> {
 		return (await this.get()).forRun(engine, retry, from);
 	}
 
-	/** Whether a recipe's run fits into memory, or is wanted all the same. */
+	/** Returns whether a recipe may start: its run fits into memory, or the user starts it anyway. */
 	async mayStart(recipe: vscode.Uri, engine: EngineName): Promise<boolean> {
 		return engine === 'embedded' || engine === 'foreign' || (await this.get()).memory.mayStart(recipe);
 	}
 
-	/** The same for what may serve a checkpoint of the PyTorch engine, and may not. */
+	/** Same as `forRun`, for processes that may or may not serve a PyTorch checkpoint. */
 	async ifThere(): Promise<Readonly<Record<string, string>>> {
 		return (await this.get()).python.ifThere();
 	}
 }
 
-/** *Set Up PyTorch Engine*, *Doctor* and what belongs to them. */
+/** Registers *Set Up PyTorch Engine*, *Doctor*, and related commands. */
 export function addPytorchCommands(table: CommandTable, pytorch: LazyPytorch): void {
 	const add = (id: CommandId, run: (workbench: PytorchWorkbench, args: unknown[]) => unknown) =>
 		table.add(id, async (...args: unknown[]) => run(await pytorch.get(), args));

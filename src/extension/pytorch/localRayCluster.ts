@@ -13,10 +13,13 @@ interface Needs {
 	readonly openLog: (path: string) => unknown;
 }
 
-/** Loaded when a recipe for Ray is started, or a command asks for it. */
+/** Loaded when a Ray recipe is started or a command needs it. */
 const load = () => import('../../environment/localCluster.ts');
 
-/** *Start Local Ray Cluster*, *Stop Local Ray Cluster*, and the offer to start one where a recipe's cluster does not exist. */
+/**
+ * Implements *Start Local Ray Cluster* and *Stop Local Ray Cluster*, and offers to start a cluster if a recipe's
+ * cluster is not running.
+ */
 export class LocalRayCluster {
 	readonly #needs: Needs;
 	#cluster: Promise<LocalCluster> | null = null;
@@ -26,10 +29,10 @@ export class LocalRayCluster {
 	}
 
 	/**
-	 * Whether the cluster of a run may be there: false only where nothing listens at its address on this machine, and then one
-	 * is offered, without waiting for the answer.
-	 * @param from its recipe or folder; undefined: neither is known
-	 * @param retry starts the run, once there is a cluster
+	 * Returns false only if a run's cluster address is on this machine and nothing is listening there. In that case, the
+	 * user is offered to start a cluster, without waiting for the answer.
+	 * @param from recipe or run folder; undefined if unknown
+	 * @param retry starts the run once a cluster is available
 	 */
 	async isThere(from: string | undefined, retry: () => unknown): Promise<boolean> {
 		const named = from === undefined ? '' : await addressOf(from);
@@ -44,7 +47,7 @@ export class LocalRayCluster {
 		return false;
 	}
 
-	/** @returns where the cluster is; undefined: the person has cancelled */
+	/** @returns the address of the cluster, or undefined if the user canceled */
 	async start(address?: unknown): Promise<string | undefined> {
 		requireTrust();
 		const { clusterCommand, defaultClusterAddress, localPort } = await load();
@@ -79,7 +82,7 @@ export class LocalRayCluster {
 		return at;
 	}
 
-	/** Stops the cluster that was started here; others are left alone. */
+	/** Stops the cluster started here; other clusters are not affected. */
 	async stop(): Promise<void> {
 		const cluster = await this.#get();
 		if ((await cluster.running()) === null) {
@@ -100,7 +103,7 @@ export class LocalRayCluster {
 	}
 }
 
-/** The cluster that a recipe or a run names, or RAY_ADDRESS for it; empty: none, or it is not to be read. */
+/** Returns the cluster address from a recipe, a run, or RAY_ADDRESS; empty if there is none or it cannot be read. */
 async function addressOf(from: string): Promise<string> {
 	const read = async (): Promise<unknown> =>
 		/\.json$/i.test(from)
@@ -112,7 +115,10 @@ async function addressOf(from: string): Promise<string> {
 	return typeof address === 'string' ? address : '';
 }
 
-/** Of the Node that starts engines: the driver of a job runs in it, too. null: whatever is on PATH. */
+/**
+ * Returns the folder of the Node executable that runs engines, which also runs the drivers of jobs; null to use the
+ * PATH.
+ */
 function nodeFolder(): string | null {
 	const named = settings.nodePath();
 	if (named !== null && isAbsolute(named)) return dirname(named);

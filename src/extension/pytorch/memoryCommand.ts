@@ -12,7 +12,7 @@ import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { displayText } from '../runView.ts';
 import { memoryReport, pipelineMemoryReport } from './memoryReport.ts';
 
-/** *Estimate Memory* of a recipe, and the question before a start that would not fit. */
+/** Implements *Estimate Memory* and asks for confirmation before starting a recipe that does not fit. */
 export class MemoryCommand {
 	readonly #documents: ReadOnlyDocuments;
 
@@ -20,7 +20,7 @@ export class MemoryCommand {
 		this.#documents = documents;
 	}
 
-	/** Shows the estimate as a text. @returns it, which tests look at */
+	/** Shows the estimate as a document. @returns the estimate, for tests */
 	async show(recipe: vscode.Uri): Promise<MemoryEstimate | PipelineForecast> {
 		const pipeline = await readPipelineFile(recipe.fsPath);
 		if (pipeline !== null) return this.#showPipeline(recipe, pipeline);
@@ -42,8 +42,8 @@ export class MemoryCommand {
 	}
 
 	/**
-	 * Whether a recipe may be started: it fits, nothing can be said, or the person wants it all the same. An estimate that
-	 * fails keeps nobody from a start, which says by itself what is wrong.
+	 * Returns whether to start a recipe: it fits, there is no estimate, or the user starts it anyway. A failed estimate
+	 * never prevents a start, because the start reports problems itself.
 	 */
 	async mayStart(recipe: vscode.Uri): Promise<boolean> {
 		const estimate = await this.#estimate(recipe).then(

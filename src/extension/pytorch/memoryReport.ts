@@ -11,7 +11,7 @@ import {
 import type { MemoryPart } from '../../core/memory/stageMemory.ts';
 import type { PipelineForecast } from '../../environment/estimatePipeline.ts';
 
-/** An estimate of memory as Markdown. @param name of the recipe, as it can be shown */
+/** Formats a memory estimate as Markdown. @param name recipe name, safe for display */
 export function memoryReport(name: string, estimate: MemoryEstimate): string {
 	const {
 		parameters,
@@ -48,7 +48,7 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 	return lines.join('\n');
 }
 
-/** An estimate of the stages of a pipeline as Markdown; each stage that could be estimated is told in full below. */
+/** Formats the memory estimate of a pipeline as Markdown, followed by the full estimate of each stage that has one. */
 export function pipelineMemoryReport(forecast: PipelineForecast): string {
 	const cell = (text: string) => text.replaceAll(/[`*_<>[\]#|\\\n]/g, ' ');
 	const time = minutesText(forecast);
@@ -69,7 +69,7 @@ export function pipelineMemoryReport(forecast: PipelineForecast): string {
 		'Stages are run one after the other, so a pipeline takes what its largest stage takes.',
 	];
 	for (const { name, estimate } of forecast.stages) {
-		// Their headings one level down.
+		// Lower the headings by one level.
 		if (estimate !== null) lines.push('', memoryReport(name, estimate).replaceAll(/^#/gm, '##').trimEnd());
 	}
 	return `${lines.join('\n')}\n`;

@@ -8,11 +8,11 @@ function text(id: string): string {
 	return typeof value === 'string' ? value.trim() : '';
 }
 
-/** Settings of the PyTorch engine, read when they are needed: a change holds from the next use. */
+/** Settings of the PyTorch engine, read on each use so that changes take effect immediately. */
 export const pytorchSettings = {
-	/** A program or the folder of an environment; null: none is named. */
+	/** Path of an executable or environment folder; null if not set. */
 	python: (): string | null => text(settingIds.torchPython) || null,
-	/** Where the managed environment lies; null: in the data folder. */
+	/** Folder of the managed environment; null for the data folder. */
 	folder: (): string | null => text(settingIds.torchFolder) || null,
 	choices(): SetupChoices {
 		const list: unknown = vscode.workspace.getConfiguration().get(settingIds.pipArguments);
@@ -24,11 +24,11 @@ export const pytorchSettings = {
 			pipArguments: Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [],
 		};
 	},
-	/** Names another Python, for all windows of this machine; null: none. */
+	/** Sets the Python for all windows on this machine, or clears it if null. */
 	async setPython(python: string | null): Promise<void> {
 		const configuration = vscode.workspace.getConfiguration();
 		const where = configuration.inspect<string>(settingIds.torchPython);
-		// What a workspace says goes before what the user says.
+		// The workspace setting overrides the user setting, so it must be changed as well.
 		for (const [value, target] of [
 			[where?.workspaceFolderValue, vscode.ConfigurationTarget.WorkspaceFolder],
 			[where?.workspaceValue, vscode.ConfigurationTarget.Workspace],

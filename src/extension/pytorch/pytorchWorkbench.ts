@@ -13,15 +13,15 @@ import { WindowTorchPython } from './windowTorchPython.ts';
 
 interface Needs {
 	readonly extension: vscode.Uri;
-	/** Of Reasoning Lab. */
+	/** Version of Reasoning Lab. */
 	readonly version: string;
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
-	/** Which Python the Python extension has selected. */
+	/** The interpreter selected in the Python extension. */
 	readonly interpreter: PythonInterpreter;
 }
 
-/** All about the environment of the PyTorch engine, of one window. */
+/** All PyTorch environment features of a window. */
 export class PytorchWorkbench extends Disposable {
 	readonly python: WindowTorchPython;
 	readonly setUp: SetUpCommand;
@@ -54,14 +54,14 @@ export class PytorchWorkbench extends Disposable {
 		});
 	}
 
-	/** As `LazyPytorch.forRun`, for engines that train in Python. */
+	/** Same as `LazyPytorch.forRun`, for engines that train in Python. */
 	async forRun(
 		engine: EngineName,
 		retry: () => unknown,
 		from: string | undefined,
 	): Promise<Readonly<Record<string, string>> | undefined> {
 		if (engine !== 'ray') return this.python.orAsk(retry);
-		// On a cluster the workers have their own.
+		// Workers in a cluster use their own Python.
 		return (await this.cluster.isThere(from, retry)) ? this.python.ifThere() : undefined;
 	}
 }

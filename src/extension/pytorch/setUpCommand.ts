@@ -26,23 +26,26 @@ interface Needs {
 	readonly choose: () => Promise<string | undefined>;
 }
 
-/** *Set Up PyTorch Engine*: says what it would install and how large it is, installs it with progress, and can be cancelled. */
+/**
+ * Implements *Set Up PyTorch Engine*: shows what will be installed and its size, then installs it with cancellable
+ * progress.
+ */
 export class SetUpCommand extends Disposable {
 	readonly #needs: Needs;
 	readonly #abort = new AbortController();
-	/** Under way in this window. */
+	/** Setup running in this window. */
 	#running: Promise<string | undefined> | null = null;
 
 	constructor(needs: Needs) {
 		super();
 		this.#needs = needs;
-		// A window that closes takes back what it has started.
+		// A setup started in this window is undone when the window closes.
 		this.register({ dispose: () => this.#abort.abort() });
 	}
 
 	/**
-	 * @param given answers to what would be asked
-	 * @returns the Python that training now; undefined: none was set up
+	 * @param given answers provided by the caller to skip the prompts
+	 * @returns the Python to train with, or undefined if setup was not completed
 	 */
 	run(given?: unknown): Promise<string | undefined> {
 		this.#running ??= this.#ask(setupAnswers(given)).finally(() => {
@@ -56,7 +59,7 @@ export class SetUpCommand extends Disposable {
 		await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 	}
 
-	/** @param confirmed true: without asking */
+	/** @param confirmed true to skip the confirmation */
 	async remove(confirmed?: unknown): Promise<void> {
 		const folder = ManagedFolder.at(pytorchSettings.folder());
 		if ((await folder.current()) === null) throw new Failure('missing', 'No PyTorch environment is set up.');
@@ -123,7 +126,7 @@ export class SetUpCommand extends Disposable {
 			void notices.information(readySentence(result), [{ title: 'Doctor', run: () => this.#needs.doctor() }, log]);
 			return result.python;
 		} catch (error) {
-			// Until something was started there is no log, and then the newest is another's.
+			// Before the setup starts, there is no log for it, and the newest log belongs to an earlier setup.
 			const failure = Failure.from(error);
 			notices.failure(failure, failure.reason === 'busy' ? [] : [log]);
 			return undefined;

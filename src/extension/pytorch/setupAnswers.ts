@@ -1,18 +1,18 @@
 import { knownExtras, type SetupExtra } from '../../environment/setup/requirements.ts';
 
-/** Answers that a caller of *Set Up PyTorch Engine* gives in place of a person. */
+/** Answers provided by a caller of *Set Up PyTorch Engine* to skip the prompts. */
 export interface SetupAnswers {
-	/** Install without asking. */
+	/** Whether to install without confirmation. */
 	readonly confirmed: boolean;
-	/** undefined: as before, or none. */
+	/** Optional packages; undefined keeps the current ones, if any. */
 	readonly extras: readonly SetupExtra[] | undefined;
-	/** null: the best that is found. */
+	/** Python to use; null selects the best available. */
 	readonly python: string | null;
-	/** Another folder of requirement files; null: the trainer's own. */
+	/** Folder with custom requirements files; null for the trainer's own. */
 	readonly requirements: string | null;
 }
 
-/** What a key binding or a link passes is checked here. */
+/** Validates the argument, which can come from a key binding or a link. */
 export function setupAnswers(given: unknown): SetupAnswers {
 	const { confirmed, extras, python, requirements } = (typeof given === 'object' ? (given ?? {}) : {}) as Record<
 		string,

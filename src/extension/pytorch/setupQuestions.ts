@@ -7,7 +7,7 @@ import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
-/** What a person may want where an environment already exists. */
+/** Action to take on an existing environment. */
 export type SetupWish = 'doctor' | 'again' | 'choose' | 'log' | 'remove';
 
 export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish | undefined> {
@@ -22,7 +22,7 @@ export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish
 	return (await showQuickPick(items, { title, placeHolder: 'What to do' }))?.wish;
 }
 
-/** The size is said before anything is downloaded. */
+/** Shows the download size and asks for confirmation before anything is downloaded. */
 export async function askToInstall(
 	plan: SetupPlan,
 	notes: readonly string[],
@@ -37,7 +37,7 @@ export async function askToInstall(
 	return answer === 'Install' ? 'install' : answer === 'Change...' ? 'change' : undefined;
 }
 
-/** @returns undefined: the person has turned away */
+/** @returns undefined if the user canceled */
 export async function askForPython(current: string): Promise<string | undefined> {
 	const found = await withProgress({ title: 'Looking for Pythons' }, (signal) => findPythons({ signal }));
 	const items = found
@@ -52,7 +52,7 @@ export async function askForPython(current: string): Promise<string | undefined>
 	return (await showQuickPick(items, options))?.path;
 }
 
-/** @returns undefined: the person has turned away */
+/** @returns undefined if the user canceled */
 export async function askForExtras(current: readonly string[]): Promise<readonly SetupExtra[] | undefined> {
 	const items = setupExtras.map((extra) => ({
 		...{ label: extra, description: extraWords[extra], picked: current.includes(extra), extra },

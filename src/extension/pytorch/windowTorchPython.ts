@@ -14,7 +14,7 @@ interface Needs {
 	readonly chooser: InterpreterChooser;
 }
 
-/** The Python that trains, as this window's settings have it. */
+/** The Python for training, according to this window's settings. */
 export class WindowTorchPython {
 	readonly #needs: Needs;
 	#said = false;
@@ -23,19 +23,25 @@ export class WindowTorchPython {
 		this.#needs = needs;
 	}
 
-	/** Fails with `missing` when there is none. */
+	/** Returns the Python for training. Fails with `missing` if there is none. */
 	find(): Promise<TorchPython> {
 		const { selected } = this.#needs;
 		return torchPython({ python: pytorchSettings.python(), folder: pytorchSettings.folder(), selected });
 	}
 
-	/** The variables of an engine's process; empty: there is no Python, and the engine says what it misses. */
+	/**
+	 * Returns the environment variables of an engine process; empty without a Python, in which case the engine reports
+	 * the problem.
+	 */
 	async ifThere(): Promise<Readonly<Record<string, string>>> {
 		const found = await this.find().catch(() => null);
 		return found === null ? {} : { [pythonVariable]: found.python };
 	}
 
-	/** The same; where there is none, offers to set one up or to choose one, and then to continue. @returns undefined: none */
+	/**
+	 * Same as `ifThere`, but without a Python, offers to set one up or choose one and then continue. @returns undefined
+	 * without a Python
+	 */
 	async orAsk(retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
 		try {
 			const { python, source } = await this.find();
@@ -53,7 +59,10 @@ export class WindowTorchPython {
 		}
 	}
 
-	/** Once in a window: an update of the extension has brought other versions. The run continues with those that are there. */
+	/**
+	 * Reports once per window that an extension update requires different package versions. The run continues with the
+	 * installed ones.
+	 */
 	async #sayWhatIsOutdated(): Promise<void> {
 		if (this.#said) return;
 		const state = await environmentState(ManagedFolder.at(pytorchSettings.folder())).catch(() => null);

@@ -16,7 +16,7 @@ import type { RunServices } from './registerRuns.ts';
 import type { SearchServices } from './registerSearches.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Views of runs, rollouts, transcripts and datasets. */
+/** Panels for runs, rollouts, transcripts, and datasets. */
 export interface PanelServices {
 	readonly openDashboard: (folder: string) => Promise<void>;
 	readonly datasets: DatasetEditors;

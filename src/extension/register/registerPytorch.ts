@@ -4,7 +4,7 @@ import { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Python of this window: the interpreter of rewards, and the PyTorch engine. */
+/** Python in this window: the interpreter for rewards, and the PyTorch engine. */
 export interface PytorchServices {
 	readonly python: PythonInterpreter;
 	readonly pytorch: LazyPytorch;

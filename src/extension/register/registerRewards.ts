@@ -11,9 +11,9 @@ import type { PytorchServices } from './registerPytorch.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Reward files of the workspace, and what the editor shows and does with them. */
+/** Reward files in the workspace and the editor features for them. */
 export interface RewardServices {
-	/** What processes that run rewards get. */
+	/** Environment for processes that run rewards. */
 	readonly environment: RewardEnvironment;
 	readonly rewardFiles: RewardFileList;
 	readonly rewardsTree: RewardsTree;

@@ -14,7 +14,7 @@ import { RunsTree } from '../runsTree.ts';
 import { StatusBar } from '../statusBar.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** The runs that are known, with their pipelines and evaluations, and what controls them. */
+/** The known runs with their pipelines and evaluations, and the commands that control them. */
 export interface RunServices {
 	readonly registry: RunRegistry;
 	readonly workspaceRuns: WorkspaceRuns;

@@ -13,7 +13,7 @@ import type { RewardServices } from './registerRewards.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Policies, and searches with them. */
+/** Policies and the searches that use them. */
 export interface SearchServices {
 	readonly policies: LazyPolicies;
 	readonly searches: LazySearches;

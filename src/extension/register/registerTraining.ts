@@ -17,7 +17,7 @@ import type { RewardServices } from './registerRewards.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Recipes, the runs and pipelines that are started from them, and what is said when those pause or end. */
+/** Recipes, starting runs and pipelines, and notifications when they pause or end. */
 export interface TrainingServices {
 	readonly diagnostics: RecipeDiagnostics;
 }

@@ -4,23 +4,23 @@ import { Notices } from '../notices.ts';
 import type { PanelContext } from '../panels/panelBase.ts';
 import { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 
-/** What every area of the extension uses. */
+/** Services used by every area of the extension. */
 export interface WindowServices {
 	readonly context: vscode.ExtensionContext;
-	/** Ties an object's life to the extension's. */
+	/** Disposes an object together with the extension. */
 	keep<T extends vscode.Disposable>(item: T): T;
-	/** The folder of the extension. */
+	/** Folder of the extension. */
 	readonly extension: vscode.Uri;
-	/** The extension's storage for all workspaces. */
+	/** Global storage of the extension. */
 	readonly storage: vscode.Uri;
 	readonly log: vscode.LogOutputChannel;
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
-	/** The commands, which every area adds to. */
+	/** Command table to which every area adds its commands. */
 	readonly table: CommandTable;
 	readonly panels: PanelContext;
 	readonly version: string;
-	/** What an engine's log calls this extension. */
+	/** Name of this extension in engine logs. */
 	readonly client: string;
 }
 

@@ -1,8 +1,8 @@
 import type { RewardSignature } from '../rewards/rewardSignatures.ts';
 
 /**
- * The line, from 0, at which a debugger stops within a reward and not where it is defined: the first below its signature
- * that holds code, or the signature's own line when all of the reward is on it.
+ * Returns the line, starting from 0, at which a debugger should stop inside a reward, not at its definition: the first
+ * line of code after the signature, or the signature's line if the entire reward is on it.
  */
 export function bodyLine(text: string, signature: RewardSignature, language: 'python' | 'script'): number {
 	const lines = text.split('\n');

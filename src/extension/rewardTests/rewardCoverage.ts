@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { LineCoverage } from '../../protocol/rewardHost.ts';
 
-/** Which lines of a reward file the rows reached, with the lines at hand for when they are asked for. */
+/** Line coverage of a reward file. The lines are provided on demand. */
 export class RewardCoverage extends vscode.FileCoverage {
 	readonly details: readonly vscode.StatementCoverage[];
 

@@ -18,15 +18,15 @@ import { bodyLine } from './bodyLine.ts';
 interface Needs {
 	readonly pool: VerifierPool;
 	readonly environment: RewardEnvironment;
-	/** dist, where the hosts' programs lie. */
+	/** Path of dist, which contains the host programs. */
 	readonly programs: string;
 	readonly say: (sentence: string) => void;
 }
 
-/** How long Node may take until it listens for a debugger. */
+/** Time for Node to start listening for a debugger, in milliseconds. */
 const listenMs = 15_000;
 
-/** Runs a reward on one row under the debugger of its language, in the program that scores in training. */
+/** Debugs a reward on one row with the debugger for its language, in the same program that scores during training. */
 export class RewardDebugger extends Disposable implements RewardDebugging {
 	readonly #needs: Needs;
 	readonly #children = new Set<ChildProcess>();
@@ -48,21 +48,24 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 		ended.done.catch((error: unknown) => this.#needs.say(Failure.from(error).toString()));
 	}
 
-	/** `started` as soon as the debugger runs, `done` with what came of it when the session has ended. */
+	/**
+	 * Starts a debug session. `started` resolves once the debugger is running, and `done` resolves to the result once the
+	 * session has ended.
+	 */
 	debugged(asked: DebuggedRow): { readonly started: Promise<void>; readonly done: Promise<string | null> } {
 		let tellStart = (): void => {};
 		const begun = new Promise<void>((resolve) => {
 			tellStart = resolve;
 		});
 		const done = this.#run(asked, tellStart);
-		// A start that fails is told by `started`, too.
+		// `started` also rejects if the start fails.
 		const started = Promise.race([begun, done.then(() => undefined)]);
 		return { started, done };
 	}
 
 	async #run(asked: DebuggedRow, started: () => void): Promise<string | null> {
 		const { file, reward, row, label, before } = asked;
-		// Fails in an untrusted workspace.
+		// Throws in an untrusted workspace.
 		const verifier = await this.#needs.pool.of(file);
 		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 		const what = { kind: 'data', dataset: false, cases: false } as const;
@@ -107,8 +110,8 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 	}
 
 	/**
-	 * Node is started here and the debugger attached: what an editor's own program does with NODE_OPTIONS, by which it would
-	 * be launched, differs between versions.
+	 * Starts Node and attaches the debugger. The editor's launch mode is not used because it modifies NODE_OPTIONS
+	 * differently depending on the version.
 	 */
 	async #node(file: string, reward: string, launch: DebugLaunch, started: () => void): Promise<void> {
 		const environment = await this.#needs.environment.of(vscode.Uri.file(file));
@@ -166,7 +169,7 @@ async function listening(child: ChildProcess): Promise<number> {
 	});
 }
 
-/** Runs a debug session to its end. Fails with `unavailable` when it does not start. */
+/** Runs a debug session until it ends. Fails with `unavailable` if it does not start. */
 async function session(file: string, configuration: Record<string, unknown>, started: () => void): Promise<void> {
 	const name = configuration.name as string;
 	const mark = `${Date.now()}-${Math.random()}`;
@@ -190,7 +193,7 @@ async function session(file: string, configuration: Record<string, unknown>, sta
 	}
 }
 
-/** A breakpoint at the reward's first line where there is none, so that the debugger stops there; to be removed afterwards. */
+/** Adds a breakpoint at the first line of the reward unless there is one. Returns it for later removal. */
 async function ensureBreakpoint(file: string, reward: string): Promise<vscode.Breakpoint | null> {
 	const uri = vscode.Uri.file(file);
 	const text = (await vscode.workspace.openTextDocument(uri)).getText();

@@ -15,12 +15,12 @@ interface Needs {
 }
 
 const casesPattern = '**/*.cases.jsonl';
-/** Edits of a file come together. */
+/** Delay for batching edits to a file, in milliseconds. */
 const restMs = 200;
 
 /**
- * Rewards in the Test Explorer: each file a suite, each labeled case and each audit probe a test, to be run, debugged, run
- * on every save, and run with line coverage. Nothing is read before the Test Explorer asks for it.
+ * Rewards in the Test Explorer: each file is a suite; each labeled case and audit probe is a test that can be run,
+ * debugged, run on save, or run with line coverage. Files are read only when the Test Explorer requests them.
  */
 export class RewardTests extends Disposable {
 	readonly controller: vscode.TestController;
@@ -97,7 +97,7 @@ export class RewardTests extends Disposable {
 		token.onCancellationRequested(() => this.#continuous.delete(kept));
 	}
 
-	/** Runs what is asked for, or of that the tests of one file. */
+	/** Runs the requested tests, optionally only those in one file. */
 	async #run(request: vscode.TestRunRequest, token: vscode.CancellationToken, file?: string): Promise<void> {
 		const run = this.controller.createTestRun(request);
 		try {
@@ -129,7 +129,7 @@ export class RewardTests extends Disposable {
 			left.has(item.id) || (item.parent !== undefined && isLeftOut(item.parent));
 		const found = new Map<string, vscode.TestItem>();
 		for (const root of roots) {
-			// An item may have been replaced since the request was made.
+			// The item may have been replaced after the request was created.
 			for (const test of await this.items.testsOf(this.#current(root) ?? root)) {
 				const node = this.items.node(test);
 				if (!isLeftOut(test) && (file === undefined || node?.file === file)) found.set(test.id, test);
@@ -143,7 +143,7 @@ export class RewardTests extends Disposable {
 		return this.#current(item.parent)?.children.get(item.id);
 	}
 
-	/** A reward file or a file of cases was written: its tests are read again, and run where somebody asked for that. */
+	/** Rereads the tests of a changed reward or case file and runs those enabled for continuous run. */
 	#changed(uri: vscode.Uri): void {
 		if (uri.scheme !== 'file') return;
 		for (const [file, item] of this.controller.items) {

@@ -1,6 +1,6 @@
 /**
- * A line for the terminal of a test run. What a reward prints may hold what a model wrote, and that must not drive the
- * terminal: control characters become blanks, so that no escape sequence is left.
+ * Sanitizes a line for the terminal of a test run. Reward output can contain text written by a model, so control
+ * characters are replaced by spaces, which disables escape sequences.
  */
 export function terminalLine(line: string): string {
 	return `${line.replace(/\t/g, '    ').replace(/[\p{Cc}\p{Cf}]/gu, ' ')}\r\n`;

@@ -7,7 +7,7 @@ import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { findSignatures, type RewardSignature } from '../rewards/rewardSignatures.ts';
 import { bodyLine } from './bodyLine.ts';
 
-/** What an item of the Test Explorer refers to. */
+/** The node that a Test Explorer item represents. */
 export type TestNode =
 	| { readonly kind: 'file'; readonly file: string }
 	| { readonly kind: 'reward'; readonly file: string; readonly reward: string }
@@ -27,10 +27,10 @@ export interface ProbeWords {
 	readonly title: string;
 }
 
-/** A file with more labeled cases shows only these one by one; all of them are verified in the editor. */
+/** Maximum number of labeled cases listed per file; verification in the editor covers all of them. */
 const maxCases = 1000;
 
-/** The items of the Test Explorer: a suite a reward file, in it its rewards, in these labeled cases and audit probes. */
+/** The Test Explorer items: one suite per reward file, containing rewards with their labeled cases and audit probes. */
 export class TestItems {
 	readonly #controller: vscode.TestController;
 	readonly #files: RewardFileList;
@@ -40,7 +40,7 @@ export class TestItems {
 	constructor(
 		controller: vscode.TestController,
 		files: RewardFileList,
-		/** The audit's probes, loaded when they are shown. */
+		/** Returns the audit probes; loaded when they are shown. */
 		probes: () => Promise<readonly ProbeWords[]>,
 	) {
 		this.#controller = controller;
@@ -52,7 +52,7 @@ export class TestItems {
 		return this.#nodes.get(item);
 	}
 
-	/** The files of the workspace; those that are gone go. */
+	/** Lists the files in the workspace and removes those that no longer exist. */
 	async listFiles(): Promise<void> {
 		const files = await this.#files.files();
 		const items = this.#controller.items;
@@ -60,7 +60,7 @@ export class TestItems {
 		for (const file of files) if (items.get(file) === undefined) items.add(this.#file(file));
 	}
 
-	/** The tests of a file, as its text and its cases are now. */
+	/** Updates the tests of a file from its current text and cases. */
 	async resolve(item: vscode.TestItem): Promise<void> {
 		const node = this.#nodes.get(item);
 		if (node?.kind !== 'file') return;
@@ -90,7 +90,7 @@ export class TestItems {
 		}
 	}
 
-	/** Items below one, itself included, whose kind is that of a test. Files that were never opened are read first. */
+	/** Returns all tests at or below an item, loading files that were never expanded. */
 	async testsOf(item: vscode.TestItem): Promise<vscode.TestItem[]> {
 		const node = this.#nodes.get(item);
 		if (node?.kind === 'file' && item.children.size === 0) await this.resolve(item);
@@ -101,7 +101,7 @@ export class TestItems {
 	}
 
 	#file(file: string): vscode.TestItem {
-		// No item has a description: screen readers would be told it instead of the label.
+		// No descriptions, because screen readers would read them instead of the labels.
 		const item = this.#controller.createTestItem(file, vscode.workspace.asRelativePath(file), vscode.Uri.file(file));
 		item.canResolveChildren = true;
 		this.#nodes.set(item, { kind: 'file', file });
@@ -143,7 +143,7 @@ export class TestItems {
 	#item(id: string, label: string, file: string, line: number, node: TestNode, endLine = line): vscode.TestItem {
 		const item = this.#controller.createTestItem(id, label, vscode.Uri.file(file));
 		item.range = new vscode.Range(line, 0, endLine, 0);
-		// The number keeps cases in the order of their file.
+		// Sort cases by line number to keep the order of the file.
 		item.sortText = node.kind === 'case' ? String(node.line).padStart(8, '0') : label;
 		this.#nodes.set(item, node);
 		return item;

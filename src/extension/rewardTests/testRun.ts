@@ -29,7 +29,7 @@ interface Asked {
 	readonly probes: Chosen<'probe'>[];
 }
 
-/** Runs tests of rewards: labeled cases and audit probes, each through the verification that the editor uses. */
+/** Runs reward tests (labeled cases and audit probes), with the same verification as the editor. */
 export class TestRunner {
 	readonly #needs: Needs;
 
@@ -37,7 +37,7 @@ export class TestRunner {
 		this.#needs = needs;
 	}
 
-	/** Runs the tests; every one of them gets a verdict unless it is cancelled. */
+	/** Runs tests. Each test gets a result unless the run is canceled. */
 	async run(
 		run: vscode.TestRun,
 		tests: readonly vscode.TestItem[],
@@ -57,7 +57,7 @@ export class TestRunner {
 		}
 	}
 
-	/** Debugs the tests one after the other; a probe cannot be debugged, as it is many completions. */
+	/** Debugs tests one at a time. Probes cannot be debugged because they consist of many completions. */
 	async debug(run: vscode.TestRun, tests: readonly vscode.TestItem[], token: vscode.CancellationToken): Promise<void> {
 		for (const { file, reward, cases, probes } of this.#group(tests)) {
 			for (const { item } of probes) run.skipped(item);
@@ -175,7 +175,7 @@ export class TestRunner {
 }
 
 const casesAlone = { kind: 'data', dataset: false } as const;
-/** Lines count as reached by whatever the editor verifies on. */
+/** Coverage includes all lines reached by anything the editor verifies on. */
 const everything = { kind: 'data' } as const;
 
 function tell(

@@ -5,12 +5,12 @@ const secretOf = (origin: string) => `reasoningLab.apiKey ${origin}`;
 const listKey = 'reasoningLab.apiKeyOrigins';
 
 /**
- * API keys of judges and process models, in the editor's secret storage. A key belongs to the origin it was entered for
- * and is sent to no other.
+ * API keys for judges and process models, in the editor's secret storage. A key is tied to the origin for which it was
+ * entered and is never sent to any other origin.
  */
 export class ApiKeys {
 	readonly #secrets: vscode.SecretStorage;
-	/** Knows the origins; the keys themselves are secrets. */
+	/** Stores the list of origins; the keys themselves are secrets. */
 	readonly #memory: vscode.Memento;
 
 	constructor(secrets: vscode.SecretStorage, memory: vscode.Memento) {
@@ -36,7 +36,7 @@ export class ApiKeys {
 		);
 	}
 
-	/** Origin -> key. */
+	/** Returns all keys by origin. */
 	async all(): Promise<Record<string, string>> {
 		const keys: Record<string, string> = {};
 		for (const origin of this.origins) {
@@ -47,7 +47,9 @@ export class ApiKeys {
 	}
 }
 
-/** The origin that an address names: "https://api.example.com/v1" -> "https://api.example.com". Fails with `invalid`. */
+/**
+ * Returns the origin of a URL: "https://api.example.com/v1" becomes "https://api.example.com". Fails with `invalid`.
+ */
 export function originOf(address: string): string {
 	let url: URL;
 	try {

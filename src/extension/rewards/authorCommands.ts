@@ -18,10 +18,10 @@ interface Needs {
 	readonly documents: ReadOnlyDocuments;
 }
 
-/** What a reward is given where it proposes nothing itself: well below that of accuracy. */
+/** Default weight of a reward that does not propose one; far below the weight of accuracy. */
 const standardWeight = 0.1;
 
-/** Commands for who writes rewards: a new one, a built-in one to read, one that is put to use. */
+/** Commands for writing rewards: create a reward, view a built-in reward, and add a reward to a recipe. */
 export class AuthorCommands {
 	readonly #needs: Needs;
 
@@ -41,7 +41,7 @@ export class AuthorCommands {
 		await this.#needs.documents.show(`${info.name}.ts`, text, { preview: true });
 	}
 
-	/** @param args the reward, and what is known of the answers */
+	/** @param args the reward, followed by answers that skip the prompts */
 	async use(...args: unknown[]): Promise<vscode.Uri | undefined> {
 		const [item, , given] = args;
 		const answers = answersOf(given);

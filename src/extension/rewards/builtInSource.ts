@@ -5,7 +5,9 @@ import { type BuiltInInfo, builtInInfos } from '../../core/reward/builtInInfos.t
 import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
-/** The built-in reward of a name; asked for without one. undefined: the user canceled. */
+/**
+ * Returns the built-in reward with a name, asking the user if no name is given. Returns undefined if the user canceled.
+ */
 export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined> {
 	if (typeof use === 'string') {
 		const info = builtInInfos.find(({ name }) => name === use);
@@ -19,7 +21,10 @@ export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined
 	return picked?.info;
 }
 
-/** What a built-in reward does, and the file that computes it, as one text. @param dist where the build has put a copy */
+/**
+ * Returns the description and the source code of a built-in reward. @param dist folder where the build copies the
+ * sources
+ */
 export async function builtInText(info: BuiltInInfo, dist: vscode.Uri): Promise<string> {
 	const source = vscode.Uri.joinPath(dist, 'rewards', basename(info.file));
 	let code: string;

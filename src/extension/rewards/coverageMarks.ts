@@ -6,13 +6,13 @@ import { isRewardDocument } from './rewardDocuments.ts';
 import { rewardSettings } from './rewardSettings.ts';
 import { unreachedLines } from './unreachedLines.ts';
 
-/** Marks in the gutter the lines that no row has reached. */
+/** Gutter marks for lines not reached by any row. */
 export class CoverageMarks extends Disposable {
 	readonly #view: VerificationView;
 	readonly #icons: vscode.Uri;
 	#type: vscode.TextEditorDecorationType;
 
-	/** @param icons media/icons */
+	/** @param icons path of media/icons */
 	constructor(view: VerificationView, icons: vscode.Uri) {
 		super();
 		this.#view = view;
@@ -59,7 +59,7 @@ export class CoverageMarks extends Disposable {
 			const { document } = editor;
 			if (!isRewardDocument(document) || (file !== undefined && document.uri.fsPath !== file)) continue;
 			const state = this.#view.get(document.uri.fsPath);
-			// While the text is edited the marks move with it.
+			// During edits, the existing marks move with the text.
 			if (on && state !== undefined && (state.stale || state.phase === 'loading' || state.phase === 'running'))
 				continue;
 			const lines = on ? unreachedLines(state) : [];

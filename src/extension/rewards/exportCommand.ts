@@ -16,11 +16,11 @@ interface Needs {
 	readonly targets: RewardTargets;
 	readonly python: PythonInterpreter;
 	readonly notices: Notices;
-	/** dist, where the programs lie that read Python files. */
+	/** Path of dist, which contains the programs that read Python files. */
 	readonly dist: string;
 }
 
-/** Writes a Python reward as a module of another trainer, and marks what breaks there. */
+/** Exports a Python reward as a module for another trainer and marks code that will not work there. */
 export class ExportCommand extends Disposable {
 	readonly #needs: Needs;
 	readonly #findings = this.register(vscode.languages.createDiagnosticCollection('reasoningLab.export'));
@@ -31,7 +31,7 @@ export class ExportCommand extends Disposable {
 		this.register(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#findings.delete(document.uri)));
 	}
 
-	/** @param args the reward file, and in the third place the trainer. @returns the module that was written */
+	/** @param args the reward file and, as the third argument, the trainer. @returns the exported module */
 	async run(...args: unknown[]): Promise<vscode.Uri | undefined> {
 		requireTrust();
 		const title = 'Export a reward';

@@ -4,36 +4,36 @@ import type { Verification } from '../../protocol/verification.ts';
 import type { VerificationPlan } from '../../rewards/verificationPlan.ts';
 
 /**
- * What the editor knows of one reward file: a complete snapshot, replaced on change.
- * - `idle`: never verified in this window; `loading`: its process starts and reads the file and its imports
- * - `running`: rows are scored; `done`: every reward has its results
- * - `failed`: the file could not be loaded, `failure` says why; earlier results stay, as `stale`
+ * State of one reward file: a complete snapshot that is replaced on every change.
+ * - `idle`: not verified in this window; `loading`: its process is starting and loads the file and its imports
+ * - `running`: rows are being scored; `done`: all rewards have results
+ * - `failed`: the file could not be loaded (see `failure`); earlier results are kept and marked as `stale`
  */
 export interface FileVerification {
 	/** Absolute path. */
 	readonly file: string;
 	readonly phase: 'idle' | 'loading' | 'running' | 'done' | 'failed';
-	/** Why the file could not be loaded, or its data not be read. */
+	/** Why the file could not be loaded or its data could not be read. */
 	readonly failure: Failure | null;
-	/** Lines of the cases file that are no cases. */
+	/** Invalid lines in the case file. */
 	readonly caseFaults: VerificationPlan['caseFaults'];
-	/** As the file said when it was last loaded. */
+	/** Rewards declared by the file when it was last loaded. */
 	readonly rewards: readonly RewardDescription[];
-	/** By name of the reward. */
+	/** Results by reward name. */
 	readonly results: ReadonlyMap<string, RewardResults>;
-	/** The text has changed since the results were made. */
+	/** Whether the text has changed since the results were created. */
 	readonly stale: boolean;
-	/** Files whose change makes the results stale: the reward file, what it imports, its cases, its dataset. */
+	/** Files whose changes make the results stale: the reward file, its imports, its cases, and its dataset. */
 	readonly files: readonly string[];
 }
 
-/** What one reward did, by where the rows came from. */
+/** Results of one reward, by source of the rows. */
 export interface RewardResults {
-	/** Sample of the dataset with right and wrong answers, and the labeled cases. */
+	/** Results on a dataset sample with correct and incorrect answers, and on the labeled cases. */
 	readonly data: Verification | null;
-	/** The last recorded rollouts of the run that was chosen. */
+	/** Results on the latest recorded rollouts of the selected run. */
 	readonly rollouts: Verification | null;
-	/** Text that was selected in an editor. */
+	/** Results on text selected in an editor. */
 	readonly selection: Verification | null;
 }
 
@@ -52,7 +52,7 @@ export function unverified(file: string): FileVerification {
 	};
 }
 
-/** The verifications of a reward that are there, the most telling first. */
+/** Returns the available verifications of a reward, most informative first. */
 export function resultsOf(results: RewardResults | undefined): Verification[] {
 	return [results?.data, results?.rollouts, results?.selection].filter((entry) => entry != null);
 }

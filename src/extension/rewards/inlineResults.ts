@@ -7,9 +7,9 @@ import { isRewardDocument, signaturesOf } from './rewardDocuments.ts';
 import { rewardSettings } from './rewardSettings.ts';
 import { type InlineTone, inlineLine } from './rewardWords.ts';
 
-/** What the editor's features draw from. */
+/** Data source for the editor features. */
 export interface VerificationView {
-	/** Fires with the reward file whose snapshot is new. */
+	/** Fires with the path of the reward file whose snapshot changed. */
 	readonly onDidChange: Event<string>;
 	get(file: string): FileVerification | undefined;
 }
@@ -22,10 +22,10 @@ const colours: Readonly<Record<InlineTone, string>> = {
 	error: 'reasoningLab.rewardResult.errorForeground',
 };
 
-/** While somebody types, lines are drawn this long after the last key. */
+/** Delay after the last keystroke before lines are redrawn, in milliseconds. */
 const restMs = 60;
 
-/** Shows the results of a verification behind the signature of each reward, in every visible editor. */
+/** Shows verification results after the signature of each reward, in all visible editors. */
 export class InlineResults extends Disposable {
 	readonly #view: VerificationView;
 	readonly #type = this.register(

@@ -4,20 +4,21 @@ import { type IsolationAttempt, type IsolationReport, isolationLineSchema } from
 import { runCli } from '../cliProcess.ts';
 
 export interface IsolationProgram {
-	/** The command line's program, dist/cli.js, and the Node program that runs it; null: this process's own. */
+	/** Path of dist/cli.js, and of the Node executable that runs it (null for this process's own). */
 	readonly cli: string;
 	readonly node: string | null;
-	/** As the setting spells it. */
+	/** Sandbox mode, spelled as in the setting. */
 	readonly mode: string;
-	/** A folder that the sandbox must not show. */
+	/** Folder that must not be visible inside the sandbox. */
 	readonly folder: string;
 	readonly signal: AbortSignal;
 	onAttempt(attempt: IsolationAttempt, done: number, total: number): void;
 }
 
 /**
- * Checks the isolation in a separate process: what it tries uses memory, processes and output, which is not for the
- * extension host. Fails as the check does, with `cancelled` when the signal fires, `internal` when nothing is reported.
+ * Checks sandbox isolation in a separate process, because its attempts use memory, processes, and output that would
+ * disrupt the extension host. Fails as the check does, with `cancelled` if the signal is aborted, or with `internal`
+ * without a report.
  */
 export async function runIsolationCheck(program: IsolationProgram): Promise<IsolationReport> {
 	const { cli, node, mode, folder, signal, onAttempt } = program;

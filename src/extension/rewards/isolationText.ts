@@ -17,7 +17,7 @@ const outcomes: Readonly<Record<IsolationAttempt['outcome'], string>> = {
 	untried: '**not tried**',
 };
 
-/** One sentence on a check: what held, what did not, and what was not tried. */
+/** Returns one sentence about a check: which attempts were blocked, which were not, and which could not be tested. */
 export function isolationSentence({ kind, attempts, held, failed, skipped, untried }: IsolationReport): string {
 	const namesOf = (wanted: IsolationAttempt['outcome']) => {
 		const names = attempts.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
@@ -35,7 +35,7 @@ export function isolationSentence({ kind, attempts, held, failed, skipped, untri
 	return `The sandbox (${kind}) blocked ${blocked}.${rest}`;
 }
 
-/** The report as a Markdown text. Evidence was written inside the sandbox, so it stands as code. */
+/** Returns the report as Markdown. Evidence is formatted as code, because it was written inside the sandbox. */
 export function isolationText(report: IsolationReport): string {
 	const lines = [
 		'# Isolation of the sandbox',

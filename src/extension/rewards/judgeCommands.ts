@@ -43,7 +43,7 @@ const choices: readonly (vscode.QuickPickItem & { readonly with: With })[] = [
 	},
 ];
 
-/** Commands that hold a reward against something: an attacker, or another reward. */
+/** Commands that test a reward with an audit or compare it with another reward. */
 export class JudgeCommands {
 	readonly #needs: Needs;
 
@@ -63,7 +63,7 @@ export class JudgeCommands {
 		await this.#needs.results.show(place);
 	}
 
-	/** @param args the reward, and what is known of the answers */
+	/** @param args the reward, followed by answers that skip the prompts */
 	async compare(...args: unknown[]): Promise<void> {
 		const answers = answersOf(args[2]);
 		const title = 'Compare a reward';
@@ -122,7 +122,7 @@ export class JudgeCommands {
 	readonly #known = (file: string): readonly string[] =>
 		this.#needs.verifications.get(file)?.rewards.map(({ name }) => name) ?? [];
 
-	/** The working copy, and before it HEAD's or the other reward. */
+	/** Returns the working copy and the reward to compare it with: the version at HEAD or another reward. */
 	async #sides(
 		{ file, reward }: { file: string; reward: string },
 		other: { file: string; reward: string } | null,
@@ -194,7 +194,7 @@ function answersOf(argument: unknown): ComparisonAnswers {
 	return decoded.ok ? decoded.value : {};
 }
 
-/** "accuracy=1, format=0.2", with those of the run to begin with. */
+/** Asks for weights such as "accuracy=1, format=0.2", starting with those of the run. */
 async function askWeights(run: string): Promise<Record<string, number> | undefined> {
 	const { readResolvedRecipe } = await import('../../runs/runReader.ts');
 	const { decodeResolvedRecipe } = await import('../../core/recipe/resolve.ts');
@@ -216,7 +216,7 @@ async function askWeights(run: string): Promise<Record<string, number> | undefin
 	return weights;
 }
 
-/** null: the text contains no weights. */
+/** Parses weights. Returns null if the text is not a valid list of weights. */
 export function parseWeights(text: string): Record<string, number> | null {
 	const weights: Record<string, number> = {};
 	for (const part of text.split(',')) {

@@ -5,14 +5,14 @@ import type { AuditReport } from '../../protocol/audit.ts';
 import type { Comparison } from '../../protocol/comparison.ts';
 import type { ResultPlace } from '../../protocol/verificationMessages.ts';
 
-/** An audit or a comparison of this window; an earlier result stays while it is rebuilt. */
+/** An audit or comparison in this window; the previous result is kept while it is rerun. */
 export interface Judgement {
 	readonly phase: 'running' | 'done' | 'failed';
 	readonly failure: Failure | null;
 	readonly result: AuditReport | Comparison | null;
 }
 
-/** One result has one key, whatever the order of its fields. */
+/** Returns the key of a result, independent of field order. */
 export function keyOfPlace(place: ResultPlace): string {
 	const { view, file, reward } = place;
 	if (view !== 'comparison') return JSON.stringify([view, file, reward]);
@@ -21,11 +21,11 @@ export function keyOfPlace(place: ResultPlace): string {
 	return JSON.stringify([view, file, reward, run, against, other, otherReward, sorted]);
 }
 
-/** Audits and comparisons of this window: what is under way, and what came of it. A newer start takes over an older one. */
+/** Audits and comparisons in this window, running or finished. Starting one again cancels the previous run. */
 export class Judgements extends Disposable {
 	readonly #entries = new Map<string, { judgement: Judgement; abort: AbortController | null }>();
 	readonly #changed = this.register(new Emitter<string>());
-	/** Key of the place that has changed. */
+	/** Fires with the key of the changed result. */
 	readonly onDidChange = this.#changed.event;
 
 	constructor() {
@@ -42,7 +42,7 @@ export class Judgements extends Disposable {
 		return this.#entries.get(keyOfPlace(place))?.judgement;
 	}
 
-	/** Does the work and keeps what came of it; rejects as the work does, with `cancelled` when it was ended. */
+	/** Runs the work and stores its result. Rejects as the work does, or with `cancelled` if it was canceled. */
 	async run<T extends AuditReport | Comparison>(
 		place: ResultPlace,
 		signal: AbortSignal,
@@ -69,12 +69,12 @@ export class Judgements extends Disposable {
 		}
 	}
 
-	/** Ends what is under way; what was known before stays. */
+	/** Cancels running work; the previous result is kept. */
 	cancel(place: ResultPlace): void {
 		this.#entries.get(keyOfPlace(place))?.abort?.abort();
 	}
 
-	/** Nobody looks at it any longer. */
+	/** Discards a result that is no longer shown. */
 	forget(place: ResultPlace): void {
 		const key = keyOfPlace(place);
 		if (this.#entries.get(key)?.abort === null) this.#entries.delete(key);

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { type ApiKeys, originOf } from './apiKeys.ts';
 
-/** Asks for an address and its key. @returns whether anything has changed */
+/** Asks for a URL and its API key. @returns whether anything changed */
 export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolean> {
 	const given =
 		typeof address === 'string'
@@ -32,7 +32,7 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 	return true;
 }
 
-/** @returns whether anything has changed */
+/** @returns whether anything changed */
 export async function removeApiKey(keys: ApiKeys, origin: unknown): Promise<boolean> {
 	const { origins } = keys;
 	if (origins.length === 0) throw new Failure('missing', 'There are no API keys.', 'Set one with "Set API Key".');

@@ -6,7 +6,7 @@ import type { RewardFileList } from './rewardFileList.ts';
 import { isRewardUri } from './rewardFiles.ts';
 import type { RewardWorkbench } from './rewardWorkbench.ts';
 
-/** Loads what there is about rewards when a reward file is on screen, or a command about rewards runs; not before. */
+/** Loads the reward features only when a reward file is visible or a reward command runs. */
 export class LazyRewards extends Lazy<RewardWorkbench> {
 	readonly #files: RewardFileList;
 
@@ -17,13 +17,13 @@ export class LazyRewards extends Lazy<RewardWorkbench> {
 		this.register(files.onDidChange(() => void this.#count()));
 	}
 
-	/** Looks at what is open already; called once, after activation. */
+	/** Checks the documents that are already open; called once after activation. */
 	start(): void {
 		this.#look();
 		void this.#count();
 	}
 
-	/** Looks for reward files again. */
+	/** Searches for reward files again. */
 	refresh(): Promise<void> {
 		return this.#files.refresh();
 	}
@@ -41,7 +41,7 @@ export class LazyRewards extends Lazy<RewardWorkbench> {
 	}
 }
 
-/** The commands of the *Rewards* view, of reward files and of their lenses. */
+/** Registers the commands of the *Rewards* view, reward files, and code lenses. */
 export function addRewardCommands(table: CommandTable, rewards: LazyRewards): void {
 	const add = (id: CommandId, run: (workbench: RewardWorkbench, args: unknown[]) => unknown) =>
 		table.add(id, async (...args: unknown[]) => run(await rewards.get(), args));

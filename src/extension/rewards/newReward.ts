@@ -9,12 +9,12 @@ import { elsewhere } from './rewardFileList.ts';
 
 type NewLanguage = 'typescript' | 'python';
 
-/** What a caller may answer in advance; whatever is missing is asked for. */
+/** Answers provided by the caller in advance; the user is asked for the rest. */
 export interface NewRewardAnswers {
 	readonly language?: NewLanguage;
 	readonly name?: string;
 	readonly folder?: vscode.Uri;
-	/** Open the file when it is written; default true. */
+	/** Whether to open the new file; default true. */
 	readonly open?: boolean;
 }
 
@@ -24,7 +24,7 @@ const languages: readonly (vscode.QuickPickItem & { readonly language: NewLangua
 ];
 
 const extensions: Readonly<Record<NewLanguage, string>> = { typescript: 'ts', python: 'py' };
-/** A name in both languages that is no word of theirs. */
+/** A name that is valid in both languages. Reserved words are checked separately. */
 const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const taken = new Set(
 	(
@@ -35,7 +35,10 @@ const taken = new Set(
 	).split(' '),
 );
 
-/** Writes a reward file with its cases, from a template with comments. Resolves to it; undefined: the user canceled. */
+/**
+ * Creates a reward file and its cases from a commented template. Resolves to the file, or undefined if the user
+ * canceled.
+ */
 export async function newReward(
 	places: { readonly extension: vscode.Uri; readonly files: RewardFileList },
 	answers: NewRewardAnswers,
@@ -100,7 +103,7 @@ export function newRewardAnswers(argument: unknown): NewRewardAnswers {
 	};
 }
 
-/** Where rewards lie already, else beside a recipe, else at the top of the workspace. */
+/** Asks for a folder: one that contains rewards or, failing that, recipes, or the workspace folder. */
 async function pickFolder(files: RewardFileList): Promise<vscode.Uri | undefined> {
 	const folders = new Set((await files.files()).map((file) => dirname(file)));
 	if (folders.size === 0) {

@@ -7,13 +7,13 @@ import type { RunStore } from '../runStore.ts';
 interface RunQuestion {
 	readonly title: string;
 	readonly placeHolder: string;
-	/** Folder of the run that is chosen already. */
+	/** Folder of the currently selected run. */
 	readonly chosen?: string | null;
-	/** An entry for no run at all. */
+	/** Additional item for selecting no run. */
 	readonly none?: vscode.QuickPickItem | undefined;
 }
 
-/** Asks for one of the known runs, newest first. null: none at all; undefined: the user canceled. */
+/** Asks for a known run, newest first. Returns null for no run and undefined if the user canceled. */
 export async function pickRun(store: RunStore, question: RunQuestion): Promise<string | null | undefined> {
 	await store.ready;
 	const now = Date.now() / 1000;

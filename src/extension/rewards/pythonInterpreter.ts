@@ -5,10 +5,10 @@ import { settingIds } from '../ids.ts';
 import { rewardSettings } from './rewardSettings.ts';
 
 const extensionId = 'ms-python.python';
-/** The Python extension may take its time to look for environments. */
+/** Maximum time to wait for the Python extension to find environments, in milliseconds. */
 const patienceMs = 10_000;
 
-/** The part of the Python extension's API that is used; each member is inspected before it is called. */
+/** The subset of the Python extension's API used here. Each member is checked before it is called. */
 interface Environments {
 	getActiveEnvironmentPath?(resource?: vscode.Uri): { readonly id: string; readonly path: string } | undefined;
 	resolveEnvironment?(
@@ -18,15 +18,15 @@ interface Environments {
 }
 
 /**
- * Which Python runs a reward: the environment that the Python extension has selected for the file, where that extension
- * is; else the one of the setting; else none is named, and `python3` is looked for where it is needed.
+ * Determines the Python that runs a reward: the environment selected for the file in the Python extension, if
+ * installed, or the one in the setting. If neither is set, `python3` is looked up when needed.
  */
 export class PythonInterpreter extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
-	/** Another interpreter may hold now. */
+	/** Fires when the selected interpreter may have changed. */
 	readonly onDidChange = this.#changed.event;
 	#environments: Promise<Environments | null> | null = null;
-	/** By folder of the workspace, until something changes. */
+	/** Interpreter paths by workspace folder, cached until something changes. */
 	readonly #paths = new Map<string, Promise<string | null>>();
 
 	constructor() {
@@ -45,7 +45,7 @@ export class PythonInterpreter extends Disposable {
 		);
 	}
 
-	/** A path, or a name on PATH; null: nobody names one. */
+	/** Returns a path or a name on PATH, or null if none is specified. */
 	path(file?: vscode.Uri): Promise<string | null> {
 		const folder = (file && vscode.workspace.getWorkspaceFolder(file)?.uri.toString()) ?? '';
 		let path = this.#paths.get(folder);
@@ -59,7 +59,7 @@ export class PythonInterpreter extends Disposable {
 	async #find(file: vscode.Uri | undefined): Promise<string | null> {
 		const selected = this.#selected(file).catch(() => null);
 		const path = await within(patienceMs, selected);
-		// What comes late is there for the next use.
+		// A late result is available at the next use.
 		if (path === late) void selected.then(() => this.#paths.clear());
 		return (path === late ? null : path) ?? rewardSettings.python(file);
 	}
@@ -69,7 +69,7 @@ export class PythonInterpreter extends Disposable {
 		const environments = await this.#environments;
 		const active = environments?.getActiveEnvironmentPath?.(file);
 		if (environments === null || active === undefined) return null;
-		// The environment's path may be a folder; resolved it names the program.
+		// The environment's path may be a folder; resolving it returns the executable.
 		const resolved = await environments.resolveEnvironment?.(active);
 		return resolved?.executable?.uri?.fsPath ?? null;
 	}

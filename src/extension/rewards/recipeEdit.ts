@@ -2,17 +2,20 @@ import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from 'js
 import { Failure } from '../../base/failure.ts';
 import type { RecipeEdit } from '../../protocol/alert.ts';
 
-/** What is added to a recipe's `rewards`. */
+/** An entry for a recipe's `rewards`. */
 export type RewardEntry =
 	| { readonly file: string; readonly name?: string; readonly weight: number }
 	| { readonly use: string; readonly weight: number; readonly [option: string]: unknown };
 
 const syntax = { allowTrailingComma: true } as const;
 
-/** Rewards that a recipe without `rewards` has: they have to be written out, or adding one would take them away. */
+/**
+ * Default rewards of a recipe without `rewards`. They must be written explicitly; otherwise, adding a reward would
+ * replace them.
+ */
 const standard = [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }];
 
-/** What replaces a part of a text. */
+/** A replacement of a part of a text. */
 export interface TextChange {
 	readonly offset: number;
 	readonly length: number;
@@ -20,8 +23,8 @@ export interface TextChange {
 }
 
 /**
- * The changes that add an entry to a recipe's `rewards`, or give an entry of the same reward the new weight; comments and
- * all else stay as they are. Fails with `invalid` when the text is not a recipe.
+ * Returns the changes that add an entry to a recipe's `rewards`, or that update the weight if the reward is already
+ * listed. Comments and everything else are preserved. Fails with `invalid` if the text is not a recipe.
  */
 export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	const root = parseTree(text, [], syntax);
@@ -36,7 +39,7 @@ export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	return changes(modify(text, ['rewards', same, 'weight'], entry.weight, { formattingOptions: formatOf(text) }));
 }
 
-/** The text after one key was set, appended to its list or, without a value, removed; comments stay. */
+/** Returns the text with one key set, appended to its list, or, without a value, removed. Comments are preserved. */
 export function editedRecipe(text: string, { path, value }: RecipeEdit): string {
 	const root = parseTree(text, [], syntax);
 	const isDefault = path[0] === 'rewards' && root?.type === 'object' && !findNodeAtLocation(root, ['rewards']);
@@ -44,7 +47,7 @@ export function editedRecipe(text: string, { path, value }: RecipeEdit): string 
 	return changed(written, changes(modify(written, [...path], value, { formattingOptions: formatOf(written) })));
 }
 
-/** The text after the changes. */
+/** Applies changes to a text. */
 export function changed(text: string, edits: readonly TextChange[]): string {
 	return applyEdits(
 		text,
@@ -52,7 +55,7 @@ export function changed(text: string, edits: readonly TextChange[]): string {
 	);
 }
 
-/** The changes that give a recipe its list of rewards, as its last key. */
+/** Returns the changes that add a list of rewards to a recipe as its last key. */
 function withRewards(text: string, root: Node, entries: readonly object[]): TextChange[] {
 	const last = root.children?.at(-1);
 	const formattingOptions = formatOf(text);
@@ -67,14 +70,14 @@ function withRewards(text: string, root: Node, entries: readonly object[]): Text
 	return appended(text, last, `${line}"rewards": [${inner}${written.join(`,${inner}`)}${line}]`);
 }
 
-/** The changes that add a last entry, written as the list is: on one line, or one entry a line. */
+/** Returns the changes that append an entry in the style of the list: on one line, or with one entry per line. */
 function insertion(text: string, rewards: Node, written: string): TextChange[] {
 	const last = rewards.children?.at(-1);
 	const { eol } = formatOf(text);
 	if (last === undefined) {
 		const inside = text.slice(rewards.offset + 1, rewards.offset + rewards.length - 1);
 		if (inside.trim() === '') return [{ offset: rewards.offset, length: rewards.length, text: `[${written}]` }];
-		// Comments stay, and one that ends with its line does not take the entry in.
+		// Insert after comments, and never into a line comment.
 		const offset = rewards.offset + 1 + inside.trimEnd().length;
 		return [
 			{ offset, length: 0, text: inside.includes('\n') ? `${eol}${indentAt(text, offset)}${written}` : ` ${written}` },
@@ -84,10 +87,10 @@ function insertion(text: string, rewards: Node, written: string): TextChange[] {
 	return appended(text, last, isOneLine ? ` ${written}` : `${eol}${indentAt(text, last.offset)}${written}`);
 }
 
-/** What comes after the last one of a list on its line: perhaps a comma, perhaps a comment. */
+/** Matches the rest of a line after the last list entry: an optional comma and optional comments. */
 const lineEnd = /^(?:[ \t]*\/\*[^\r\n]*?\*\/)?[ \t]*(,?)(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))?(?=[ \t]*\r?\n)/;
 
-/** The changes that put text behind the last one of a list; the comment on its line stays with it. */
+/** Returns the changes that insert text after the last list entry and any comment on its line. */
 function appended(text: string, last: Node, addition: string): TextChange[] {
 	const offset = last.offset + last.length;
 	const behind = lineEnd.exec(text.slice(offset));
@@ -100,7 +103,7 @@ function appended(text: string, last: Node, addition: string): TextChange[] {
 	];
 }
 
-/** The white space that the line of a place begins with. */
+/** Returns the leading whitespace of the line at an offset. */
 function indentAt(text: string, offset: number): string {
 	return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? '';
 }
@@ -112,7 +115,7 @@ function isSame(node: Node, entry: RewardEntry): boolean {
 	return plain(value('file')) === plain(entry.file) && value('name') === entry.name;
 }
 
-/** `{ "file": "a.reward.ts", "weight": 0.1 }` */
+/** Formats an entry on one line: `{ "file": "a.reward.ts", "weight": 0.1 }` */
 function oneLine(entry: object): string {
 	const fields = Object.entries(entry).filter(([, value]) => value !== undefined);
 	return `{ ${fields.map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`).join(', ')} }`;

@@ -1,19 +1,19 @@
 import type { ScoreRow } from '../../protocol/scorer.ts';
 
-/** One row on which a reward is to be debugged. */
+/** A row on which to debug a reward. */
 export interface DebuggedRow {
-	/** The reward file, absolute. */
+	/** Absolute path of the reward file. */
 	readonly file: string;
 	readonly reward: string;
 	readonly row: ScoreRow;
-	/** What the reward gave it in its batch; undefined: that is not known. */
+	/** Value of the reward in the row's batch; undefined if unknown. */
 	readonly before?: number | null;
-	/** For people: "row 12, right answer". */
+	/** Display label, such as "row 12, correct answer". */
 	readonly label: string;
 }
 
-/** Runs a reward on one row under the debugger of its language. */
+/** Debugs a reward on one row with the debugger for its language. */
 export interface RewardDebugging {
-	/** Resolves once the debug session has started. Fails with `unavailable` when there is no debugger for the language. */
+	/** Resolves once the debug session has started. Fails with `unavailable` if there is no debugger for the language. */
 	debug(asked: DebuggedRow): Promise<void>;
 }

@@ -9,11 +9,11 @@ const levels = {
 	warning: vscode.DiagnosticSeverity.Warning,
 } as const;
 
-/** Marks what a verification found wrong: at the line that threw, at the line that does not load, at the case that fails. */
+/** Diagnostics for verification problems: at the line that threw, the line that fails to load, or the failing case. */
 export class RewardDiagnostics extends Disposable {
 	readonly #view: VerificationView;
 	readonly #collection = this.register(vscode.languages.createDiagnosticCollection('reasoningLab.rewards'));
-	/** By the reward file that they come from. */
+	/** Faults by the reward file that caused them. */
 	readonly #faults = new Map<string, readonly RewardFault[]>();
 
 	constructor(view: VerificationView) {
@@ -24,7 +24,7 @@ export class RewardDiagnostics extends Disposable {
 
 	#take(file: string): void {
 		const state = this.#view.get(file);
-		// While it is verified again the old marks stay where they are.
+		// Keep the old diagnostics during verification.
 		if (state?.phase === 'loading' || state?.phase === 'running') return;
 		const before = this.#faults.get(file) ?? [];
 		const faults = state === undefined ? [] : faultsOf(state);

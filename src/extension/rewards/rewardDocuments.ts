@@ -2,7 +2,7 @@ import type * as vscode from 'vscode';
 import { isRewardUri, rewardFilePattern } from './rewardFiles.ts';
 import { findSignatures, type RewardSignature } from './rewardSignatures.ts';
 
-/** Documents that the editor's features for rewards are for. */
+/** Selects the documents for which the reward features are available. */
 export const rewardSelector: vscode.DocumentSelector = { scheme: 'file', pattern: rewardFilePattern };
 
 export function isRewardDocument(document: vscode.TextDocument): boolean {
@@ -11,10 +11,10 @@ export function isRewardDocument(document: vscode.TextDocument): boolean {
 
 const known = new WeakMap<vscode.TextDocument, { version: number; signatures: readonly RewardSignature[] }>();
 
-/** A text that is longer is no reward that a person wrote. */
+/** Maximum length of a document that is parsed for rewards, in characters. */
 const longestText = 1_000_000;
 
-/** The rewards of an open document, by its present text. */
+/** Returns the rewards declared in the current text of a document. */
 export function signaturesOf(document: vscode.TextDocument): readonly RewardSignature[] {
 	const seen = known.get(document);
 	if (seen?.version === document.version) return seen.signatures;
@@ -24,7 +24,7 @@ export function signaturesOf(document: vscode.TextDocument): readonly RewardSign
 	return signatures;
 }
 
-/** The reward whose declaration a line belongs to: the last that begins at or above it. */
+/** Returns the reward declared at a line, that is, the last declaration that starts at or above it. */
 export function rewardAt(document: vscode.TextDocument, line: number): string | null {
 	const above = signaturesOf(document).filter((signature) => signature.line <= line);
 	return above.at(-1)?.name ?? signaturesOf(document)[0]?.name ?? null;

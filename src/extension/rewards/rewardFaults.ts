@@ -5,20 +5,20 @@ import { displayText } from '../runView.ts';
 import { type FileVerification, resultsOf } from './fileVerification.ts';
 import { valueWords } from './rewardWords.ts';
 
-/** Something that is to be marked in a text. */
+/** A fault to show as a diagnostic. */
 export interface RewardFault {
 	/** Absolute. */
 	readonly file: string;
-	/** From 1; null: at the signature of `reward`. */
+	/** Line, starting from 1; null for the signature of `reward`. */
 	readonly line: number | null;
 	readonly reward: string | null;
 	readonly level: 'error' | 'warning';
 	readonly message: string;
-	/** Where the first row that shows it was read. */
+	/** Location of the first row with this fault. */
 	readonly row?: { readonly label: string; readonly file: string; readonly line: number };
 }
 
-/** Faults of one kind at one line are told once, with how many rows show it. */
+/** Faults of the same type on the same line, merged into one with the number of affected rows. */
 interface Shown {
 	readonly line: number | null;
 	readonly message: string;
@@ -26,10 +26,10 @@ interface Shown {
 	rows: number;
 }
 
-/** Of one reward; more distinct errors tell nothing more. */
+/** Maximum number of distinct faults per reward; more would not be helpful. */
 const maxFaults = 50;
 
-/** What a verification found wrong, as it is marked in the reward file, in what it imports, and in its cases. */
+/** Returns the faults found by a verification, located in the reward file, its imports, or its cases. */
 export function faultsOf(state: FileVerification): RewardFault[] {
 	const faults: RewardFault[] = [];
 	if (state.phase === 'failed' && state.failure !== null) {

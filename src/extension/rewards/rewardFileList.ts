@@ -4,17 +4,20 @@ import { Emitter } from '../../base/event.ts';
 import { isRewardUri, rewardFilePattern } from './rewardFiles.ts';
 import { findSignatures } from './rewardSignatures.ts';
 
-/** Copies in run folders and packages of others are not this workspace's rewards. */
+/** Excluded folders: rewards copied to run folders or contained in packages do not belong to the workspace. */
 export const elsewhere = '**/{node_modules,.trash,runs,.venv,venv,site-packages,__pycache__}/**';
 const passedOver = /[\\/](?:node_modules|\.trash|runs|\.venv|venv|site-packages|__pycache__)[\\/]/;
-/** A workspace with more is listed in part. */
+/** Maximum number of reward files listed per workspace. */
 const maxFiles = 500;
 const largestFile = 1 << 20;
 
-/** The reward files of the workspace: found once, then followed by file events, until one asks for another look. */
+/**
+ * The reward files in the workspace. They are searched for once and then tracked by file events until a refresh is
+ * requested.
+ */
 export class RewardFileList extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
-	/** Files came, went, or were written. */
+	/** Fires when files are added, removed, or changed. */
 	readonly onDidChange = this.#changed.event;
 	#search: Promise<Set<string>> | null = null;
 
@@ -33,14 +36,14 @@ export class RewardFileList extends Disposable {
 		);
 	}
 
-	/** Absolute paths, sorted. */
+	/** Returns sorted absolute paths. */
 	async files(): Promise<string[]> {
 		return [...(await this.#find())].sort();
 	}
 
 	/**
-	 * Searches again: the event of a file can be lost, as when it is written into a folder that has just been made. Whoever
-	 * writes such files, or brings back a view that may have missed some, asks for it.
+	 * Searches again. File events can be lost, for example for a file written to a folder that was just created, so code
+	 * that creates reward files and views that may have missed events should call this.
 	 */
 	async refresh(): Promise<void> {
 		const before = await this.#search?.catch(() => null);
@@ -50,7 +53,7 @@ export class RewardFileList extends Disposable {
 		if (!same) this.#changed.fire();
 	}
 
-	/** The names of the rewards that a file seems to declare; none when it cannot be read. */
+	/** Returns the names of the rewards that a file appears to declare; empty if it is unreadable. */
 	async rewardsOf(file: string): Promise<string[]> {
 		const open = vscode.workspace.textDocuments.find((document) => document.uri.fsPath === file);
 		if (open !== undefined) return findSignatures(open.getText(), file).map(({ name }) => name);
@@ -64,7 +67,7 @@ export class RewardFileList extends Disposable {
 		}
 	}
 
-	/** A search that failed is not kept: the next who asks searches again. */
+	/** A failed search is not cached, so the next caller searches again. */
 	#find(): Promise<Set<string>> {
 		if (this.#search !== null) return this.#search;
 		const search = find();

@@ -10,10 +10,13 @@ import { plainMarkdown } from './plainMarkdown.ts';
 import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
 import { statisticsRows, valueWords } from './rewardWords.ts';
 
-/** Of a completion in a hover, in characters. */
+/** Maximum length of a completion in a hover, in characters. */
 const longestExcerpt = 700;
 
-/** Statistics and the best and the worst row, over a reward's name and over the line behind its signature. */
+/**
+ * Hovers with statistics and the best and worst rows, shown for a reward's name and the inline text after its
+ * signature.
+ */
 export class RewardHovers extends Disposable implements vscode.HoverProvider {
 	readonly #view: VerificationView;
 
@@ -41,14 +44,14 @@ export class RewardHovers extends Disposable implements vscode.HoverProvider {
 	}
 }
 
-/** Everything that comes from data or from user code is plain text: no links, no images, no HTML. */
+/** All content from data or user code is plain text, without links, images, or HTML. */
 function describe(verification: Verification): vscode.MarkdownString {
 	const plain = (text: string, longest: number) => plainMarkdown(displayText(text, longest));
 	const text = new vscode.MarkdownString();
 	const from = verification.data.map((source) => displayText(source, 200)).join(', ');
 	text.appendMarkdown(`**${plain(verification.reward, 80)}**`);
 	if (from !== '') text.appendMarkdown(` on ${plainMarkdown(from)}`);
-	// Rows come before numbers: most of these are on the line behind the signature already, and a hover shows little.
+	// Show rows before statistics, because most statistics are already in the inline text and hovers have little space.
 	const failed = verification.rows.find((row) => row.error !== undefined);
 	if (failed !== undefined) addRow(text, 'First error', failed);
 	const missed = verification.rows.find((row) => row.passed === false);

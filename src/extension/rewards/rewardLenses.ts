@@ -15,7 +15,7 @@ const actions = [
 ] as const;
 const results = ['Results', commandIds.showVerification, 'Distribution, groups, correlations, and every row'] as const;
 
-/** The actions above each reward. Where the workspace is not trusted, one line that says why there are none. */
+/** Code lenses above each reward. In an untrusted workspace, a single lens explains why they are missing. */
 export class RewardLenses extends Disposable implements vscode.CodeLensProvider {
 	readonly #view: VerificationView;
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
@@ -29,7 +29,7 @@ export class RewardLenses extends Disposable implements vscode.CodeLensProvider 
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
 		this.register(
 			view.onDidChange((file) => {
-				// The lenses of a file change once, when it has its first results.
+				// The lenses of a file change only once, when the first results are available.
 				if (this.#withResults.has(file) || (view.get(file)?.results.size ?? 0) === 0) return;
 				this.#withResults.add(file);
 				this.#changed.fire();

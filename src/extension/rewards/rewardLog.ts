@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 
-/** Of one verification; a reward may print as much as it likes. */
+/** Maximum number of lines per verification, because the output of a reward is unlimited. */
 const maxLines = 500;
 const longestLine = 2000;
 
-/** What rewards print while they are verified: one output channel for all of them, made when the first one speaks. */
+/** Output of rewards during verification. All rewards share one output channel, created on first output. */
 export class RewardLog extends Disposable {
 	#channel: vscode.OutputChannel | null = null;
 

@@ -15,29 +15,32 @@ import {
 } from '../../rewards/verificationPlan.ts';
 import { type FileVerification, noResults, type RewardResults, unverified } from './fileVerification.ts';
 
-/** What a session needs of the world; asked for at every use, as settings change. */
+/** Dependencies of a session, queried on each use because settings can change. */
 export interface SessionNeeds {
-	/** Settles once a process could be started: its programs are known. Fails in an untrusted workspace. */
+	/** Resolves once the scoring programs are known. Fails in an untrusted workspace. */
 	verifier(file: string): Promise<RewardVerifier>;
 	request(file: string): Omit<PlanRequest, 'what' | 'signal'>;
 	limits(file: string): Partial<RewardLimits>;
-	/** Whether the lines that rows reach are wanted. */
+	/** Returns whether line coverage should be collected. */
 	coverage(): boolean;
-	/** What the reward printed. */
+	/** Logs output from a reward. */
 	log(file: string, reward: string, lines: readonly string[]): void;
 }
 
-/** Steps in between are told only when they take this long: most verifications are over before. */
+/** Delay before intermediate steps are reported, in milliseconds; most verifications finish earlier. */
 const quietMs = 150;
-/** How long the recipe's other rewards may hold up the first results, and later ones, which somebody waits for. */
+/**
+ * Maximum time to wait for the recipe's other rewards, in milliseconds. Later results have a shorter limit because the
+ * user is waiting for them.
+ */
 const othersMs = { first: 3000, later: 100 } as const;
 
 const parts = ['data', 'rollouts', 'selection'] as const;
 type Part = (typeof parts)[number];
 
 /**
- * The verification of one reward file. At most one is under way: a newer start cancels it and takes its work over. The
- * same runner as in training does the scoring.
+ * Verifies a single reward file. Only one verification runs at a time; a new one cancels the current one and includes
+ * its work. Scoring uses the same runner as training.
  */
 export class RewardSession extends Disposable {
 	readonly file: string;
@@ -47,7 +50,7 @@ export class RewardSession extends Disposable {
 	readonly #asked = new WeakMap<Verification, readonly RowToVerify[]>();
 	#state: FileVerification;
 	#opened: { readonly context: string; readonly runner: RewardRunner } | null = null;
-	/** Still to be done; what a cancelled verification has left is done by the next. */
+	/** Pending parts. A new verification completes the parts left by a canceled one. */
 	readonly #owed = new Set<Part>();
 	#reload = false;
 	#run: string | null = null;
@@ -74,53 +77,53 @@ export class RewardSession extends Disposable {
 		return this.#state;
 	}
 
-	/** Folder of the run whose rollouts are verified on, too. */
+	/** Folder of the run whose rollouts are included. */
 	get run(): string | null {
 		return this.#run;
 	}
 
-	/** The rows that a verification of this session scored, in the order of its own rows. */
+	/** Returns the rows scored by a verification of this session, in the same order as its results. */
 	rowsOf(verification: Verification): readonly RowToVerify[] | undefined {
 		return this.#asked.get(verification);
 	}
 
-	/** Verifies on everything that is chosen; resolves when it is done, failed, or taken over by a newer start. */
+	/** Verifies all selected parts. Resolves when verification is finished, failed, or superseded. */
 	verify(): Promise<void> {
 		this.#reload = true;
 		return this.#start(parts);
 	}
 
-	/** From now on also on the last rollouts of a run; null: no longer. */
+	/** Includes the latest rollouts of a run from now on, or excludes them with null. */
 	verifyRollouts(run: string | null): Promise<void> {
 		this.#run = run;
 		return this.#start(this.#state.phase === 'done' && !this.#state.stale ? ['rollouts'] : ['data', 'rollouts']);
 	}
 
-	/** Also on a text as a completion of one of `problems`, by one reward or (null) by all. */
+	/** Also verifies a text as a completion of one of the `problems`, with one reward, or all rewards if null. */
 	verifySelection(text: string, reward: string | null, row = 0): Promise<void> {
 		this.#selected = { text, reward, row };
 		return this.#start(this.#state.phase === 'done' ? ['selection'] : parts);
 	}
 
-	/** The next verification leaves the selected text out. */
+	/** Excludes the selected text from the next verification. */
 	forgetSelection(): void {
 		this.#selected = null;
 	}
 
-	/** The text differs from what was verified, or no longer does. */
+	/** Sets whether the text differs from what was verified. */
 	setStale(stale: boolean): void {
 		if (this.#state.stale !== stale) this.#set({ stale });
 	}
 
-	/** Another interpreter, or other limits: the next start takes a new process. */
+	/** Discards the process after a change of interpreter or limits; the next verification starts a new one. */
 	forgetProcess(): void {
 		this.#opened?.runner.dispose();
 		this.#opened = null;
 	}
 
 	/**
-	 * The plan of the file's data and its own process, for an audit, a comparison or a test; the caller disposes the
-	 * process. Fails as `RewardRunner.describe`.
+	 * Creates the verification plan and a separate process for an audit, a comparison, or a test. The caller must dispose
+	 * the process. Fails as `RewardRunner.describe` does.
 	 */
 	async open(
 		what: WhatToVerify,
@@ -142,12 +145,12 @@ export class RewardSession extends Disposable {
 		}
 	}
 
-	/** The sampled problems of the file's data. Fails in an untrusted workspace. */
+	/** Returns the problems sampled from the file's data. Fails in an untrusted workspace. */
 	async problems(signal?: AbortSignal): Promise<VerificationPlan['problems']> {
 		return (await this.#plan(await this.#needs.verifier(this.file), { kind: 'data' }, signal)).problems;
 	}
 
-	/** Ends what is under way; what was known before stays. */
+	/** Cancels running work; the previous results are kept. */
 	cancel(): void {
 		this.#abort?.abort();
 		this.#owed.clear();
@@ -155,7 +158,7 @@ export class RewardSession extends Disposable {
 		if (phase === 'loading' || phase === 'running') this.#set({ phase: results.size === 0 ? 'idle' : 'done' });
 	}
 
-	/** Resolves when nothing is under way. */
+	/** Resolves when no work is running. */
 	async settled(): Promise<void> {
 		for (let last: Promise<void> | null = null; last !== this.#settled; ) {
 			last = this.#settled;
@@ -210,7 +213,7 @@ export class RewardSession extends Disposable {
 		this.#set({ phase: 'done', results, files: [...new Set([this.file, ...runner.files, ...data.files])] });
 	}
 
-	/** null: nothing is chosen. */
+	/** null if nothing is selected. */
 	#whatOf(part: Part): WhatToVerify | null {
 		if (part === 'data') return { kind: 'data' };
 		if (part === 'rollouts') return this.#run === null ? null : { kind: 'rollouts', run: this.#run };

@@ -11,11 +11,11 @@ function read<T extends string | number | boolean>(id: SettingId, file: vscode.U
 
 const between = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value));
 
-/** Settings about rewards, read when they are needed: a change holds from the next use. */
+/** Reward settings, read on each use so that changes take effect immediately. */
 export const rewardSettings = {
 	verifyOnSave: (file: vscode.Uri) => read(settingIds.verifyOnSave, file, true),
 	verifyOnOpen: (file: vscode.Uri) => read(settingIds.verifyOnOpen, file, true),
-	/** Rows of the dataset's sample. */
+	/** Number of rows in the dataset sample. */
 	rows: (file: vscode.Uri) => Math.round(between(2, read(settingIds.verifiedRows, file, 200), 100_000)),
 	limits: (file: vscode.Uri): Partial<RewardLimits> => ({
 		rowMs: 1000 * between(0.05, read(settingIds.rowTimeout, file, 5), 3600),
@@ -24,7 +24,7 @@ export const rewardSettings = {
 	}),
 	inlineResults: () => read(settingIds.inlineResults, undefined, true),
 	coverageMarks: () => read(settingIds.coverageMarks, undefined, true),
-	/** null: none is named. */
+	/** null if not set. */
 	python: (file?: vscode.Uri) => read(settingIds.pythonPath, file, '').trim() || null,
 	sandboxMode: (file?: vscode.Uri) => read(settingIds.sandboxMode, file, 'auto').trim() || 'auto',
 } as const;

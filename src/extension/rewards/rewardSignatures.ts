@@ -1,22 +1,22 @@
 import { defaultRewardName, rewardLanguage } from './rewardFiles.ts';
 
-/** Where a reward is declared in a text. Lines from 0. */
+/** Position of a reward declaration in a text. Lines start from 0. */
 export interface RewardSignature {
 	readonly name: string;
-	/** First line of the declaration, where lenses stand above. */
+	/** First line of the declaration, where code lenses are shown. */
 	readonly line: number;
 	/** Column of the name. */
 	readonly column: number;
-	/** Line on which the signature ends: the inline text comes after it. */
+	/** Line where the signature ends; the inline text is shown after it. */
 	readonly endLine: number;
 }
 
-/** A signature of more lines is not looked for further. */
+/** Maximum number of lines searched for the end of a signature. */
 const longestSignature = 60;
 
 /**
- * The rewards that a text seems to declare, by its looks alone: nothing is run. The host's own list decides once the file
- * was loaded; this says where its names stand, in a text that may have been edited since.
+ * Finds reward declarations by pattern matching, without running any code. Once the file is loaded, the host's list of
+ * rewards is authoritative; these positions locate its names in text that may have been edited since.
  */
 export function findSignatures(text: string, path: string): RewardSignature[] {
 	const language = rewardLanguage(path);
@@ -35,7 +35,7 @@ function pythonSignatures(text: string): RewardSignature[] {
 			!/^\s*(?:prompts|completions)\s*[,:=]|^\s*(?:prompts|completions)\s*$|^\s*\*,/.test(code.slice(open + 1, close))
 		)
 			continue;
-		// With an annotation of the result, up to the colon.
+		// Includes a return type annotation, up to the colon.
 		const end = code.indexOf(':', close);
 		found.push(signature(code, name, match.index, match[0].indexOf(name), end === -1 ? close : end));
 	}
@@ -68,7 +68,7 @@ function scriptSignatures(text: string, path: string): RewardSignature[] {
 	return lastOfEach(found).sort((a, b) => a.line - b.line);
 }
 
-/** Local name -> names under which `export { local as name }` and `export default local` give it out. */
+/** Maps local names to the names exported by `export { local as name }` and `export default local`. */
 function exportLists(code: string): Map<string, string[]> {
 	const names = new Map<string, string[]>();
 	const add = (local: string, name: string) => names.set(local, [...(names.get(local) ?? []), name]);
@@ -80,7 +80,10 @@ function exportLists(code: string): Map<string, string[]> {
 	return names;
 }
 
-/** Where the head of a function that a variable is set to ends; null when it seems to be set to no function. */
+/**
+ * Returns the end of the function head in a variable's initializer, or null if the initializer does not appear to be a
+ * function.
+ */
 function initialiserEnd(code: string, start: number): number | null {
 	const equals = assignment(code, start);
 	if (equals === null) return null;
@@ -97,7 +100,7 @@ function initialiserEnd(code: string, start: number): number | null {
 	return rewarded ? equals : null;
 }
 
-/** Offset of the `=` of a declaration, behind a type with brackets and arrows of its own. */
+/** Returns the offset of the `=` in a declaration, skipping a type annotation that may contain brackets and arrows. */
 function assignment(code: string, start: number): number | null {
 	let depth = 0;
 	for (let i = start; i < Math.min(code.length, start + 2000); i++) {
@@ -110,7 +113,9 @@ function assignment(code: string, start: number): number | null {
 	return null;
 }
 
-/** Offset of the arrow or the brace behind the parameter list that opens at `open`; null when neither follows. */
+/**
+ * Returns the offset of the arrow or brace after the parameter list that opens at `open`, or null if neither follows.
+ */
 function headEnd(code: string, open: number): number | null {
 	if (open === -1) return null;
 	const close = closing(code, open);
@@ -118,7 +123,7 @@ function headEnd(code: string, open: number): number | null {
 	return end === null ? null : close + end[0].length;
 }
 
-/** The last declaration of a name is the one that holds. */
+/** Keeps only the last declaration of each name, which is the effective one. */
 function lastOfEach(found: readonly RewardSignature[]): RewardSignature[] {
 	return [...new Map(found.map((entry) => [entry.name, entry])).values()];
 }
@@ -134,7 +139,7 @@ function lineOf(text: string, offset: number): number {
 	return line;
 }
 
-/** Offset of the bracket that closes the one at `open`; the end of the text when none does. */
+/** Returns the offset of the bracket that matches the one at `open`, or the end of the text if there is none. */
 function closing(code: string, open: number): number {
 	let depth = 0;
 	for (let i = open; i < code.length; i++) {
@@ -147,7 +152,7 @@ function closing(code: string, open: number): number {
 
 const blank = (part: string) => part.replace(/[^\n]/g, ' ');
 
-/** The text with comments and strings blanked, line for line. */
+/** Returns the text with comments and strings replaced by blanks, preserving lines. */
 function maskPython(text: string): string {
 	return text.replace(
 		/"""[\s\S]*?(?:"""|$(?![\s\S]))|'''[\s\S]*?(?:'''|$(?![\s\S]))|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g,

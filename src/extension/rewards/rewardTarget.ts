@@ -8,15 +8,15 @@ import type { RewardFileList } from './rewardFileList.ts';
 import { isRewardUri } from './rewardFiles.ts';
 import { isRewardItem } from './rewardsTree.ts';
 
-/** Which reward a command is about. */
+/** The reward a command acts on. */
 export interface RewardTarget {
-	/** Absolute. */
+	/** Absolute path. */
 	readonly file: string;
-	/** null: all of the file. */
+	/** Reward name; null for all rewards in the file. */
 	readonly reward: string | null;
 }
 
-/** Finds the reward that a command is about: the one it was called on, the one at the cursor, or one that is picked. */
+/** Determines the reward a command acts on: the one in its arguments, the one at the cursor, or the user's choice. */
 export class RewardTargets {
 	readonly #files: RewardFileList;
 
@@ -24,7 +24,9 @@ export class RewardTargets {
 		this.#files = files;
 	}
 
-	/** A file, and a reward of it where the call or the cursor says so. undefined: the user canceled. */
+	/**
+	 * Returns a file, and its reward if the arguments or the cursor specify one. Returns undefined if the user canceled.
+	 */
 	async file(args: readonly unknown[], title: string): Promise<RewardTarget | undefined> {
 		const named = namedTarget(args);
 		if (named !== null) return named;
@@ -46,7 +48,7 @@ export class RewardTargets {
 		return picked && { file: picked.file, reward: null };
 	}
 
-	/** One reward of a file: asked for where the file has several and nothing says which. */
+	/** Returns a single reward in a file, asking the user if the file has several and none is specified. */
 	async reward(
 		args: readonly unknown[],
 		title: string,
@@ -71,7 +73,7 @@ export class RewardTargets {
 	}
 }
 
-/** What a lens, a menu, the *Rewards* view or another command names. */
+/** Returns the target in arguments from a lens, a menu, the *Rewards* view, or another command. */
 function namedTarget([first, second]: readonly unknown[]): RewardTarget | null {
 	if (isRewardItem(first)) {
 		if (first.kind === 'file') return { file: first.file, reward: null };
@@ -81,7 +83,7 @@ function namedTarget([first, second]: readonly unknown[]): RewardTarget | null {
 		first instanceof vscode.Uri ? first : typeof first === 'string' && first !== '' ? vscode.Uri.file(first) : null;
 	if (uri === null || !isRewardUri(uri)) return null;
 	if (typeof second === 'string') return { file: uri.fsPath, reward: second };
-	// A menu of an editor passes its document: the reward at the cursor is meant.
+	// Editor menus pass the document, which means the reward at the cursor.
 	const active = vscode.window.activeTextEditor;
 	if (active?.document.uri.toString() !== uri.toString()) return { file: uri.fsPath, reward: null };
 	return { file: uri.fsPath, reward: rewardAt(active.document, active.selection.active.line) };

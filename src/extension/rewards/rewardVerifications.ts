@@ -14,9 +14,9 @@ import { RewardSession, type SessionNeeds } from './rewardSession.ts';
 import { rewardSettings } from './rewardSettings.ts';
 import type { VerifierPool } from './verifierPool.ts';
 
-/** Processes end this long after the last reward file was closed. */
+/** Time after the last reward file is closed until the processes end, in milliseconds. */
 const idleMs = 60_000;
-/** Events of one change come together. */
+/** Delay for batching events of a single change, in milliseconds. */
 const restMs = 50;
 
 interface Needs {
@@ -26,8 +26,8 @@ interface Needs {
 }
 
 /**
- * When reward files are verified: once when they are shown, on save, and when a file that they depend on changes. Holds
- * what is known of each. In an untrusted workspace nothing is run.
+ * Decides when reward files are verified: when first shown, on save, and when a file they depend on changes. Keeps the
+ * state of each file. In an untrusted workspace, nothing is run.
  */
 export class RewardVerifications extends Disposable implements VerificationView {
 	readonly #pool: VerifierPool;
@@ -35,9 +35,9 @@ export class RewardVerifications extends Disposable implements VerificationView 
 	readonly #changed = this.register(new Emitter<string>());
 	readonly onDidChange = this.#changed.event;
 	readonly #needs: SessionNeeds;
-	/** Watchers of single files, wherever they lie. */
+	/** Watchers for individual files, in any folder. */
 	readonly #watched = new Map<string, vscode.Disposable>();
-	/** Of the watched files as they were verified. */
+	/** Stamps of the watched files at the time of verification. */
 	readonly #stamps = new Map<string, string>();
 	readonly #soon = new Map<string, NodeJS.Timeout>();
 	#idle: NodeJS.Timeout | null = null;
@@ -80,7 +80,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		);
 	}
 
-	/** Looks at the reward files that are on screen already. */
+	/** Checks the reward files that are already visible. */
 	start(): void {
 		this.#look();
 	}
@@ -89,7 +89,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		return this.#sessions.get(file)?.state;
 	}
 
-	/** The session of a reward file; a new one has verified nothing. */
+	/** Returns the session of a reward file, creating one without results if necessary. */
 	session(file: string): RewardSession {
 		const known = this.#sessions.get(file);
 		if (known !== undefined) return known;
@@ -102,12 +102,12 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		return session;
 	}
 
-	/** Files that have been verified in this window. */
+	/** Files verified in this window. */
 	get files(): readonly string[] {
 		return [...this.#sessions.keys()];
 	}
 
-	/** Keys or the sandbox have changed: what runs from now on has the new ones. */
+	/** Restarts processes after a change of API keys or the sandbox, so that later verifications use the new settings. */
 	restart(): void {
 		for (const session of this.#sessions.values()) session.forgetProcess();
 		this.#pool.clear();
@@ -121,7 +121,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		}
 	}
 
-	/** What is on screen for the first time is verified once. */
+	/** Verifies files that become visible for the first time. */
 	#look(): void {
 		if (!vscode.workspace.isTrusted) return;
 		for (const { document } of vscode.window.visibleTextEditors) {
@@ -147,7 +147,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 			session.setStale(false);
 			void session.verify();
 		}
-		// Its own event on disk comes later and tells nothing new.
+		// Ignore the file event that follows the editor's own save.
 		if (!this.#watched.has(file)) return;
 		this.#stamps.set(file, await stampOf(file));
 		this.#dependents(file);
@@ -166,7 +166,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		for (const file of this.#sessions.keys()) if (isOpen(file)) this.#verifySoon(file);
 	}
 
-	/** Watches what the sessions depend on, and nothing else. */
+	/** Updates the watchers to match the dependencies of the sessions. */
 	#watch(): void {
 		const wanted = new Set<string>();
 		for (const { state } of this.#sessions.values()) for (const file of state.files) wanted.add(file);
@@ -197,7 +197,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		this.#dependents(file, true);
 	}
 
-	/** A reward file is gone, and what was known of it with it. */
+	/** Discards the state of a deleted reward file. */
 	#forget(file: string): void {
 		const session = this.#sessions.get(file);
 		if (session === undefined) return;
@@ -207,7 +207,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		this.#changed.fire(file);
 	}
 
-	/** Verifies what depends on a file that has changed. */
+	/** Verifies the rewards that depend on a changed file. */
 	#dependents(file: string, itself = false): void {
 		if (!vscode.workspace.isTrusted) return;
 		for (const [reward, session] of this.#sessions) {
@@ -232,7 +232,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		this.#idle = null;
 	}
 
-	/** Without a reward file nobody needs processes that stand by. */
+	/** Schedules the end of idle processes once no reward file is open. */
 	#sleepLater(): void {
 		this.#keepAwake();
 		this.#idle = setTimeout(() => {
@@ -242,8 +242,8 @@ export class RewardVerifications extends Disposable implements VerificationView 
 }
 
 /**
- * The text of an open file that is as on disk: a plan is then kept while the comment that names its data stays, and with it
- * the values of the other rewards.
+ * Returns the text of an open file without unsaved changes. With the text, a plan can be reused as long as the comment
+ * that specifies the data is unchanged, including the values of the other rewards.
  */
 function savedText(file: string): { readonly text?: string } {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);
@@ -267,7 +267,7 @@ async function stampOf(file: string): Promise<string> {
 	return info === null ? missing : `${info.ino}:${info.size}:${info.mtimeMs}`;
 }
 
-/** A file name as a pattern that matches nothing else. */
+/** Escapes a file name for use in a glob pattern. */
 function escapeGlob(name: string): string {
 	return name.replace(/[[\]{}*?]/g, (c) => `[${c}]`);
 }

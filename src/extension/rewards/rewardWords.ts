@@ -6,7 +6,7 @@ import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { displayText } from '../runView.ts';
 import { type FileVerification, type RewardResults, resultsOf } from './fileVerification.ts';
 
-/** Tone of the line behind a signature, which chooses its color. */
+/** Style of the inline text after a signature; determines its color. */
 export type InlineTone = 'quiet' | 'good' | 'warning' | 'error' | 'stale';
 
 export interface InlineLine {
@@ -14,7 +14,7 @@ export interface InlineLine {
 	readonly tone: InlineTone;
 }
 
-/** The line behind a reward's signature. null: there is nothing to say. */
+/** Returns the inline text shown after a reward's signature, or null if there is none. */
 export function inlineLine(state: FileVerification | undefined, reward: string): InlineLine | null {
 	if (state === undefined || state.phase === 'idle') return null;
 	const results = state.results.get(reward);
@@ -38,7 +38,7 @@ export function inlineLine(state: FileVerification | undefined, reward: string):
 	}
 }
 
-/** "not verified, line 12: invalid syntax" */
+/** Describes a failure: "not verified, line 12: invalid syntax" */
 export function failureWords({ file, failure }: Pick<FileVerification, 'file' | 'failure'>): string {
 	if (!(failure instanceof LoadFailure))
 		return `not verified: ${displayText(failure?.message ?? 'unknown reason', 160)}`;
@@ -47,7 +47,10 @@ export function failureWords({ file, failure }: Pick<FileVerification, 'file' | 
 	return `not verified${where === '' ? '' : `, ${where}`}: ${displayText(failure.detail, 160)}`;
 }
 
-/** What is bad comes first, errors before the cases that fail by them: a long signature leaves little room. */
+/**
+ * Returns the summary parts with problems first (errors, then failed cases), because a long signature leaves little
+ * space.
+ */
 function partsOf(verification: Verification): SummaryPart[] {
 	const rank = ({ level, topic }: SummaryPart) => (level !== 'bad' ? 2 : topic === 'errors' ? 0 : 1);
 	return summaryParts(verification)
@@ -55,7 +58,7 @@ function partsOf(verification: Verification): SummaryPart[] {
 		.sort((a, b) => rank(a) - rank(b));
 }
 
-/** " in line 12", if all errors are of one line. */
+/** Returns " on line 12" if all errors are on the same line. */
 function lineOfErrors({ rows, faults }: Verification): string {
 	const lines = new Set([...faults, ...rows.flatMap(({ error }) => error ?? [])].map(({ line }) => line));
 	const [line] = lines;
@@ -68,13 +71,13 @@ function joined(parts: readonly SummaryPart[]): string {
 
 function segment(verification: Verification, results: RewardResults | undefined): string {
 	const parts = partsOf(verification);
-	// How long a row takes is told once.
+	// Show the time per row only once.
 	if (verification === results?.rollouts && results.data !== null) {
 		return `rollouts: ${joined(parts.filter(({ topic }) => topic !== 'time'))}`;
 	}
 	if (verification === results?.rollouts) return `rollouts: ${joined(parts)}`;
 	if (verification === results?.data) {
-		// Cases alone say little of a reward: their values are chosen.
+		// Cases alone say little about a reward, because they are hand-picked.
 		const alone = verification.rows.length > 0 && verification.rows.every(({ source }) => source === 'case');
 		return alone ? `${joined(parts)} · no dataset` : joined(parts);
 	}
@@ -87,7 +90,7 @@ function toneOf(results: RewardResults | undefined): InlineTone {
 	return levels.has('bad') ? 'error' : levels.has('notice') ? 'warning' : 'good';
 }
 
-/** The state of one reward, for its row in the *Rewards* view. */
+/** State of a reward in the *Rewards* view. */
 export type RewardStanding = 'unknown' | 'busy' | 'good' | 'warning' | 'error' | 'stale';
 
 export function standingOf(state: FileVerification | undefined, reward: string): RewardStanding {
@@ -101,7 +104,10 @@ export function standingOf(state: FileVerification | undefined, reward: string):
 	return tone === 'error' || tone === 'warning' ? tone : 'good';
 }
 
-/** "0.62 ± 0.31, gold 96%", with what is bad before it and what is worth checking behind: of a row in the *Rewards* view. */
+/**
+ * Returns the summary for a row in the *Rewards* view: "0.62 ± 0.31, gold 96%", preceded by problems and followed by
+ * warnings.
+ */
 export function shortSummary(results: RewardResults | undefined): string {
 	return resultsOf(results)
 		.filter((verification) => verification !== results?.selection)
@@ -115,7 +121,7 @@ export function shortSummary(results: RewardResults | undefined): string {
 		.join('; ');
 }
 
-/** Names and values of everything that was measured, for a hover. */
+/** Returns the names and values of all statistics, for a hover. */
 export function statisticsRows({ statistics: s, durationMs }: Verification): [name: string, value: string][] {
 	const rows: [string, string][] = [['Rows', `${s.rows} (${s.valued} with a value)`]];
 	const add = (name: string, value: string | null) => {
@@ -148,7 +154,7 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 	return rows;
 }
 
-/** "0.62", "null", "error: division by zero" */
+/** Formats a row's value: "0.62", "null", or "error: division by zero". */
 export function valueWords(row: VerifiedRow): string {
 	if (row.error !== undefined) return `error: ${displayText(row.error.message, 200)}`;
 	return row.value === null ? 'null' : formatValue(row.value);

@@ -40,7 +40,7 @@ export interface WorkbenchNeeds {
 	readonly results: ResultsOpener;
 }
 
-/** Everything about rewards that is not needed before a reward file is open or a command about rewards runs. */
+/** All reward features that are not needed until a reward file is open or a reward command runs. */
 export class RewardWorkbench extends Disposable {
 	readonly pool: VerifierPool;
 	readonly verifications: RewardVerifications;

@@ -27,12 +27,12 @@ const icons: Readonly<Record<RewardStanding, readonly [id: string, color: string
 	stale: ['history', null, 'verified before the last edit'],
 };
 
-/** The *Rewards* view: reward files of the workspace with what their last verification said, and the built-in rewards. */
+/** The *Rewards* view: reward files in the workspace with their latest verification, and the built-in rewards. */
 export class RewardsTree extends Disposable implements vscode.TreeDataProvider<RewardItem> {
 	readonly #files: RewardFileList;
 	readonly #changed = this.register(new vscode.EventEmitter<RewardItem[] | undefined>());
 	readonly #nodes = new Map<string, RewardItem>();
-	/** Of files: the rewards below them as the editor has read them, and what is at fault with each that has failed. */
+	/** For each file, the rewards last shown below it; a second map holds the failures of files that failed. */
 	readonly #below = new Map<string, readonly string[]>();
 	readonly #failed = new Map<string, string>();
 	#view: VerificationView | null = null;
@@ -43,21 +43,22 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		this.#files = files;
 		const tree = vscode.window.createTreeView(viewIds.rewards, { treeDataProvider: this, showCollapseAll: false });
 		this.register(tree);
-		// Where the search fails, the rows stay as they are.
+		// If the search fails, keep the rows as they are.
 		const look = () => files.refresh().catch(() => undefined);
 		this.register(tree.onDidChangeVisibility(({ visible }) => void (visible && look())));
 		this.register(files.onDidChange(() => this.#changed.fire(undefined)));
 	}
 
-	/** From here on rows say what verifications found. */
+	/** Shows verification results in the rows from now on. */
 	follow(view: VerificationView): void {
 		this.#view = view;
 		this.register(view.onDidChange((file) => this.#changed.fire(this.#changedRows(file))));
 	}
 
 	/**
-	 * The rows of a file's rewards where only they have changed: while the editor reads what is below a row again, it knows
-	 * nothing of it, and an action that is clicked there then reaches its command without a reward.
+	 * Returns the reward rows of a file if only those have changed, or else the file row. Refreshing the file row would
+	 * discard its children until they are read again, and an action clicked in the meantime would reach its command
+	 * without a reward.
 	 */
 	#changedRows(file: string): RewardItem[] {
 		const below = this.#below.get(file);
@@ -81,12 +82,12 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	async getChildren(element?: RewardItem): Promise<RewardItem[]> {
 		if (element === undefined) {
 			const files = await this.#files.files();
-			if (files.length === 0) return []; // the welcome content
+			if (files.length === 0) return []; // An empty list shows the welcome content.
 			const items = files.map((file): RewardItem => ({ kind: 'file', file }));
 			return [...items, { kind: 'builtIns' } as const].map((item) => this.#node(item));
 		}
 		if (element.kind === 'builtIns') {
-			// Their schemas are not needed before, and activation is short.
+			// Loaded on demand to keep activation fast.
 			const { builtInRewardNames } = await import('../../protocol/builtInRewards.ts');
 			return builtInRewardNames.map((use) => this.#node({ kind: 'builtIn', use }));
 		}
@@ -171,7 +172,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		return item;
 	}
 
-	/** The same object for the same row: the editor asks by identity. */
+	/** Returns the same object for the same row, because the editor compares elements by identity. */
 	#node(item: RewardItem): RewardItem {
 		const key = JSON.stringify(item);
 		const known = this.#nodes.get(key);

@@ -16,12 +16,12 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-/** Commands for the sandbox that code of models runs in. */
+/** Registers the commands for the sandbox that runs model-written code. */
 export function addSandboxCommands(table: CommandTable, { extension, documents, notices }: Needs): void {
-	/** @returns the report, which tests look at */
+	/** @returns the report, for tests */
 	table.add(commandIds.checkSandbox, async (): Promise<IsolationReport> => {
 		requireTrust();
-		// Loaded when it is asked for: activation is short.
+		// Loaded on demand to keep activation fast.
 		const { runIsolationCheck } = await import('./isolationProcess.ts');
 		const { isolationSentence, isolationText } = await import('./isolationText.ts');
 		const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;

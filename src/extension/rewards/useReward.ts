@@ -8,16 +8,16 @@ import { displayText } from '../runView.ts';
 import { addReward, type RewardEntry } from './recipeEdit.ts';
 import { elsewhere } from './rewardFileList.ts';
 
-/** A reward that is put to use: of a file, or a built-in one. */
+/** A reward to add to a recipe: one from a file, or a built-in one. */
 export type UsedReward = { readonly file: string; readonly reward: string } | { readonly use: string };
 
-/** What a caller may answer in advance; whatever is missing is asked for. */
+/** Answers provided by the caller in advance; the user is asked for the rest. */
 export interface UseAnswers {
 	readonly recipe?: vscode.Uri;
 	readonly weight?: number;
 }
 
-/** What a built-in reward cannot do without, to begin with: the person who adds it sees it in the recipe. */
+/** Initial values for required parameters of built-in rewards. Users can adjust them in the recipe. */
 const beginnings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 	'soft-overlong': { maxLength: 512, cacheLength: 128 },
 	'length-target': { target: 200 },
@@ -28,8 +28,8 @@ const beginnings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = 
 };
 
 /**
- * Adds a reward to a recipe by an edit of its document, which keeps comments and can be undone, and offers to start it.
- * @returns the recipe; undefined: the user canceled
+ * Adds a reward to a recipe by editing its document, which preserves comments and can be undone, and offers to start
+ * the recipe. @returns the recipe, or undefined if the user canceled
  */
 export async function useReward(
 	used: UsedReward,
@@ -54,7 +54,7 @@ export async function useReward(
 		const range = new vscode.Range(document.positionAt(offset), document.positionAt(offset + length));
 		edit.replace(recipe, range, text);
 	}
-	// The entry is what is written last: before it may be a comma.
+	// The last change contains the entry, possibly after a change that inserts a comma.
 	const entryAt = changes.at(-1);
 	const editor = await vscode.window.showTextDocument(document, { preview: false });
 	if (!(await vscode.workspace.applyEdit(edit))) {
@@ -73,7 +73,7 @@ export async function useReward(
 	return recipe;
 }
 
-/** As a recipe writes it: relative, with "/". */
+/** Returns a path as written in recipes: relative, with "/". */
 function pathFrom(recipe: string, file: string): string {
 	const path = relative(dirname(recipe), file);
 	return path.replaceAll('\\', '/');

@@ -15,12 +15,12 @@ interface Entry extends vscode.Disposable {
 }
 
 /**
- * The processes that verify, by the programs and the environment that they are started with: Node, Python, sandbox, keys.
- * Most windows have one such set.
+ * Verification processes, pooled by the programs and environment they are started with: Node, Python, sandbox, and API
+ * keys. Most windows need only one set.
  */
 export class VerifierPool extends Disposable {
 	readonly #environment: RewardEnvironment;
-	/** dist, where the hosts' programs lie. */
+	/** Path of dist, which contains the host programs. */
 	readonly #dist: string;
 	readonly #entries = new Map<string, Promise<Entry>>();
 
@@ -31,7 +31,7 @@ export class VerifierPool extends Disposable {
 		this.register({ dispose: () => this.clear() });
 	}
 
-	/** Fails with `denied` in an untrusted workspace: whoever runs user code comes through here. */
+	/** Fails with `denied` in an untrusted workspace. All code that runs user code goes through this method. */
 	async of(file: string): Promise<RewardVerifier> {
 		return (await this.#entry(file)).verifier;
 	}
@@ -40,7 +40,7 @@ export class VerifierPool extends Disposable {
 		return (await this.#entry(file)).hosts;
 	}
 
-	/** A recipe has come or gone: data is looked for again. */
+	/** Discards cached data locations after a recipe was added or removed. */
 	forgetData(): void {
 		for (const entry of this.#entries.values()) {
 			entry.then(

@@ -18,7 +18,7 @@ import type { RewardTargets } from './rewardTarget.ts';
 import type { RewardVerifications } from './rewardVerifications.ts';
 import { valueWords } from './rewardWords.ts';
 
-/** Shows results at length, and follows them as they are rebuilt. */
+/** Opens a panel with detailed results that is updated when they change. */
 export interface ResultsOpener {
 	show(place: ResultPlace, part?: ResultPart): unknown;
 }
@@ -32,12 +32,12 @@ interface Needs {
 	readonly debugging: RewardDebugging;
 }
 
-/** A selection that is longer is no completion. */
+/** Maximum length of a selection that is accepted as a completion, in characters. */
 const longestSelection = 1_000_000;
-/** Rows that a list offers. */
+/** Maximum number of rows offered in a list. */
 const maxRows = 500;
 
-/** Commands that verify a reward and show what came of it. */
+/** Commands that verify a reward and show its results. */
 export class VerifyCommands {
 	readonly #needs: Needs;
 
@@ -54,7 +54,7 @@ export class VerifyCommands {
 		await this.#work(session, () => session.verify());
 	}
 
-	/** @param args the reward, and the run's folder unless it is to be asked for */
+	/** @param args the reward and, optionally, the run folder; if it is absent, the user is asked */
 	async verifyOnRollouts(...args: unknown[]): Promise<void> {
 		const target = await this.#needs.targets.file(args, 'Verify on the last rollouts of a run');
 		if (target === undefined) return;
@@ -65,7 +65,7 @@ export class VerifyCommands {
 		await this.#work(session, () => session.verifyRollouts(run));
 	}
 
-	/** @param args the reward, and the number of the problem that is answered, unless it is to be asked for */
+	/** @param args the reward and, optionally, the number of the problem; if it is absent, the user is asked */
 	async verifySelection(...args: unknown[]): Promise<void> {
 		const editor = vscode.window.activeTextEditor;
 		const text = editor === undefined || editor.selection.isEmpty ? '' : editor.document.getText(editor.selection);
@@ -101,8 +101,8 @@ export class VerifyCommands {
 	}
 
 	/**
-	 * @param args the reward, and the number of the row in its latest verification, or in that of a part, unless it is to be
-	 * asked for
+	 * @param args the reward and, optionally, a row number in its latest verification or in that of a specific part; if
+	 * it is absent, the user is asked
 	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
@@ -143,7 +143,7 @@ export class VerifyCommands {
 		return this.#needs.results.show({ view: 'verification', file, reward }, part);
 	}
 
-	/** Works with a bar in the view, and says what was wrong where no editor shows it. */
+	/** Runs work with progress in the view, and shows failures that no editor displays. */
 	async #work(session: RewardSession, work: () => Promise<void>): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
 			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust the workspace first.');
@@ -162,7 +162,7 @@ export class VerifyCommands {
 		this.#needs.notices.failure(failure, [{ title: 'Go to Line', run: goTo }]);
 	}
 
-	/** null: no run any longer; undefined: the user canceled. */
+	/** Returns null to stop using a run, and undefined if the user canceled. */
 	async #pickRun(session: RewardSession): Promise<string | null | undefined> {
 		const noRun = session.run === null ? [] : [{ label: '$(close) No run', description: 'dataset and cases only' }];
 		return pickRun(this.#needs.store, {
@@ -174,7 +174,7 @@ export class VerifyCommands {
 	}
 }
 
-/** What is verified is the file on disk. */
+/** Saves the file if necessary, because verification uses the file on disk. */
 async function saved(file: string): Promise<void> {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);
 	if (document?.isDirty) await document.save();
@@ -184,7 +184,7 @@ function isVisible(file: string): boolean {
 	return vscode.window.visibleTextEditors.some(({ document }) => document.uri.fsPath === file);
 }
 
-/** Which problem a text answers, by its number in the sample; 0 without problems. */
+/** Asks which problem a text answers and returns its index in the sample; 0 if there are no problems. */
 async function pickProblem(session: RewardSession): Promise<number | undefined> {
 	const problems = await session.problems();
 	if (problems.length < 2) return 0;
@@ -200,7 +200,7 @@ async function pickProblem(session: RewardSession): Promise<number | undefined> 
 	return picked?.index;
 }
 
-/** Errors first, then failed cases, then by value from both ends of the list. @returns its number in the verification */
+/** Asks for a row, listing errors first, then failed cases. @returns its index in the verification */
 async function pickRow(verification: Verification): Promise<number | undefined> {
 	const rank = (row: VerifiedRow) => (row.error !== undefined ? 0 : row.passed === false ? 1 : 2);
 	const rows = verification.rows

@@ -12,18 +12,18 @@ import {
 import { WorkerClient } from '../workerClient.ts';
 
 export interface IndexClientOptions {
-	/** dist/rolloutIndex.js, or src/rolloutIndex/main.ts. */
+	/** Path of dist/rolloutIndex.js or src/rolloutIndex/main.ts. */
 	readonly program: string;
-	/** Program that runs it; default: this one, as Node. */
+	/** Returns the program that runs the worker; defaults to this process's executable, as Node. */
 	readonly node?: () => string | null;
-	/** Folder of the index; null: it is kept in memory. */
+	/** Folder of the index; null keeps it in memory. */
 	readonly storage: string | null;
 	readonly log: (message: string) => void;
-	/** How often the worker looks at the runs for news, in ms. */
+	/** Interval at which the worker checks runs for changes, in milliseconds. */
 	readonly lookEveryMs?: number;
 }
 
-/** The index worker of this window; see {@link WorkerClient}. It is told again after every start which runs there are. */
+/** The index worker of this window; see {@link WorkerClient}. The list of runs is sent again after every start. */
 export class IndexClient extends Disposable {
 	readonly #worker: WorkerClient;
 	readonly #progress = this.register(new Emitter<IndexNews<'progress'>>());
@@ -31,7 +31,7 @@ export class IndexClient extends Disposable {
 	#runs: readonly string[] | null = null;
 	readonly onProgress = this.#progress.event;
 	readonly onHits = this.#hits.event;
-	/** The worker is gone: what it told of progress holds no longer. */
+	/** Fires when the worker exits, which invalidates the progress it reported. */
 	readonly onEnded: WorkerClient['onEnded'];
 
 	constructor({ program, node, storage, log, lookEveryMs }: IndexClientOptions) {
@@ -60,12 +60,12 @@ export class IndexClient extends Disposable {
 		});
 	}
 
-	/** The worker's process, while there is one. */
+	/** PID of the worker, if it is running. */
 	get pid(): number | null {
 		return this.#worker.pid;
 	}
 
-	/** The runs that the worker shall know, from now on and after every start; it is not started for that. */
+	/** Sets the runs for the worker, now and after every start. Does not start the worker. */
 	setRuns(runs: readonly string[]): void {
 		if (this.#runs !== null && runs.length === this.#runs.length && runs.every((run, i) => run === this.#runs?.[i]))
 			return;

@@ -5,10 +5,10 @@ import type { IndexProgress } from '../../protocol/rolloutIndex.ts';
 import { commandIds } from '../ids.ts';
 import type { WindowRolloutIndex } from './windowRolloutIndex.ts';
 
-/** Indexing that takes less is not worth a word. */
+/** Delay before indexing is shown, in milliseconds. */
 const quietMs = 1500;
 
-/** Progress of indexing in the status bar; a click pauses it. Loaded with the first request to the index. */
+/** Status bar item for indexing progress; a click pauses indexing. Loaded with the first request to the index. */
 export class IndexingItem extends Disposable {
 	readonly #rolloutIndex: WindowRolloutIndex;
 	readonly #runs = new Map<string, IndexProgress>();
@@ -30,7 +30,7 @@ export class IndexingItem extends Disposable {
 		this.register(toDisposable(() => this.#item?.dispose()));
 	}
 
-	/** Pauses indexing, or lets it continue. */
+	/** Pauses or resumes indexing. */
 	async toggle(): Promise<void> {
 		const paused = !this.#paused;
 		await this.#rolloutIndex.request('pause', { paused });

@@ -12,15 +12,16 @@ import type { IndexClient } from './indexClient.ts';
 export interface WindowRolloutIndexOptions {
 	/** Folder of the extension. */
 	readonly extension: vscode.Uri;
-	/** The workspace's; undefined: no folder is open. */
+	/** Storage of the workspace; undefined if no folder is open. */
 	readonly storage: vscode.Uri | undefined;
 	readonly store: RunStore;
 	readonly log: (message: string) => void;
 }
 
 /**
- * The index worker as the window knows it: the same runs, an index in the workspace's storage. Until something is asked no
- * worker runs and nothing of it is loaded. It only reads, in a process of our own, so it works without trust.
+ * The index worker of this window, with the window's runs and an index in the workspace storage. The worker is started
+ * and its code loaded on the first request. It only reads, in a process of our own, so it works without workspace
+ * trust.
  */
 export class WindowRolloutIndex extends Disposable {
 	readonly #options: WindowRolloutIndexOptions;
@@ -32,7 +33,7 @@ export class WindowRolloutIndex extends Disposable {
 	readonly onProgress = this.#progress.event;
 	readonly onHits = this.#hits.event;
 	readonly onEnded = this.#ended.event;
-	/** The first request was made. */
+	/** Fires on the first request. */
 	readonly onStarted = this.#started.event;
 
 	constructor(options: WindowRolloutIndexOptions) {
@@ -40,12 +41,12 @@ export class WindowRolloutIndex extends Disposable {
 		this.#options = options;
 	}
 
-	/** Whether something was asked. */
+	/** Whether any request has been made. */
 	get started(): boolean {
 		return this.#client !== null;
 	}
 
-	/** Ties the life of what shows it to its own. */
+	/** Disposes an item, such as a view of the index, together with this object. */
 	attach<T extends IDisposable>(item: T): T {
 		return this.register(item);
 	}
@@ -70,7 +71,7 @@ export class WindowRolloutIndex extends Disposable {
 			new IndexClient({
 				program: join(extension.fsPath, 'dist', 'rolloutIndex.js'),
 				node: () => settings.nodePath(),
-				// Without a folder all windows share one place; the second of them builds its own.
+				// Windows without a folder share one location; the second such window keeps a separate index.
 				storage: storage === undefined ? join(labHome(), 'indexes', 'window') : join(storage.fsPath, 'lab'),
 				log,
 			}),

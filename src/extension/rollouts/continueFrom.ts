@@ -16,28 +16,28 @@ import { ServedCheckpoint, type ServeOptions } from '../../runs/servedCheckpoint
 
 export interface ContinueFromOptions {
 	readonly run: { readonly folder: string; readonly format: string };
-	/** Which programs serve a checkpoint; throws where none may be started. */
+	/** Returns the programs for serving checkpoints. Fails if none may be started. */
 	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;
-	/** What the engine's log calls this program. */
+	/** Name of this program in engine logs. */
 	readonly name: string;
-	/** How long an engine that serves a checkpoint is kept unused, in milliseconds; default five minutes. */
+	/** Time after which an idle engine that serves a checkpoint is stopped, in milliseconds; default five minutes. */
 	readonly idleMs?: number;
 }
 
 export interface ContinueRequest extends Omit<ContinuationRequest, 'seed'> {
-	/** Of the rollout: which checkpoint is nearest to what wrote it. */
+	/** Step of the rollout; determines which checkpoint is used. */
 	readonly step: number;
 	readonly seed?: number;
 }
 
-/** Who continues from a completion. */
+/** The engine or checkpoint that continues a completion. */
 interface Source {
 	readonly kind: 'live' | 'checkpoint' | 'none';
 	readonly record: AnyRunRecord | null;
 	readonly checkpoint: CheckpointInfo | null;
 }
 
-/** An engine that serves a checkpoint, and who uses it. */
+/** An engine that serves a checkpoint, and its users. */
 interface Served {
 	readonly path: string;
 	readonly open: Promise<ServedCheckpoint>;
@@ -46,17 +46,17 @@ interface Served {
 }
 
 const idleMs = 300_000;
-/** Tokens that are proposed when the recipe does not say. */
+/** Default number of tokens if the recipe does not specify one. */
 const usualTokens = 256;
 
 /**
- * *Continue from Here*: lets the policy of a run continue from a cut and edited completion. The live engine answers where there
- * is one; else an engine is started that serves the checkpoint nearest to the rollout's step. It is kept for the next time,
- * until nobody has asked for a while, and ends with this object.
+ * Implements *Continue from Here*: a run's policy continues from a truncated and edited completion. Uses the live
+ * engine if there is one, or else starts an engine that serves the checkpoint nearest to the rollout's step. That
+ * engine is reused until it has been idle for a while and is stopped when this object is disposed.
  */
 export class ContinueFrom extends Disposable {
 	readonly #options: ContinueFromOptions;
-	/** By checkpoint folder. */
+	/** Serving engines by checkpoint folder. */
 	readonly #served = new Map<string, Served>();
 	readonly #ending = new AbortController();
 
@@ -71,7 +71,7 @@ export class ContinueFrom extends Disposable {
 		});
 	}
 
-	/** Who would continue from a rollout of a step, in words. @param step null: of any */
+	/** Describes which policy would continue a rollout from a step. @param step null for any step */
 	async policy(step: number | null): Promise<PolicyContent> {
 		const recipe = decode(resolvedRecipeSchema, await readResolvedRecipe(this.#options.run.folder).catch(() => null));
 		const grpo = recipe.ok ? recipe.value.stages.findLast((stage) => stage.type === 'grpo') : undefined;
@@ -112,9 +112,9 @@ export class ContinueFrom extends Disposable {
 	}
 
 	/**
-	 * Continues from prompt and prefix. Fails with `unsupported` for another trainer's run, `unavailable` without an engine or
-	 * checkpoint, `invalid` when the edited text does not fit the vocabulary or the context, and with `cancelled`.
-	 * @param onText what was added since the last call
+	 * Continues from a prompt and prefix. Fails with `unsupported` for runs from other trainers, `unavailable` without an
+	 * engine or checkpoint, `invalid` if the edited text cannot be tokenized or exceeds the context, or `cancelled`.
+	 * @param onText called with the text added since the last call
 	 */
 	async generate(
 		request: ContinueRequest,
@@ -145,7 +145,7 @@ export class ContinueFrom extends Disposable {
 		}
 	}
 
-	/** The connection to the run's engine; null when none answers. */
+	/** Returns a connection to the run's engine, or null if none responds. */
 	async #live(): Promise<ControlClient | null> {
 		const { folder } = this.#options.run;
 		const state = await readRunState(folder).catch(() => null);
@@ -162,13 +162,13 @@ export class ContinueFrom extends Disposable {
 		return { kind: checkpoint === null ? 'none' : 'checkpoint', record, checkpoint };
 	}
 
-	/** The engine that serves the checkpoint nearest to a step, with one more user. */
+	/** Returns an engine that serves the checkpoint nearest to a step, and adds a user to it. */
 	async #serve(step: number, signal: AbortSignal): Promise<Served> {
 		const checkpoint = nearest(await listCheckpoints(this.#options.run.folder), step);
 		if (checkpoint === null) throw new Failure('missing', 'The run has no complete checkpoint.', 'Resume the run.');
 		const programs = await this.#options.programs();
 		checkAborted(signal);
-		// Weights take memory: one checkpoint at a time, unless several are asked at once.
+		// Serve one checkpoint at a time to save memory, unless several are in use.
 		for (const other of [...this.#served.values()]) {
 			if (other.users === 0 && other.path !== checkpoint.path) this.#release(other);
 		}
@@ -210,7 +210,7 @@ export class ContinueFrom extends Disposable {
 	}
 }
 
-/** Waiting can be given up; the engine then continues starting for the next time, until it is idle. */
+/** Waits for an engine. If the wait is aborted, the engine keeps starting for later use until it becomes idle. */
 function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<ServedCheckpoint> {
 	return new Promise((resolve, reject) => {
 		const abort = () => reject(new Failure('cancelled', 'Canceled.'));
@@ -220,7 +220,10 @@ function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<S
 	});
 }
 
-/** The checkpoint nearest to a step; of two the earlier, whose policy had not yet learned from the rollout. Null: none. */
+/**
+ * Returns the checkpoint nearest to a step, or null if there is none. Ties go to the earlier one, which has not been
+ * trained on the rollout yet.
+ */
 function nearest(checkpoints: readonly CheckpointInfo[], step: number | null): CheckpointInfo | null {
 	if (step === null) return checkpoints.at(-1) ?? null;
 	let best: CheckpointInfo | null = null;

@@ -9,10 +9,10 @@ import { runTags } from '../../runs/runTags.ts';
 import type { Notices } from '../notices.ts';
 import { exportDialog } from './exportDialog.ts';
 
-/** What a caller of the command says in place of the dialogs: key bindings, other extensions. */
+/** Arguments provided by key bindings or other extensions to skip the dialogs. */
 interface ExportArgument {
 	readonly as: ExportFormat;
-	/** Absolute path of the file; one that is there is replaced. */
+	/** Absolute path of the output file. An existing file is replaced. */
 	readonly out: string;
 	readonly step?: number;
 	readonly group?: number;
@@ -26,7 +26,7 @@ function argumentOf(value: unknown): ExportArgument | null {
 	if (format === undefined || typeof out !== 'string' || out === '') {
 		throw new Failure('invalid', 'An export needs "as" and "out".', `"as" must be one of ${exportFormats.join(', ')}.`);
 	}
-	// What it would be relative to, nobody knows: the window's process starts anywhere.
+	// A relative path would be ambiguous, because the working directory of the window's process is arbitrary.
 	if (!isAbsolute(out)) throw new Failure('invalid', `${out} is not an absolute path.`, 'Use an absolute path.');
 	return {
 		as: format,
@@ -37,8 +37,9 @@ function argumentOf(value: unknown): ExportArgument | null {
 }
 
 /**
- * *Export Rollouts...* of a whole run: by dialogs, or at once when the caller says as what and where to.
- * @returns the summary of an export without dialogs; whether the dialogs finished
+ * Implements *Export Rollouts...* for an entire run, with dialogs unless the caller provides the format and output
+ * file.
+ * @returns the summary of an export without dialogs, or whether the dialogs were completed
  */
 export async function exportRun(
 	run: { readonly folder: string; readonly name: string },

@@ -32,17 +32,17 @@ const perturbations: Readonly<Record<PerturbationKind, string>> = {
 	'delete-steps': 'Half of the thinking steps removed',
 	'insert-steps': 'Steps of other completions inserted',
 };
-/** Kinds that change a share; the others change all there is. */
+/** Perturbations that change a fraction of the steps or digits; the others change everything. */
 const halves: readonly PerturbationKind[] = ['corrupt-digits', 'delete-steps', 'insert-steps'];
 
-/** The selection of a request, in the words of the export. */
+/** Converts the selection of a request to the format of the exporter. */
 export function selectionOf({ scope, step, group, rollouts }: ExportRequest): RolloutSelection {
 	if (scope === 'rollouts') return { rollouts: rollouts.map((one) => one) };
 	if (scope === 'group' && step !== null && group !== null) return { groups: [{ step, group }] };
 	return step === null ? {} : { steps: { from: step, to: step } };
 }
 
-/** "12 chosen rollouts", "the rollouts of step 40" */
+/** Describes the selection: "12 selected rollouts", "the rollouts at step 40" */
 export function selectionWords({ scope, step, group, rollouts, split }: ExportRequest): string {
 	const of = split === 'validation' ? ' of the evaluation' : '';
 	if (scope === 'rollouts') return formatCounted(rollouts.length, 'rollout');
@@ -74,7 +74,7 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 	return picked?.format ?? null;
 }
 
-/** What else can be chosen for a format; undefined: the user canceled. */
+/** Asks for the options of a format. Returns undefined if the user canceled. */
 async function pickChoices(format: ExportFormat, what: string): Promise<ExportChoices | undefined> {
 	const options = optionsOf(format);
 	if (options.length === 0) return noChoices;
@@ -87,7 +87,7 @@ async function pickChoices(format: ExportFormat, what: string): Promise<ExportCh
 	return picked && applyOptions(picked.map(({ option }) => option));
 }
 
-/** What is changed in the completions of an SFT file; undefined: the user canceled. */
+/** Asks how to perturb the completions in an SFT file. Returns undefined if the user canceled. */
 async function pickPerturbation(): Promise<Perturbation | undefined> {
 	const items = perturbationKinds.map((kind) => ({
 		label: perturbations[kind],
@@ -101,7 +101,10 @@ async function pickPerturbation(): Promise<Perturbation | undefined> {
 	return picked && { kind: picked.perturbation, share: halves.includes(picked.perturbation) ? 0.5 : 1 };
 }
 
-/** *Export...*: asks as what and where to, writes with progress, and says what is in the file. False: not done. */
+/**
+ * Implements *Export...*: asks for the format and file, writes the file with progress, and shows a summary. Returns
+ * whether the export was completed.
+ */
 export async function exportDialog(
 	run: RunContent,
 	request: ExportRequest,
@@ -127,7 +130,7 @@ export async function exportDialog(
 	const selection = { ...selectionOf(request), ...choices.selection };
 	try {
 		const summary = await withProgress({ title: 'Exporting rollouts', why: what }, async (signal) => {
-			// The dialog has asked whether a file that is there is to be replaced.
+			// The save dialog has already asked for confirmation to replace an existing file.
 			const options: ExportOptions = { replace: true, signal };
 			if (from === 'feedback') return exportFeedback(run, { split, selection }, target.fsPath, options);
 			if (from === 'labels') {

@@ -3,12 +3,12 @@ import type { NeutralLabel } from '../../core/export/prm/trlStepwise.ts';
 import type { RolloutSelection } from '../../core/export/selection.ts';
 import type { RolloutExport } from '../../runs/exportRollouts.ts';
 
-/** What a person has chosen about an export beside format and file. */
+/** Export options chosen by the user in addition to format and file. */
 export interface ExportChoices {
 	readonly selection: RolloutSelection;
 	readonly rollouts: Pick<RolloutExport, 'form' | 'unique' | 'pairing'>;
 	readonly neutral?: NeutralLabel;
-	/** Completions are to be changed: which way is asked next. */
+	/** Whether to perturb completions; the type of perturbation is asked for next. */
 	readonly perturbed: boolean;
 }
 
@@ -31,7 +31,7 @@ const writing = (rollouts: ExportChoices['rollouts']) => (choices: ExportChoices
 	return { ...choices, rollouts: { ...choices.rollouts, ...rollouts, pairing } };
 };
 
-/** What can be chosen with check marks; the command line has more (docs/exports.md). */
+/** Options available as checkboxes; the CLI has more (docs/exports.md). */
 export const exportOptions: readonly ExportOption[] = [
 	{
 		id: 'correct',

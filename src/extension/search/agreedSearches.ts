@@ -9,19 +9,19 @@ import type { SearchView } from './searchStore.ts';
 import { toolWords } from './toolsQuestion.ts';
 
 const begunKey = 'research.begun';
-/** Logs that are remembered. */
+/** Maximum number of logs remembered. */
 const maxBegun = 500;
 
 export interface AgreedSpec {
 	readonly spec: SearchSpec;
-	/** This user has started the search. */
+	/** Whether this user started the search. */
 	readonly own: boolean;
 }
 
 /**
- * Which searches may continue with what their logs name. A log says which policy, scorers and tools it was started with, and whoever
- * wrote the log may not be the person who lets it continue: what a log of somebody else names is agreed to first, and the names of
- * keys in it are left out.
+ * Decides which searches may continue with the spec in their logs. A log specifies the policy, scorers, and tools of
+ * its search, and its author may not be the user who continues it. For logs from others, the user must consent first,
+ * and API key names in the log are ignored.
  */
 export class AgreedSearches {
 	readonly #memory: vscode.Memento;
@@ -30,14 +30,14 @@ export class AgreedSearches {
 		this.#memory = memory;
 	}
 
-	/** The person has chosen what this log names. */
+	/** Records that the user has chosen the spec in this log. */
 	async add(log: string): Promise<void> {
 		await this.#memory.update(begunKey, [...this.#begun.slice(-maxBegun), log]);
 	}
 
 	/**
-	 * What a search may continue with; asks where the log is not this user's own.
-	 * @returns null: not with what the log names; undefined: the log names nothing that can be read, which whoever uses it says
+	 * Returns the spec a search may continue with, asking for consent if the log was not created by this user.
+	 * @returns null if the user declined, or undefined if the log has no readable spec, which the caller must report
 	 */
 	async specOf({ log, start }: Pick<SearchView, 'log' | 'start'>): Promise<AgreedSpec | null | undefined> {
 		const decoded = decode(searchSpecSchema as Schema<SearchSpec>, start.spec);
@@ -61,7 +61,7 @@ export class AgreedSearches {
 	}
 }
 
-/** What of this machine and of others a search reaches. */
+/** Describes the local and remote resources that a search uses. */
 function reachWords({ policy, guide, judge, tools }: SearchSpec): string[] {
 	const scorers = [guide, judge].flatMap((one) => (one === null ? [] : scorerWords(one)));
 	return [policyWords(policy), ...scorers, ...(tools.length === 0 ? [] : [toolWords(tools)])];

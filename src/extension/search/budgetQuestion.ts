@@ -19,7 +19,7 @@ export function budgetText(budget: SearchBudget): string {
 	return parts.length === 0 ? 'unlimited' : parts.join(', ');
 }
 
-/** "tokens 20000, seconds 60" */
+/** Parses a budget such as "tokens 20000, seconds 60". */
 export function readBudget(text: string): SearchBudget | null {
 	const budget: Record<string, number> = {};
 	for (const part of text.split(/[,;]/)) {
@@ -31,7 +31,7 @@ export function readBudget(text: string): SearchBudget | null {
 	return budget;
 }
 
-/** What a search may use up. */
+/** Asks for the budget of a search. */
 export async function askBudget(
 	question: Question,
 	standard: SearchBudget,

@@ -44,16 +44,16 @@ export interface ComparisonCommandNeeds {
 	readonly openPanel: (folder: string) => unknown;
 }
 
-/** What the command is given by code. */
+/** Schema of the argument passed by code. */
 const presetSchema = v.object({
 	spec: v.optional(comparisonSpecSchema),
-	/** Where it goes, or where one is that is opened. */
+	/** Output folder of a new comparison, or folder of a comparison to open. */
 	folder: v.optional(v.string()),
 });
 
 const lookedAt = [1, 4, 16] as const;
 
-/** *Compare Strategies...*, and what panels of comparisons have done for them. */
+/** Implements *Compare Strategies...* and the actions of comparison panels. */
 export class ComparisonCommand extends Disposable {
 	readonly #needs: ComparisonCommandNeeds;
 	readonly #changed = this.register(new Emitter<void>());
@@ -88,7 +88,7 @@ export class ComparisonCommand extends Disposable {
 		};
 	}
 
-	/** Begins a comparison, or opens one: `{spec, folder?}`, `{folder}`, or what is asked for. Resolves to its folder. */
+	/** Starts or opens a comparison: `{spec, folder?}`, `{folder}`, or the user's choice. Resolves to its folder. */
 	async run(argument?: unknown): Promise<string | undefined> {
 		const given = argument === undefined ? {} : decodeOrThrow(presetSchema, argument, 'What is to be compared');
 		if (given.folder !== undefined && !isAbsolute(given.folder)) {
@@ -149,7 +149,7 @@ export class ComparisonCommand extends Disposable {
 		await withProgress(words, (signal) => this.#needs.searches.compare(spec, folder, signal));
 	}
 
-	/** Where comparisons with a policy lie: beside its searches. */
+	/** Returns the folder for comparisons with a policy, next to its searches. */
 	async #home(policy: PolicySpec): Promise<string> {
 		return requireInside(dirname(await this.#needs.searches.folderFor(policy)), 'comparisons');
 	}
@@ -165,7 +165,7 @@ export class ComparisonCommand extends Disposable {
 		return found.flat().slice(0, 50);
 	}
 
-	/** null: the user canceled. */
+	/** Returns null if the user canceled. */
 	async #ask(): Promise<ComparisonSpec | null> {
 		const { store, files, policies } = this.#needs;
 		const steps = 5;
@@ -260,7 +260,7 @@ function scorerNeed(name: string): ScorerScope | undefined {
 	return strategy === undefined ? undefined : needsOf(strategy, strategyParams(strategy, {})).scorer;
 }
 
-/** A strategy at a few points of what it costs. */
+/** Returns a strategy with points at several compute budgets. */
 function comparedOf(strategy: string, scorer: ScorerSpec | null) {
 	const own = scorerNeed(strategy) === undefined ? {} : { guide: scorer };
 	const points =

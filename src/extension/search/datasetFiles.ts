@@ -5,7 +5,10 @@ import type { Choice } from './questions.ts';
 
 const maxFiles = 500;
 
-/** Dataset files of the workspace by their paths, and `null` for another one. A .json file may be anything, so it is not offered. */
+/**
+ * Returns the dataset files in the workspace by path, and `null` for choosing another file. Files with the extension
+ * .json are not included, because they can contain anything.
+ */
 export async function datasetFileChoices(): Promise<readonly Choice<vscode.Uri | null>[]> {
 	const found = await vscode.workspace.findFiles(
 		`**/*.{${tableExtensions.filter((extension) => extension !== 'json').join(',')}}`,

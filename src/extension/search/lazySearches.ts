@@ -4,10 +4,10 @@ import type { Lazy } from '../lazy.ts';
 import type { SearchCommands } from './searchCommands.ts';
 import type { SearchWorkbench } from './searchWorkbench.ts';
 
-/** Everything about searches: loaded when the view is shown, or for a command about them. */
+/** All search features. Loaded when the view is shown, or for a search command. */
 export type LazySearches = Lazy<SearchWorkbench>;
 
-/** The commands of the *Searches* view, of dataset files and of runs. */
+/** Registers the commands for searches in the *Searches* view, dataset files, and runs. */
 export function addSearchCommands(table: CommandTable, searches: LazySearches): void {
 	const add = (id: CommandId, run: (commands: SearchCommands, args: unknown[]) => unknown) =>
 		table.add(id, async (...args: unknown[]) => run((await searches.get()).commands, args));

@@ -15,7 +15,7 @@ import { askChoice, type NoAnswer, type Question } from './questions.ts';
 import { askScorer } from './scorerQuestion.ts';
 import { searchSettings } from './searchSettings.ts';
 
-/** A search as far as it is described; what is missing is asked for. */
+/** A partial search spec; the user is asked for the rest. */
 export interface SearchDraft extends Partial<Omit<SearchSpecInput, 'policy'>> {
 	readonly policy?: PolicySpec | undefined;
 	readonly problem?: SearchProblem | undefined;
@@ -34,25 +34,28 @@ export interface WantedSearch {
 type Draft = { -readonly [K in keyof SearchDraft]: SearchDraft[K] };
 
 interface Step {
-	/** Whether it has to be asked. */
+	/** Returns whether this step is needed. */
 	readonly asks: (draft: Draft) => boolean;
 	readonly ask: (draft: Draft, question: Question) => Promise<{ readonly value: Partial<Draft> } | NoAnswer>;
 }
 
-/** What a strategy takes guides and judges for, with the parameters that it is run with. */
+/** Returns what a strategy uses scorers for, given its parameters. */
 function scorerNeed(draft: Draft): ScorerScope | undefined {
 	const strategy = strategyOf(draft.strategy ?? '');
 	return needsOf(strategy, strategyParams(strategy, draft.params)).scorer;
 }
 
-/** Asks, step by step and with a way back, for what a search still lacks; the last search proposes. null: it was given up. */
+/**
+ * Asks for the missing parts of a search in several steps that the user can go back through, with defaults from the
+ * last search. Returns null if the user canceled.
+ */
 export async function askSearch(given: SearchDraft, last: SearchDraft, needs: FlowNeeds): Promise<WantedSearch | null> {
 	const draft: Draft = { ...given };
 	const steps = stepsOf(given, last, needs).filter((step) => step.asks(draft));
 	const mayGuide = given.strategy === undefined || given.params === undefined;
 	for (let at = 0; at < steps.length; ) {
 		const step = steps[at] as Step;
-		// What comes later may turn out to be needless: a scorer for a strategy that needs none.
+		// Earlier answers can make a later step unnecessary, such as the scorer for a strategy that does not use one.
 		if (!step.asks(draft)) {
 			at++;
 			continue;
@@ -73,7 +76,7 @@ export async function askSearch(given: SearchDraft, last: SearchDraft, needs: Fl
 	if (problem === undefined) throw new Failure('invalid', 'The search has no problem.');
 	if (mayGuide && spec.guide === undefined && scorerNeed(draft) === undefined) spec.guide = null;
 	const { simulations } = spec.budget ?? {};
-	// So many are wanted, whatever the strategy does by itself.
+	// An explicit number of simulations overrides the strategy's default.
 	if (given.params === undefined && simulations !== undefined && takesSimulations(draft)) {
 		spec.params = { simulations, ...spec.params };
 	}
@@ -85,7 +88,7 @@ function takesSimulations(draft: Draft): boolean {
 	return Object.hasOwn(strategyParams(strategy, draft.params) as object, 'simulations');
 }
 
-/** A step that was answered is asked again on the way back. */
+/** Returns whether an answered step is shown again when the user goes back. */
 const asksAgain = (step: Step, draft: Draft): boolean => step.asks({ ...draft, guide: undefined as never });
 
 function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: FlowNeeds): Step[] {

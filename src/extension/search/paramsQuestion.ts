@@ -10,10 +10,10 @@ import { askChoice, askText, type NoAnswer, type Question } from './questions.ts
 
 type Params = Record<string, unknown>;
 
-/** What is changed of a search beside its strategy, scorers and budget. */
+/** Settings of a search other than its strategy, scorers, and budget. */
 export interface SearchDetails {
 	readonly params: Params;
-	/** As `searchSpec.ts` has them. */
+	/** In the format of `searchSpec.ts`. */
 	readonly sampling: Params;
 	readonly split?: unknown;
 	readonly seed?: unknown;
@@ -36,7 +36,9 @@ const shared = {
 type Shared = keyof typeof shared;
 const ofSampling: readonly Shared[] = ['temperature', 'topP', 'maxStepTokens', 'maxTokens', 'tokens'];
 
-/** The parameters of a strategy and of sampling: all have defaults; who wants changes those that matter. */
+/**
+ * Asks for the parameters of a strategy and of sampling. All have defaults, so users only change what matters to them.
+ */
 export async function askParams(question: Question, strategy: AnyStrategy, given: SearchDetails): Promise<Answer> {
 	let details = given;
 	for (;;) {
@@ -74,7 +76,7 @@ export async function askParams(question: Question, strategy: AnyStrategy, given
 	}
 }
 
-/** With the defaults of what is not said. */
+/** Returns the settings with defaults for missing values. */
 function commonOf({ sampling, split, seed, concurrency }: SearchDetails): Params {
 	const whole = { ...v.getDefaults(searchSpecSchema), ...v.getDefaults(samplingSpecSchema) } as Params;
 	const given = { ...sampling, split, seed, concurrency };
@@ -88,14 +90,14 @@ function changedDetails(details: SearchDetails, name: string, own: boolean, valu
 	if (own) return { ...details, params: { ...details.params, [name]: value } };
 	if (!(ofSampling as readonly string[]).includes(name)) return { ...details, [name]: value };
 	const { [name]: _, ...others } = details.sampling;
-	// An empty line takes the default again.
+	// Empty input restores the default.
 	return { ...details, sampling: value === '' ? others : { ...others, [name]: value } };
 }
 
 function descriptionOf(strategy: AnyStrategy, name: string): string {
 	const entries = (strategy.params as { readonly entries?: Record<string, v.GenericSchema> }).entries;
 	let schema: unknown = entries?.[name];
-	// A description may be on what a default wraps.
+	// The description may be on the schema inside a default wrapper.
 	for (let depth = 0; schema !== undefined && depth < 4; depth++) {
 		const found = v.getDescription(schema as v.GenericSchema);
 		if (found !== undefined) return found;

@@ -11,10 +11,10 @@ import { askChoice, type Choice, type NoAnswer, type Question } from './question
 
 type Answer = { readonly value: PolicySpec } | NoAnswer;
 
-/** Runs whose checkpoints are listed. */
+/** Maximum number of runs whose checkpoints are listed. */
 const maxRuns = 30;
 
-/** The policy of a search: a server that is set up, a checkpoint, a running engine, or a script. */
+/** Asks for the policy of a search: a configured server, a checkpoint, a running engine, or a script. */
 export async function askPolicy(
 	question: Question,
 	store: RunStore,

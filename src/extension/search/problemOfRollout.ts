@@ -5,7 +5,9 @@ import { readPolicyTemplate } from '../../policies/control/policyTemplate.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
-/** The problem of a recorded rollout: what the run's template put around it is taken off, a policy puts its own around it. */
+/**
+ * Returns the problem of a recorded rollout. The run's prompt template is removed, because the policy applies its own.
+ */
 export async function problemOfRollout(
 	run: string,
 	{ prompt: given, answer, row }: RolloutLine,

@@ -3,12 +3,15 @@ import { sampledColumns, usualColumns } from '../../core/dataset/table/usualColu
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
 const promptColumns = usualColumns.prompt;
-/** What a policy wrote is no gold answer: the row may be a rollout. */
+/** Gold answer columns. Columns with text written by a policy are excluded, because the row may be a rollout. */
 const gold = usualColumns.answer.filter((name) => !(sampledColumns as readonly string[]).includes(name));
 const answerColumns = [...gold, 'solution', 'output'];
 const longestPrompt = 200_000;
 
-/** The problem in a row of a dataset; null: there is none. Of messages the last one of the user is the problem. */
+/**
+ * Returns the problem in a dataset row, or null if there is none. In a list of messages, the last user message is the
+ * problem.
+ */
 export function problemOfRow(value: unknown): SearchProblem | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
 	const row = value as Record<string, unknown>;
@@ -22,7 +25,7 @@ export function problemOfRow(value: unknown): SearchProblem | null {
 	return { prompt, answer: answer ?? null, row };
 }
 
-/** As {@link problemOfRow}, of a line of JSON. */
+/** Same as {@link problemOfRow}, for a line of JSON. */
 export function problemOfLine(line: string): SearchProblem | null {
 	if (line.length > 4 * longestPrompt || !line.trimStart().startsWith('{')) return null;
 	try {
@@ -41,7 +44,7 @@ function promptOf(value: unknown): string | null {
 	return typeof last?.content === 'string' ? promptOf(last.content) : null;
 }
 
-/** GSM8K writes its answer after "####". */
+/** Extracts the answer after "####", as in GSM8K. */
 function answerOf(value: unknown): string | null {
 	const text = goldText(value);
 	return text === null ? null : (/####\s*(.+?)\s*$/.exec(text)?.[1] ?? text);

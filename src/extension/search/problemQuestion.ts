@@ -9,10 +9,10 @@ import { askChoice, askText, type Choices, type NoAnswer, type Question } from '
 
 type Answer = { readonly value: SearchProblem } | NoAnswer;
 
-/** Rows that are offered of one file; a later one can be searched on where the file is open. */
+/** Maximum number of rows listed per file. To search on a later row, the user opens the file. */
 const maxRows = 5000;
 
-/** The problem of a search: typed, the selected text, or a row of a dataset file. */
+/** Prompts for the search problem: typed text, the selection, or a row of a dataset file. */
 export async function askProblem(question: Question): Promise<Answer> {
 	const editor = vscode.window.activeTextEditor;
 	const selected = editor === undefined ? '' : editor.document.getText(editor.selection).trim();

@@ -1,15 +1,15 @@
 import * as vscode from 'vscode';
 
-/** What a question of several is answered with, when it is not answered: the one before it, or none at all. */
+/** Result of a dismissed question in a multistep flow: go back to the previous question, or cancel the flow. */
 export type NoAnswer = 'back' | 'cancel';
 
 export interface Question {
 	readonly title: string;
 	readonly placeholder?: string;
-	/** Which of how many. */
+	/** Current step number. */
 	readonly step: number;
 	readonly steps: number;
-	/** Offers to go back within the first step, too. */
+	/** Shows the Back button even on the first step. */
 	readonly back?: boolean;
 }
 
@@ -17,10 +17,13 @@ export interface Choice<T> extends vscode.QuickPickItem {
 	readonly value: T;
 }
 
-/** What is offered; separators among it are no choices. */
+/** Items to show. Separators cannot be chosen. */
 export type Choices<T> = readonly (Choice<T> | vscode.QuickPickItem)[];
 
-/** A list to choose one of; the first is proposed, or `proposed`. What takes a while to be found is waited for on screen. */
+/**
+ * Shows a pick list. `proposed` (default: the first item) is active initially. While choices load, the list shows as
+ * busy.
+ */
 export function askChoice<T>(
 	question: Question,
 	choices: Choices<T> | Promise<Choices<T>>,
@@ -56,7 +59,7 @@ export function askChoice<T>(
 	});
 }
 
-/** A line of text; `fault` says what is wrong with it. What is secret is not shown. */
+/** Prompts for a line of text. `fault` returns a validation message. Secret input is masked. */
 export function askText(
 	question: Question,
 	value: string,

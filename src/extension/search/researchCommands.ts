@@ -27,10 +27,10 @@ interface Needs {
 const toolsKey = 'research.tools';
 const agent = 'reflexion';
 
-/** The commands about research by an agent, which is a search with tools. */
+/** Commands for agent research (search with tools). */
 export class ResearchCommands extends Disposable {
 	readonly #needs: Needs;
-	/** Logs whose end is told. */
+	/** Logs of searches whose completion triggers a notification. */
 	readonly #awaited = new Set<string>();
 
 	constructor(needs: Needs) {
@@ -44,8 +44,8 @@ export class ResearchCommands extends Disposable {
 	}
 
 	/**
-	 * *Research with Reflexion*: asks for the question, the tools and what else a search needs. By code: `{question?, tools?}`
-	 * and what *New Search* takes. Resolves to its log.
+	 * *Research with Reflexion*: prompts for the question, the tools and the remaining search options. Programmatic
+	 * argument: `{question?, tools?}` plus everything *New Search* accepts. Resolves to the log path.
 	 */
 	async research(argument?: unknown): Promise<string | undefined> {
 		const { searches, memory, commands, agreed } = this.#needs;
@@ -63,13 +63,15 @@ export class ResearchCommands extends Disposable {
 		const log = await commands.newSearch({ guide: null, ...preset, strategy: agent, problem, tools: chosen });
 		if (log === undefined) return undefined;
 		await agreed.add(log);
-		// A short one may be over already.
+		// A short search may already have finished.
 		if (await searches.isRunning(log)) this.#awaited.add(log);
 		else void this.#tell(log);
 		return log;
 	}
 
-	/** *Export Research Report*: of a log, to a file that is chosen, which is opened as it is written. */
+	/**
+	 * *Export Research Report*: writes the report for a log to a file that the user chooses, then opens the file as text.
+	 */
 	async exportReport(argument?: unknown, target?: unknown): Promise<string | undefined> {
 		const log = await this.#logOf(argument);
 		if (log === undefined) return undefined;
@@ -89,7 +91,7 @@ export class ResearchCommands extends Disposable {
 			throw new Failure('unsupported', 'Reports can only be saved to files on this machine.', 'Choose another folder.');
 		}
 		await writeFileAtomic(chosen.fsPath, markdown);
-		// As source: what a model has written is not rendered unasked.
+		// Open the source: model-written Markdown is not rendered without consent.
 		const document = await vscode.workspace.openTextDocument(chosen);
 		await vscode.window.showTextDocument(document, { preview: false });
 		return chosen.fsPath;

@@ -4,10 +4,10 @@ import { commandIds, settingIds } from '../ids.ts';
 import { problemOfLine } from './problemOfRow.ts';
 
 const datasetFiles = /\.(jsonl|ndjson)$/i;
-/** The cursor is followed no more closely, in milliseconds. */
+/** Debounce delay for cursor movement, in milliseconds. */
 const pauseMs = 150;
 
-/** Offers a search above the row of a dataset file that the cursor is in. */
+/** CodeLens that starts a search from the dataset row at the cursor. */
 export class RowLens extends Disposable implements vscode.CodeLensProvider {
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	#line = -1;

@@ -5,12 +5,12 @@ import { runOfCheckpoint } from '../../runs/prepareRun.ts';
 import { isForeign, nameOf, type RunView } from '../runView.ts';
 import type { Choice } from './questions.ts';
 
-/** Runs whose problems are offered. */
+/** Maximum number of runs whose problems are listed. */
 const maxRuns = 30;
 
 /**
- * Problems of runs to try a policy on. Those of the run that the policy comes from stand first: a small model can read no
- * others, and a comparison on them fails problem by problem.
+ * Returns problem sets from runs for evaluating a policy. Problems from the policy's own run come first: a small model
+ * may be unable to tokenize any others, and a comparison on those would fail on every problem.
  */
 export function runProblems(runs: readonly RunView[], policy: PolicySpec | null): Choice<ProblemsSpec>[] {
 	const own = ownRun(policy);
@@ -33,7 +33,7 @@ export function runProblems(runs: readonly RunView[], policy: PolicySpec | null)
 	];
 }
 
-/** The folder of the run that a policy comes from; null: of none. */
+/** Returns the folder of the run that produced the policy, or null if the policy does not come from a run. */
 function ownRun(policy: PolicySpec | null): string | null {
 	if (policy?.kind === 'engine') return policy.run;
 	return policy?.kind === 'checkpoint' ? runOfCheckpoint(policy.folder) : null;

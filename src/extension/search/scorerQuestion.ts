@@ -13,7 +13,7 @@ type Answer = { readonly value: ScorerSpec | null } | NoAnswer;
 type Kind = PolicySpec['kind'];
 type Judging = readonly [label: string, description: string, spec: ScorerSpec, policies?: readonly Kind[]];
 
-/** With the kinds of policies that can do it, where not all can. */
+/** Policy-based scorers, each with the policy kinds that support it if support is limited. */
 const judging: readonly Judging[] = [
 	['Mean log-probability', 'how likely the policy finds its own thoughts', { use: 'mean-logprob' }],
 	['Self-certainty', 'how far from uniform its distributions are', { use: 'self-certainty' }],
@@ -39,8 +39,8 @@ const judging: readonly Judging[] = [
 const majority: Judging = ['Majority', 'share of answers that agree', { use: 'majority' }];
 
 /**
- * What gives values: to steps, or only to what has finished.
- * @param needed there must be one
+ * Prompts for the scorer, which rates each step or only finished completions.
+ * @param needed whether a scorer is required
  */
 export async function askScorer(
 	question: Question,
@@ -54,7 +54,7 @@ export async function askScorer(
 		readonly scope: ScorerScope;
 		readonly needed: boolean;
 		readonly gold: boolean;
-		/** Which scorers make sense. Default: all are offered. */
+		/** Limits the list to scorers that this policy kind supports. Default: all scorers are listed. */
 		readonly policy?: PolicySpec['kind'] | undefined;
 	},
 	proposed: ScorerSpec | null,
@@ -76,7 +76,7 @@ export async function askScorer(
 			...[...judging, ...(scope === 'final' ? [majority] : [])]
 				.filter(([, , , kinds]) => policy === undefined || (kinds?.includes(policy) ?? true))
 				.map(([label, description, value]) => ({ label, description, value })),
-			// A reward values what has finished.
+			// Rewards only apply to finished completions.
 			...(scope === 'step'
 				? []
 				: [

@@ -13,16 +13,16 @@ import { WorkerClient, type WorkerClientOptions } from '../workerClient.ts';
 
 export type SearchClientOptions = Pick<WorkerClientOptions, 'program' | 'args' | 'node' | 'log'>;
 
-/** The search worker of this window; see {@link WorkerClient}. */
+/** Search worker client for this window; see {@link WorkerClient}. */
 export class SearchClient extends Disposable {
 	readonly #worker: WorkerClient;
 	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
-	/** A search has started, continues, or has ended. */
+	/** Fires when a search starts, continues or ends. */
 	readonly onChanged = this.#changed.event;
 	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
-	/** A comparison of strategies has started, continues, or has ended. */
+	/** Fires when a strategy comparison starts, continues or ends. */
 	readonly onCompared = this.#compared.event;
-	/** The worker is gone, and no search runs. */
+	/** Fires when the worker exits, which ends all searches. */
 	readonly onEnded: WorkerClient['onEnded'];
 
 	constructor(options: SearchClientOptions) {

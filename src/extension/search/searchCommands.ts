@@ -37,7 +37,7 @@ interface Needs extends SearchWorkbenchNeeds {
 	readonly agreed: AgreedSearches;
 }
 
-/** What a command is given by code: a search as far as it is described, and what becomes of it. */
+/** Argument for running the command programmatically: a partial search description and output options. */
 const presetSchema = v.object({
 	...v.partial(
 		v.omit(searchSpecSchema, ['sampling', 'split', 'concurrency', 'seed', 'params', 'guide', 'judge', 'budget']),
@@ -58,14 +58,14 @@ const presetSchema = v.object({
 			row: v.optional(v.record(v.string(), v.unknown()), {}),
 		}),
 	),
-	/** Where its log goes; must not be there. */
+	/** Log path. The file must not exist. */
 	log: v.optional(v.string()),
-	/** Whether its tree is opened. Default: it is. */
+	/** Whether to open the search tree. Default: true. */
 	open: v.optional(v.boolean()),
 });
 type Preset = v.InferOutput<typeof presetSchema>;
 
-/** The commands about searches. */
+/** Search commands. */
 export class SearchCommands {
 	readonly #needs: Needs;
 
@@ -74,8 +74,8 @@ export class SearchCommands {
 	}
 
 	/**
-	 * *New Search*, with what is described already: `{problem?, policy?, strategy?, params?, guide?, judge?, budget?, sampling?,
-	 * split?, concurrency?, seed?, log?, open?}`; the rest is asked for. Resolves to its log.
+	 * *New Search*: accepts a partial description `{problem?, policy?, strategy?, params?, guide?, judge?, budget?,
+	 * sampling?, split?, concurrency?, seed?, log?, open?}` and prompts for the rest. Resolves to the log path.
 	 */
 	async newSearch(argument?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
@@ -84,7 +84,7 @@ export class SearchCommands {
 		return wanted === null ? undefined : this.#start(wanted, log, open ?? true);
 	}
 
-	/** *Search on This Row*: of an open dataset file, at a line (from 0), or at the cursor. */
+	/** *Search on This Row*: uses the given zero-based line of an open dataset file, or the line at the cursor. */
 	async searchRow(file?: unknown, line?: unknown, preset?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const document =
@@ -105,7 +105,7 @@ export class SearchCommands {
 		return this.newSearch({ ...(preset as object | undefined), problem });
 	}
 
-	/** *Search from Checkpoint* of a run: by its folder and a step, or what is chosen. */
+	/** *Search from Checkpoint*: uses the given run folder and step, or prompts for them. */
 	async searchFromCheckpoint(run?: unknown, step?: unknown, preset?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const { store } = this.#needs;
@@ -140,7 +140,7 @@ export class SearchCommands {
 		return this.newSearch({ ...(preset as object | undefined), policy: { kind: 'checkpoint', folder: chosen.path } });
 	}
 
-	/** *Search Again with...*: as a search of the list, or as the last one, but for one thing. */
+	/** *Search Again with...*: repeats the given search, or the most recent one, with one setting changed. */
 	async searchAgain(argument?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const view = typeof argument === 'string' ? await this.#view(argument) : await this.#newest();
@@ -182,7 +182,7 @@ export class SearchCommands {
 		}
 	}
 
-	/** *Open Search Tree*: of a log of the list, of a file that a menu names, or of one that is chosen. */
+	/** *Open Search Tree*: opens a log from the list, from a context menu, or from a picker. */
 	async openTree(argument?: unknown): Promise<void> {
 		const path = pathOf(argument) ?? (await chooseTreeFile())?.fsPath;
 		if (path === undefined) return;
@@ -190,7 +190,7 @@ export class SearchCommands {
 		await this.#needs.openTree({ path: normalize(path) });
 	}
 
-	/** *Compare Search Trees*: two of the list, or one with what is chosen. */
+	/** *Compare Search Trees*: compares two selected logs, or one log with another that the user picks. */
 	async compare(argument?: unknown, selected?: unknown): Promise<void> {
 		const first = pathOf(argument);
 		const others = Array.isArray(selected) ? selected.map(pathOf).filter((path) => path !== null) : [];
@@ -201,7 +201,7 @@ export class SearchCommands {
 		if (other !== null) await this.#needs.openTree({ path, other });
 	}
 
-	/** *Run More*, with a budget or one that is asked for. */
+	/** *Run More*: continues a search with the given budget, or prompts for one. */
 	async runMore(argument?: unknown, budget?: unknown): Promise<boolean> {
 		const path = pathOf(argument) ?? (await this.#choose('Run more of a search', (view) => !view.running));
 		if (path === undefined) return false;
@@ -213,19 +213,19 @@ export class SearchCommands {
 		);
 	}
 
-	/** *Stop Search*: the one that is named, or the one that runs. */
+	/** *Stop Search*: stops the given search, or the one that is running. */
 	async stop(argument?: unknown): Promise<void> {
 		const path = pathOf(argument) ?? (await this.#choose('Stop a search', (view) => view.running));
 		if (path !== undefined) await this.#needs.goOn.stop(path);
 	}
 
-	/** *Open Search Log*, as text. */
+	/** *Open Search Log*: opens the log as text. */
 	async openLog(argument?: unknown): Promise<void> {
 		const path = pathOf(argument) ?? (await this.#choose('Open the log of a search'));
 		if (path !== undefined) await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 	}
 
-	/** *Rename Search*: its log gets the name. */
+	/** *Rename Search*: renames the log file. */
 	async rename(argument?: unknown, named?: unknown): Promise<string | undefined> {
 		const path = pathOf(argument) ?? (await this.#choose('Rename a search', (view) => !view.running));
 		if (path === undefined) return undefined;
@@ -319,7 +319,7 @@ export class SearchCommands {
 		return this.#needs.list.searches[0];
 	}
 
-	/** A search of the list; the only one that fits is not asked for. */
+	/** Prompts for a listed search. Skips the prompt if only one qualifies. */
 	async #choose(title: string, fits: (view: SearchView) => boolean = () => true): Promise<string | undefined> {
 		const { list, tree } = this.#needs;
 		const [selected] = tree.selection;
@@ -356,7 +356,7 @@ const answered = <T>(answer: { readonly value: T } | NoAnswer): T | undefined =>
 	answer === 'back' || answer === 'cancel' ? undefined : answer.value;
 
 function presetOf(argument: unknown): Preset {
-	// Menus of the editor pass a file.
+	// Editor menus pass a Uri.
 	if (typeof argument !== 'object' || argument === null || argument instanceof vscode.Uri) {
 		const editor = vscode.window.activeTextEditor;
 		const selected = argument instanceof vscode.Uri && editor ? editor.document.getText(editor.selection).trim() : '';

@@ -12,10 +12,10 @@ export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
 	readonly notices: Notices;
 	readonly files: RewardFileList;
 	readonly tree: SearchesTree;
-	/** Knows what was chosen last. */
+	/** Stores the most recent choices. */
 	readonly memory: vscode.Memento;
 	readonly openTree: (place: TreePlace) => unknown;
 	readonly openComparison: (folder: string) => unknown;
-	/** Servers that are set up, and what was used last. */
+	/** Configured servers and recently used policies. */
 	readonly policies: () => Promise<PolicyWorkbench>;
 }

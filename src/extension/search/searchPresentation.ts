@@ -6,7 +6,7 @@ import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import type { SearchView } from './searchStore.ts';
 
-/** One row of the *Searches* view, in words; drawing it is `searchesTree.ts`. */
+/** Display text for a row in the *Searches* view. `searchesTree.ts` renders it. */
 export interface SearchPresentation {
 	readonly label: string;
 	readonly description: string;
@@ -16,7 +16,7 @@ export interface SearchPresentation {
 	readonly spoken: string;
 }
 
-/** The name that a person gave it, else its problem. */
+/** Returns the user-given name, or the problem text if the search was not renamed. */
 export function searchName({ log, start }: Pick<SearchView, 'log' | 'start'>): string {
 	const stem = displayText(basename(log, searchLogEnding));
 	return isMadeName(log) ? displayText(start.problem.prompt, 80) || stem : stem;
@@ -28,7 +28,7 @@ function stateOf({ running, end }: SearchView): State {
 	if (running) return 'running';
 	if (end === null) return 'torn';
 	const failed = end.stop === 'policy' || end.stop === 'scorer';
-	// A search that failed found no wrong answer.
+	// A failed search has not produced a wrong answer.
 	if (end.correct === true) return 'right';
 	if (failed) return 'failed';
 	return end.correct === null ? 'ended' : 'wrong';

@@ -5,9 +5,9 @@ import { settingIds } from '../ids.ts';
 
 const standardBudget: SearchBudget = { tokens: 20_000 };
 
-/** Settings about searches, read when they are needed: a change holds from the next use. */
+/** Search settings. Values are read on each access, so changes apply immediately. */
 export const searchSettings = {
-	/** Folder of the logs, relative to a workspace folder: never out of it. */
+	/** Log folder, relative to a workspace folder. Paths outside the workspace folder fall back to `searches`. */
 	folder(scope?: vscode.Uri): string {
 		const value: unknown = vscode.workspace.getConfiguration(undefined, scope ?? null).get(settingIds.searchFolder);
 		const parts = (typeof value === 'string' ? value : '')
@@ -15,7 +15,7 @@ export const searchSettings = {
 			.filter((part) => part !== '' && part !== '.');
 		return parts.length === 0 || parts.includes('..') ? 'searches' : parts.join('/');
 	},
-	/** The search server that a research may ask; null: there is none. */
+	/** Search server that research agents can query, or null if none is configured. */
 	searchServer(): string | null {
 		const value: unknown = vscode.workspace.getConfiguration().get(settingIds.searchServer);
 		return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;

@@ -8,16 +8,16 @@ import { readSearchSummary, type SearchSummary, searchLogEnding, searchLogsIn } 
 import type { RunStore } from '../runStore.ts';
 import type { WindowSearches } from './windowSearches.ts';
 
-/** A search as the *Searches* view knows it. */
+/** Search state shown in the *Searches* view. */
 export interface SearchView extends SearchSummary {
 	readonly running: boolean;
-	/** Folder of the run that its policy is of; null: it belongs to none. */
+	/** Folder of the run that the policy comes from, or null if it does not come from a run. */
 	readonly run: string | null;
 }
 
-/** Logs are listed again so often while somebody looks, in milliseconds; a search that runs is inspected more often. */
+/** Refresh intervals while the view is visible, in milliseconds. The shorter one applies while a search is running. */
 const lookMs = { idle: 6000, running: 1000 } as const;
-/** Logs that are listed, newest first. */
+/** Maximum number of logs listed, newest first. */
 const maxSearches = 500;
 
 interface Known {
@@ -25,7 +25,7 @@ interface Known {
 	readonly view: SearchView | null;
 }
 
-/** The logs of searches in the workspace and in its runs, newest first; read again when they have changed. */
+/** Search logs in the workspace and its runs, newest first. Changed logs are reread. */
 export class SearchStore extends Disposable {
 	readonly #searches: WindowSearches;
 	readonly #runs: RunStore;
@@ -74,13 +74,13 @@ export class SearchStore extends Disposable {
 		return this.#watched;
 	}
 
-	/** Whether somebody looks at the list: only then it is followed. */
+	/** Whether the list is visible. It is only refreshed periodically while visible. */
 	set watched(watched: boolean) {
 		this.#watched = watched;
 		if (watched) void this.refresh();
 	}
 
-	/** Resolves when what was on disk at the call is in `searches`. */
+	/** Rescans the disk. Resolves once `searches` reflects all changes made before the call. */
 	async refresh(): Promise<void> {
 		if (this.disposed) return;
 		if (this.#looking !== null) {
@@ -140,7 +140,7 @@ export class SearchStore extends Disposable {
 		const known = this.#known.get(log);
 		if (known !== undefined && known.stamp === stamp) {
 			if (known.view === null) return null;
-			// A log with an end is not written to; one without may be, or was torn off.
+			// A log that has an end record is final. Without one, the search is either running or was interrupted.
 			const running =
 				this.#searches.running.has(log) || (known.view.end === null && (await this.#searches.isRunning(log)));
 			return { ...known.view, running };

@@ -23,7 +23,7 @@ import { SearchStore } from './searchStore.ts';
 import { chooseTreeFile } from './treeFileQuestion.ts';
 import { WindowSearches } from './windowSearches.ts';
 
-/** Everything about searches that is not needed before somebody looks at them or a command about them runs. */
+/** Search features that load lazily, when the view is first shown or a search command runs. */
 export class SearchWorkbench extends Disposable {
 	readonly searches: WindowSearches;
 	readonly store: SearchStore;
@@ -56,7 +56,7 @@ export class SearchWorkbench extends Disposable {
 		);
 	}
 
-	/** What the *Searches* view draws. */
+	/** Data source for the *Searches* view. */
 	get list(): SearchList {
 		const { store } = this;
 		return {
@@ -81,7 +81,7 @@ export class SearchWorkbench extends Disposable {
 		};
 	}
 
-	/** What tree panels have done for them. */
+	/** Actions available to tree panels. */
 	get actions(): TreeActions {
 		const { searches, store } = this;
 		return {
@@ -123,7 +123,7 @@ export class SearchWorkbench extends Disposable {
 		if (summary === null) throw new Failure('invalid', `${basename(log)} is not a search log.`);
 		const agreed = await this.#agreed.specOf(summary);
 		if (agreed === null) return false;
-		// Of this user's own search the log knows best, also what was changed on the way.
+		// For the user's own searches, the log is authoritative, including settings changed along the way.
 		const changed = agreed === undefined || agreed.own ? {} : { spec: agreed.spec };
 		const standard = searchSettings.budget(vscode.Uri.file(log));
 		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;

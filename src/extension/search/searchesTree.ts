@@ -5,26 +5,26 @@ import { plainMarkdown } from '../rewards/plainMarkdown.ts';
 import { treeRowItem } from '../treeRow.ts';
 import type { SearchPresentation } from './searchPresentation.ts';
 
-/** What the view draws. */
+/** Data source for the tree view. */
 export interface SearchList {
-	/** Logs, newest first; resolves when they are known. */
+	/** Returns logs, newest first, once they have been scanned. */
 	logs(): Promise<readonly string[]>;
-	/** Logs as they were last inspected. */
+	/** Logs from the most recent scan. */
 	readonly known: readonly string[];
 	present(log: string): SearchPresentation | null;
-	/** Whether somebody looks. */
+	/** Whether the view is visible. */
 	watched: boolean;
 	readonly onDidChange: (listener: () => void) => { dispose(): void };
 }
 
-/** The *Searches* view. Its elements are logs; what it lists is loaded when it is inspected. */
+/** The *Searches* view. Tree elements are log paths; the list is loaded when the view is first shown. */
 export class SearchesTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #load: () => Promise<SearchList>;
 	readonly #changed = this.register(new vscode.EventEmitter<string[] | undefined>());
 	readonly #view: vscode.TreeView<string>;
 	#list: Promise<SearchList> | null = null;
 	#loaded: SearchList | null = null;
-	/** The rows as the editor has read them, and what each said. */
+	/** Row order as last read by VS Code. */
 	#order: readonly string[] = [];
 	readonly #said = new Map<string, string>();
 	readonly onDidChangeTreeData = this.#changed.event;
@@ -42,7 +42,7 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		);
 	}
 
-	/** Logs that are selected in the view. */
+	/** Selected logs. */
 	get selection(): readonly string[] {
 		return this.#view.selection;
 	}
@@ -68,7 +68,7 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		return item;
 	}
 
-	/** Tooltips are made when they are asked for; plain values only. */
+	/** Builds the tooltip on demand, without Markdown formatting. */
 	resolveTreeItem(item: vscode.TreeItem, log: string): vscode.TreeItem {
 		const shown = this.#loaded?.present(log) ?? null;
 		if (shown === null) return item;
@@ -91,7 +91,10 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		return list;
 	}
 
-	/** Redraws the rows that say something else, and the list only when rows came, went or moved; see `RunsTree`. */
+	/**
+	 * Refreshes rows whose text has changed. Refreshes the whole list only if rows were added, removed or moved; see
+	 * `RunsTree`.
+	 */
 	#update(list: SearchList): void {
 		const logs = list.known;
 		const sameOrder = logs.length === this.#order.length && logs.every((log, i) => log === this.#order[i]);

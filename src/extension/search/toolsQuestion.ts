@@ -9,7 +9,11 @@ interface Offer extends vscode.QuickPickItem {
 	readonly specs: () => Promise<readonly ToolSpec[] | null>;
 }
 
-/** What an agent may ask, several of it. @param last what was chosen the last time. undefined: it was given up */
+/**
+ * Prompts for the tools an agent can use.
+ * @param last previously selected tools
+ * @returns undefined if the prompt was dismissed
+ */
 export async function askTools(
 	last: readonly ToolSpec['use'][],
 	searchServer: string | null,
@@ -87,7 +91,7 @@ async function chooseDatasets(): Promise<readonly ToolSpec[] | null> {
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 
-/** What tools do, in words, for who is to agree to it. */
+/** Describes the given tools for a consent prompt. */
 export const toolWords = (tools: readonly ToolSpec[]): string => tools.map(wordsOf).join(', ');
 
 function wordsOf(tool: ToolSpec): string {

@@ -12,7 +12,7 @@ import { settings } from '../settings.ts';
 import { SearchClient } from './searchClient.ts';
 import { searchSettings } from './searchSettings.ts';
 
-/** What only reads, and so needs no trust. */
+/** Read-only methods, which do not require workspace trust. */
 const reading: readonly SearchMethod[] = [
 	'trees',
 	'treeEvents',
@@ -24,16 +24,16 @@ const reading: readonly SearchMethod[] = [
 ];
 
 export interface WindowSearchesOptions {
-	/** Folder of the extension. */
+	/** Extension folder. */
 	readonly extension: vscode.Uri;
-	/** Where logs go when no folder is open. */
+	/** Log folder when no workspace folder is open. */
 	readonly storage: vscode.Uri;
-	/** What an engine's log calls this extension. */
+	/** Client name recorded in engine logs. */
 	readonly client: string;
 	readonly log: (message: string) => void;
-	/** Keys of policies by their names. */
+	/** Returns API keys by policy name. */
 	readonly keys: () => Promise<Readonly<Record<string, string>>>;
-	/** Of the processes that score. */
+	/** Returns environment variables for scorer processes. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
 }
 
@@ -41,8 +41,8 @@ type Start = Pick<SearchParams<'start'>, 'spec' | 'problem'> & { readonly log?: 
 type GoOn = Omit<SearchParams<'continue'>, 'keys' | 'environment'>;
 
 /**
- * The search worker as the window knows it: nothing starts in a workspace that is not trusted, keys are handed over with each
- * request, and which searches run is known.
+ * The window's search worker. Refuses to start searches in untrusted workspaces, passes API keys along with each
+ * request, and tracks running searches.
  */
 export class WindowSearches extends Disposable {
 	readonly #options: WindowSearchesOptions;
@@ -50,10 +50,10 @@ export class WindowSearches extends Disposable {
 	readonly #running = new Set<string>();
 	readonly #comparing = new Set<string>();
 	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
-	/** A comparison of strategies of this window has started, continues or has ended. */
+	/** Fires when a strategy comparison in this window starts, continues or ends. */
 	readonly onCompared = this.#compared.event;
 	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
-	/** A search of this window has started, continues or has ended. */
+	/** Fires when a search in this window starts, continues or ends. */
 	readonly onChanged = this.#changed.event;
 
 	constructor(options: WindowSearchesOptions) {
@@ -90,22 +90,22 @@ export class WindowSearches extends Disposable {
 		});
 	}
 
-	/** The worker's process, while there is one. */
+	/** Worker process ID, or null if the worker is not running. */
 	get pid(): number | null {
 		return this.#client.pid;
 	}
 
-	/** The logs of the searches of this window that run. */
+	/** Logs of the searches running in this window. */
 	get running(): ReadonlySet<string> {
 		return this.#running;
 	}
 
-	/** Why nothing is searched here; null: it may be. */
+	/** Returns why searches are not allowed in this workspace, or null if they are. */
 	forbidden(): string | null {
 		return vscode.workspace.isTrusted ? null : 'This workspace is not trusted, so no policy is run.';
 	}
 
-	/** Whether a search writes to a log now: one of this window, or of another program. */
+	/** Returns whether a search in this window or another program is writing to the log. */
 	async isRunning(log: string): Promise<boolean> {
 		return this.#running.has(log) || (await isBeingSearched(log));
 	}
@@ -116,7 +116,7 @@ export class WindowSearches extends Disposable {
 		return this.#client.request(method, params, signal);
 	}
 
-	/** Begins a search. @returns its log */
+	/** Starts a search. @returns its log path */
 	async start({ spec, problem, log }: Start, signal?: AbortSignal): Promise<string> {
 		this.#requireTrust();
 		const path = log ?? join(await this.folderFor(spec.policy as PolicySpec), searchLogName(spec.strategy, new Date()));
@@ -132,26 +132,29 @@ export class WindowSearches extends Disposable {
 		await this.request('continue', { ...params, keys, environment }, signal);
 	}
 
-	/** The folders of the comparisons of this window that run. */
+	/** Folders of the strategy comparisons running in this window. */
 	get comparing(): ReadonlySet<string> {
 		return this.#comparing;
 	}
 
-	/** Compares strategies in a folder, or continues with what is there; resolves when it has started. */
+	/** Starts a strategy comparison in a folder, or continues the existing one. Resolves once it has started. */
 	async compare(spec: SearchParams<'compare'>['spec'], folder: string, signal?: AbortSignal): Promise<void> {
 		this.#requireTrust();
 		const [keys, environment] = await this.#secrets();
 		await this.request('compare', { spec, folder, keys, environment }, signal);
 	}
 
-	/** Tries a policy. */
+	/** Tests a policy. */
 	async probe(policy: PolicySpec, signal?: AbortSignal): Promise<SearchResult<'probe'>> {
 		this.#requireTrust();
 		const [keys] = await this.#secrets();
 		return this.request('probe', { policy, keys }, signal);
 	}
 
-	/** Where the log of a search with a policy goes: into its run, else into the workspace's folder of searches. */
+	/**
+	 * Returns the log folder for searches with a policy: inside the policy's run if there is one, otherwise in the
+	 * workspace's search folder.
+	 */
 	async folderFor(policy: PolicySpec): Promise<string> {
 		const { requireInside } = await import('../../files/ownFolder.ts');
 		const run =
@@ -163,7 +166,7 @@ export class WindowSearches extends Disposable {
 		return requireInside(dirname(folder), basename(folder));
 	}
 
-	/** The folders of searches that belong to no run; the first is that of new ones. */
+	/** Search folders that do not belong to a run. New searches go in the first one. */
 	searchFolders(): string[] {
 		const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 		if (folders.length === 0) return [join(this.#options.storage.fsPath, 'searches')];

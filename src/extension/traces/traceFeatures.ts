@@ -9,7 +9,7 @@ const symbolKinds: Readonly<Record<TraceNode['kind'], vscode.SymbolKind>> = {
 	boxed: vscode.SymbolKind.Constant,
 };
 
-/** Outline and folding of traces: of every document in their language, recorded completions and `*.trace` files alike. */
+/** Outline and folding for all documents in the trace language: recorded completions and `*.trace` files. */
 export class TraceFeatures extends Disposable implements vscode.DocumentSymbolProvider, vscode.FoldingRangeProvider {
 	constructor() {
 		super();

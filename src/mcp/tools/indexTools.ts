@@ -9,7 +9,7 @@ import type { KnownRun, Runs } from '../runs.ts';
 import { defineTool } from '../tool.ts';
 
 const timeoutMs = 20_000;
-/** Characters of a text cell; the whole text is a call of read_completion away. */
+/** Maximum characters per text cell. Clients can call read_completion for the full text. */
 const cellCharacters = 400;
 
 const named = v.optional(

@@ -57,7 +57,7 @@ export const metrics = defineTool({
 	},
 });
 
-/** At most `count` row numbers, evenly spaced, the first and the last among them. */
+/** Returns at most `count` evenly spaced row numbers, including the first and the last. */
 export function evenly(rows: number, count: number): number[] {
 	if (rows <= count) return Array.from({ length: rows }, (_, i) => i);
 	return Array.from({ length: count }, (_, i) => Math.round((i * (rows - 1)) / (count - 1)));

@@ -32,7 +32,7 @@ export const checkRecipe = defineTool({
 
 const largestRecipe = 4 << 20;
 
-/** undefined: the run keeps no recipe that can be read. */
+/** Reads a run's recipe. Returns undefined if it is missing or unreadable. */
 const recipeOf = (folder: string): Promise<unknown> =>
 	readJson(folder, runFiles.recipe, largestRecipe).catch(() => undefined);
 

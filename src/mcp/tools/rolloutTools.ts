@@ -7,10 +7,10 @@ import { pageOf, quote } from '../answer.ts';
 import * as input from '../inputs.ts';
 import { defineTool } from '../tool.ts';
 
-/** A text, or messages as one JSON text. */
+/** Returns plain text as is, or messages as a JSON string. */
 const textOf = (text: RolloutLine['prompt']): string => (typeof text === 'string' ? text : JSON.stringify(text));
 
-/** A rollout by its index in the group; where one cannot be read, its index is missing. */
+/** Rollout with its index in the group. Indexes of unreadable rollouts are skipped. */
 interface IndexedRollout {
 	readonly index: number;
 	readonly rollout: RolloutLine;

@@ -3,12 +3,12 @@ import type { ControlResult, TokenLists } from '../../protocol/control.ts';
 
 type Completion = ControlResult<'policy/generate'>['completions'][number][number];
 
-/** Ends of sequence as engines spell them; in what is told of tokens they have no text. */
+/** End-of-sequence spellings used by engines. They become empty text in token details. */
 const endSymbols: ReadonlySet<string> = new Set(['<eos>', '<|endoftext|>', '<|im_end|>', '</s>', '<|eot_id|>']);
 
 /**
- * A completion of an engine as search wants it. An older engine does not say why it ended: its last token tells the end of the
- * sequence, and what neither that nor a limit ended, a stop text did.
+ * Converts an engine's completion for search. Older engines do not report a finish reason, so infer it: `length` if
+ * truncated, `end` if the last token is an end-of-sequence token, and otherwise `stop`.
  */
 export function generationOf(
 	completion: Completion,

@@ -35,38 +35,40 @@ export interface EnginePolicyOptions {
 	readonly name: string;
 	readonly model: string;
 	readonly template: PolicyTemplate;
-	/** Problems are put to it as they stand; of the template its tags alone count. Default false. */
+	/** Whether to send problems verbatim, using only the tags from the template. Default: false. */
 	readonly raw?: boolean;
-	/** Tokens of the context; null: it is not known. */
+	/** Context length in tokens, or null if unknown. */
 	readonly context: number | null;
-	/** Of the checkpoint; null: it is not known here. */
+	/** Checkpoint tokenizer, or null if not available. */
 	readonly tokenizer?: Tokenizer | null;
-	/** Completions of one request to the engine at most: one that trains waits in the meantime. */
+	/** Maximum number of completions per engine request. Training pauses while the engine serves a request. */
 	readonly rows: number;
-	/** A connection to the engine; called again after one was lost. */
+	/** Connects to the engine. Called again after the connection is lost. */
 	connect(signal?: AbortSignal): Promise<{ readonly client: ControlClient; readonly lease: IDisposable }>;
 }
 
 type Connection = Awaited<ReturnType<EnginePolicyOptions['connect']>>;
 
-/** How long an engine may say that it is not ready yet, and how long is waited in between, in milliseconds. */
+/** How long to retry while an engine reports that it is not ready, and the delay between attempts, in milliseconds. */
 const startMs = 60_000;
 const pauseMs = 300;
-/** Alternatives that an engine tells at most. */
+/** Maximum number of alternatives an engine returns per token. */
 const maxAlternatives = 20;
-/** So far apart that the seeds of parts of a request differ from those of its neighbors. */
+/** Seed increment, chosen so that the parts of one request do not share seeds with neighboring requests. */
 const seedStep = 0x1e3779b1;
 
-/** Generations of one request that go to the engine together. */
+/** Generations from one request that are sent to the engine together. */
 interface Part {
-	/** Place of the request. */
+	/** Index of the request. */
 	readonly of: number;
 	readonly request: GenerateRequest;
 	readonly n: number;
 	readonly seed: number;
 }
 
-/** The policy of an engine, by the control contract (docs/engine-contract.md); older engines are understood, too. */
+/**
+ * Policy that runs on an engine through the control contract (docs/engine-contract.md). Older engines are supported.
+ */
 export class EnginePolicy extends Disposable implements OpenPolicy {
 	readonly name: string;
 	readonly model: string;
@@ -78,10 +80,10 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	readonly #options: EnginePolicyOptions;
 	readonly #totals = new TotalsCounter();
 	readonly #gone = new AbortController();
-	/** It takes lists, one entry a prompt. */
+	/** Whether the engine accepts lists with one entry per prompt. */
 	readonly #many: boolean;
 	#connection: Connection;
-	/** While a lost connection is restored. */
+	/** Pending reconnection attempt. */
 	#again: Promise<Connection> | null = null;
 
 	private constructor(options: EnginePolicyOptions, connection: Connection) {
@@ -121,7 +123,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		});
 	}
 
-	/** Fails as `connect`, and with `unsupported` when the engine does not generate. */
+	/** Fails with the same errors as `connect`, or with `unsupported` if the engine cannot generate. */
 	static async open(options: EnginePolicyOptions, signal?: AbortSignal): Promise<EnginePolicy> {
 		const connection = await options.connect(signal);
 		if (connection.client.engine.capabilities.includes('policy/generate')) return new EnginePolicy(options, connection);
@@ -154,14 +156,14 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		};
 	}
 
-	/** Needs the tokenizer, and an engine that takes lists and scores texts. */
+	/** Requires the tokenizer and an engine that accepts lists and can score text. */
 	get read(): OpenPolicy['read'] {
 		const { tokenizer = null } = this.#options;
 		if (tokenizer === null || !this.#many || !this.capabilities.score) return undefined;
 		return (request, signal) => this.#read(request, tokenizer, AbortSignal.any([signal, this.#gone.signal]));
 	}
 
-	/** The alternatives at a place are those of the first token of a completion of all that is before it. */
+	/** Reads token alternatives by generating one token after each prefix. */
 	async #read(request: ReadRequest, tokenizer: Tokenizer, signal: AbortSignal): Promise<ReadText> {
 		const { text, alternatives, maxTokens } = request;
 		const ids = tokenizer.encode(text);
@@ -206,7 +208,8 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		return {
 			tokens: {
 				text: symbols,
-				// Scoring and sampling round differently: a token that is among the alternatives has their value.
+				// Scoring and sampling round differently, so use the sampled value for tokens that appear among the
+				// alternatives.
 				logprob: symbols.map((symbol, i) => top[i]?.find(([other]) => other === symbol)?.[1] ?? logprobs[i] ?? null),
 				...(alternatives === 0 ? {} : { top }),
 			},
@@ -226,7 +229,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		return raw || template === null ? problem : renderPrompt(template, problem);
 	}
 
-	/** Requests of equal parameters go together, as far as the engine takes them. */
+	/** Batches requests with equal parameters, up to the engine's limit. */
 	async #generate(requests: readonly GenerateRequest[], signal: AbortSignal): Promise<Generated[]> {
 		const results = requests.map((): Generation[] => []);
 		const failures = new Map<number, Failure>();
@@ -255,7 +258,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		return results.map((made, i) => (made.length > 0 ? made : (failures.get(i) ?? made)));
 	}
 
-	/** One request to the engine; where it refuses some of the prompts, the others are asked for without them. */
+	/** Sends one engine request. If the engine rejects some prompts, resends the request without them. */
 	async #ask(
 		batch: readonly Part[],
 		signal: AbortSignal,
@@ -278,7 +281,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			answer = await this.#request('policy/generate', params, signal);
 		} catch (error) {
 			const failure = Failure.from(error);
-			// What an engine says of a prompt is about that prompt; anything else is about all of them.
+			// `invalid` refers to one prompt. Any other failure affects all of them.
 			if (failure.reason !== 'invalid') throw failure;
 			if (batch.length === 1) {
 				const refused = named(failure, this.name);
@@ -294,7 +297,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		for (const [i, part] of batch.entries()) {
 			const told = answer.promptTokens?.[i];
 			const made = answer.completions[i]?.map((completion, k) =>
-				// What a request was given is counted once.
+				// Count prompt tokens once per request.
 				generationOf(completion, part.request, told === undefined ? null : k === 0 ? told : 0),
 			);
 			if (made !== undefined) this.#totals.add(made);
@@ -330,7 +333,10 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		);
 	}
 
-	/** A request; again while an engine is starting, and once more, on a new connection, when the old one was lost. */
+	/**
+	 * Sends a request. Retries while the engine is starting, and retries once on a new connection if the old one was
+	 * lost.
+	 */
 	async #request<M extends ControlMethod>(
 		method: M,
 		params: ControlParams<M>,
@@ -357,7 +363,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		}
 	}
 
-	/** For all who lost it: that one of them is cancelled does not end it for the others. */
+	/** Reconnects on behalf of all affected callers. Cancelling one caller does not abort the others. */
 	#reconnect(lost: Connection): Promise<Connection> {
 		if (this.#connection !== lost) return Promise.resolve(this.#connection);
 		this.#again ??= this.#options
@@ -375,13 +381,13 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	}
 }
 
-/** What cannot differ between the prompts of one request to an engine. */
+/** Parameters that must be equal for all prompts in an engine request. */
 function sharedOf({ temperature, topP, stop, tokens }: GenerateRequest) {
 	const alternatives = tokens > 1 ? Math.min(tokens, maxAlternatives) : 0;
 	return { temperature, topP, stop: [...stop], logprobs: tokens > 0, alternatives };
 }
 
-/** In their order, each with so many completions at most. */
+/** Splits the parts, in order, into batches of at most `rows` completions. */
 function batchesOf(parts: readonly Part[], rows: number): Part[][] {
 	const batches: Part[][] = [];
 	let left = 0;

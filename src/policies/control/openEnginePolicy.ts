@@ -13,10 +13,16 @@ import { EnginePolicy } from './enginePolicy.ts';
 import { readPolicyTemplate, runOfCheckpoint } from './policyTemplate.ts';
 import { leaseCheckpoint } from './servedCheckpoints.ts';
 
-/** Completions of one request: a served checkpoint does nothing else, an engine that trains waits until it is answered. */
+/**
+ * Maximum completions per request. A served checkpoint does nothing else, but an engine that is training pauses until
+ * it has answered.
+ */
 const rows = { served: 1024, training: 256 } as const;
 
-/** A checkpoint, served by an engine that is started for it where none serves it. Fails as `ServedCheckpoint.open`. */
+/**
+ * Opens a checkpoint, starting an engine to serve it if none does. Fails with the same errors as
+ * `ServedCheckpoint.open`.
+ */
 export async function openCheckpointPolicy(folder: string, context: PolicyContext): Promise<OpenPolicy> {
 	const run = runOfCheckpoint(folder);
 	const template = run === null ? { run: null, template: null } : await readPolicyTemplate(run);
@@ -40,7 +46,7 @@ export async function openCheckpointPolicy(folder: string, context: PolicyContex
 	);
 }
 
-/** The engine of a run that training now, with the weights that it has. Fails as `connectRun`. */
+/** Opens the engine of a run that is training, with its current weights. Fails with the same errors as `connectRun`. */
 export async function openRunPolicy(run: string, context: PolicyContext): Promise<OpenPolicy> {
 	const [record, template, checkpoints] = await Promise.all([
 		readRecord(run),
@@ -68,7 +74,7 @@ export async function openRunPolicy(run: string, context: PolicyContext): Promis
 
 const stateSchema = v.looseObject({ shape: v.looseObject({ context: v.number() }) });
 
-/** The vocabulary of a checkpoint; null: it is that of another engine. */
+/** Reads a checkpoint's vocabulary. Returns null if it belongs to a different engine. */
 async function tokenizerOf(checkpoint: string): Promise<Tokenizer | null> {
 	try {
 		return parseTokenizerJson(JSON.stringify(await readJson(checkpoint, checkpointFiles.tokenizer)));
@@ -77,7 +83,7 @@ async function tokenizerOf(checkpoint: string): Promise<Tokenizer | null> {
 	}
 }
 
-/** Tokens of the context that a checkpoint's model has; null: it does not tell. */
+/** Reads the model's context length in tokens from a checkpoint. Returns null if it is not recorded. */
 async function contextOf(checkpoint: string): Promise<number | null> {
 	const state = decode(stateSchema, await readJson(checkpoint, checkpointFiles.state).catch(() => null));
 	return state.ok ? state.value.shape.context : null;

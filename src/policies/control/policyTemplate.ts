@@ -7,7 +7,7 @@ import { decode } from '../../protocol/decode.ts';
 import { templateSchema } from '../../protocol/recipe.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 
-/** Of a recipe only this is read: those of other engines and versions have a template, too. */
+/** The only recipe field read here. Recipes for other engines and versions also have a template. */
 const recipeSchema = v.looseObject({ name: v.optional(v.string()), template: v.optional(v.unknown()) });
 const resolvedSchema = v.object({
 	name: v.string(),
@@ -16,15 +16,15 @@ const resolvedSchema = v.object({
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
 });
 
-/** What a run's policy is given for a problem. */
+/** How a run's policy is prompted for a problem. */
 export interface PolicyTemplate {
-	/** Of the run, as its recipe says; null: it is not known. */
+	/** Run name from the recipe, or null if unknown. */
 	readonly run: string | null;
-	/** null: its recipe tells of none, so prompts go as they are. */
+	/** null if the recipe has no template, so prompts are sent unchanged. */
 	readonly template: Template | null;
 }
 
-/** The template of a run's recipe. A run without a recipe that can be read has none. */
+/** Reads the template from a run's recipe. Runs without a readable recipe have no template. */
 export async function readPolicyTemplate(run: string): Promise<PolicyTemplate> {
 	const value = await readJson(run, runFiles.recipe).catch((error: unknown) => {
 		const { reason } = Failure.from(error);
@@ -43,7 +43,7 @@ function templateOf(value: unknown): Template | null {
 	return given.ok ? resolveTemplate(given.value) : null;
 }
 
-/** The run folder of a checkpoint folder `<run>/checkpoints/<step>`; null: it is elsewhere. */
+/** Returns the run folder of a checkpoint folder `<run>/checkpoints/<step>`, or null if the checkpoint is elsewhere. */
 export function runOfCheckpoint(folder: string): string | null {
 	const parent = dirname(folder);
 	return basename(parent) === runFiles.checkpoints ? dirname(parent) : null;

@@ -3,7 +3,7 @@ import { ServedCheckpoint, torchPythonVariable } from '../../runs/servedCheckpoi
 import type { PolicyContext } from '../openedPolicy.ts';
 import { unlessAborted } from '../unlessAborted.ts';
 
-/** A served checkpoint for one user of it; `dispose` gives it back. */
+/** One user's lease on a served checkpoint. `dispose` releases it. */
 export interface Lease extends IDisposable {
 	readonly served: ServedCheckpoint;
 }
@@ -15,10 +15,13 @@ interface Entry {
 	timer: NodeJS.Timeout | null;
 }
 
-/** By folder: those that search at the same time share one engine. */
+/** Served checkpoints by folder. Concurrent searches share an engine. */
 const entries = new Map<string, Entry>();
 
-/** Serves a checkpoint, or joins those that have it served. Fails as `ServedCheckpoint.open`. */
+/**
+ * Serves a checkpoint, or shares the engine that already serves it. Fails with the same errors as
+ * `ServedCheckpoint.open`.
+ */
 export async function leaseCheckpoint(folder: string, context: PolicyContext): Promise<Lease> {
 	const entry = entries.get(folder) ?? open(folder, context);
 	entry.users++;
@@ -53,7 +56,7 @@ function open(folder: string, { engine, node, client, environment }: PolicyConte
 	const forget = () => {
 		if (entries.get(folder) === entry) entries.delete(folder);
 	};
-	// An engine that ended, or was never there, is not what the next one gets.
+	// Do not reuse an engine that exited or failed to start.
 	served.then((open) => open.client.onClosed(forget), forget);
 	entries.set(folder, entry);
 	return entry;

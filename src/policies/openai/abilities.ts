@@ -1,9 +1,9 @@
 import type { PolicyCapabilities } from '../../core/search/policy.ts';
 import type { PolicyApi } from '../../protocol/policySpec.ts';
 
-/** How a server continues from the beginning of an answer. */
+/** How a server continues from a prefix of the answer. */
 export type PrefixStyle =
-	/** The beginning comes after the prompt (completions). */
+	/** The prefix is appended to the prompt (completions API). */
 	| 'prompt'
 	/** It is the last message, with `continue_final_message` (vLLM, SGLang). */
 	| 'continue'
@@ -12,38 +12,38 @@ export type PrefixStyle =
 	/** It is the last message and has `prefix: true` (Mistral, DeepSeek). */
 	| 'flag';
 
-/** What a model on a server was found to do, and in which words it wants to be asked. */
+/** Detected capabilities of a model on a server, and the request parameters it expects. */
 export interface OpenAiAbilities {
 	readonly lengthField: 'max_tokens' | 'max_completion_tokens';
 	readonly temperature: boolean;
 	readonly topP: boolean;
-	/** `usage`: with the counts of tokens at the end. */
+	/** `usage`: the stream ends with token counts. */
 	readonly stream: 'no' | 'plain' | 'usage';
-	/** Alternatives that it tells for each token; null: it tells no log-probabilities. */
+	/** Number of alternatives reported per token, or null if the server does not return log-probabilities. */
 	readonly logprobs: number | null;
-	/** Several choices in one request. */
+	/** Whether one request can return several choices. */
 	readonly many: boolean;
-	/** Both: it takes a seed without a fault, and gives the same text for the same one. */
+	/** Whether the server accepts seeds and generates the same text for equal seeds. */
 	readonly seed: boolean;
-	/** It refuses requests with a seed. */
+	/** Whether the server rejects requests with a seed. */
 	readonly refusesSeed: boolean;
 	readonly prefix: PrefixStyle | null;
-	/** What continues repeats the beginning first. */
+	/** Whether a continuation repeats the prefix first. */
 	readonly echoesPrefix: boolean;
-	/** JSON Schemas of `response_format` are kept to. */
+	/** Whether the server enforces JSON Schemas in `response_format`. */
 	readonly schema: boolean;
 	/**
-	 * Stop texts: `told`: it says which one ended a text; `kept`: the text has it at its end; `untold`: a text that a stop text
-	 * ended looks like one that ended by itself; `refused`: it takes none, or does nothing with them.
+	 * Stop string support. `told`: the server reports which one ended the text. `kept`: the text includes it. `untold`: a
+	 * text ended by a stop string looks like one that ended by itself. `refused`: stop strings are rejected or ignored.
 	 */
 	readonly stops: 'told' | 'kept' | 'untold' | 'refused';
-	/** Log-probabilities of a given text (completions with `echo`). */
+	/** Whether the server returns log-probabilities of a given text (completions with `echo`). */
 	readonly score: boolean;
-	/** It gives its thinking apart from the answer. */
+	/** Whether the server returns reasoning separately from the answer. */
 	readonly reasoning: boolean;
-	/** A short text that it wrote. */
+	/** Short sample of generated text. */
 	readonly sample: string;
-	/** What was tried and did not work, in words. */
+	/** Notes on features that were tried and failed. */
 	readonly notes: readonly string[];
 }
 

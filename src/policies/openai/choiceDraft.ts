@@ -5,11 +5,11 @@ import { type Choice, type ReplyToken, tokensOf } from './replyParts.ts';
 
 type ThinkTags = readonly [open: string, close: string];
 
-/** Characters of a token that are believed at most: beyond, a server does not keep to `max_tokens`. */
+/** Maximum plausible number of characters per token. A longer text means that the server ignores `max_tokens`. */
 const longestToken = 64;
 const slack = 4096;
 
-/** One generation while its parts come in. */
+/** Accumulates the parts of one generation. */
 export class ChoiceDraft {
 	readonly #request: GenerateRequest;
 	readonly #think: ThinkTags;
@@ -19,10 +19,10 @@ export class ChoiceDraft {
 	readonly #echo: number;
 	readonly #untold: boolean;
 	readonly #redactor: Redactor;
-	/** A secret was taken out, so the tokens are not those of the text. */
+	/** Whether a secret was removed, so the tokens no longer match the text. */
 	#redacted = false;
 	#text = '';
-	/** Where the thinking stands that comes apart from the answer. */
+	/** State of the thinking block, for reasoning returned separately from the answer. */
 	#thinking: 'none' | 'open' | 'closed';
 	#tokens: ReplyToken[] = [];
 	#parts = 0;
@@ -32,14 +32,14 @@ export class ChoiceDraft {
 	#cut: { readonly at: number; readonly stop: string } | null = null;
 	#overlong = false;
 	#emitted: number;
-	/** It gave its thinking apart. */
+	/** Whether reasoning was returned separately. */
 	reasoned = false;
 
 	/**
-	 * @param prefix what the server continues from: its thinking may be open
-	 * @param server.untold it was given the stop texts and does not say when one of them ended a text
-	 * @param server.echoed what it repeats before it continues
-	 * @param server.redactor takes out a secret that it writes in several parts
+	 * @param prefix text that the server continues; its thinking block may be open
+	 * @param server.untold whether stop strings were sent to a server that does not report which one ended the text
+	 * @param server.echoed text that the server repeats before continuing
+	 * @param server.redactor removes secrets that the server splits across parts
 	 */
 	constructor(
 		request: GenerateRequest,
@@ -67,23 +67,23 @@ export class ChoiceDraft {
 		return this.#cut === null ? this.#text : this.#text.slice(0, this.#cut.at);
 	}
 
-	/** Nothing that still comes would change it. */
+	/** Whether further parts cannot change the generation. */
 	get done(): boolean {
 		return this.#cut !== null || this.#overlong;
 	}
 
-	/** Its end was told. */
+	/** Whether the server has reported the end. */
 	get finished(): boolean {
 		return this.done || this.#finish !== null;
 	}
 
-	/** Tokens so far: what was told of them, else the parts of a stream, else a guess by length. */
+	/** Number of tokens so far: as reported, else the number of stream parts, else an estimate from the length. */
 	get tokens(): number {
 		if (this.#tokens.length > 0) return this.#tokens.length;
 		return this.#parts > 1 ? this.#parts : Math.ceil(this.#text.length / 4);
 	}
 
-	/** @returns whether it brought anything */
+	/** @returns whether the choice added anything */
 	add(choice: Choice): boolean {
 		const message = choice.message ?? choice.delta;
 		const reasoning = message?.reasoning_content || message?.reasoning || '';
@@ -106,7 +106,7 @@ export class ChoiceDraft {
 		return this.#text.length > before || this.#finish !== null;
 	}
 
-	/** What can be shown since the last time: not what may be the beginning of a stop text or of a secret. */
+	/** Returns the new text that is safe to show, holding back any suffix that could begin a stop string or a secret. */
 	news(): string {
 		const held = Math.max(this.#hold, this.#redactor.pending(this.#text));
 		const end = this.done || this.#finish !== null ? this.text.length : this.#text.length - held;
@@ -117,8 +117,8 @@ export class ChoiceDraft {
 	}
 
 	/**
-	 * @param tokens that the server counted for it; null: it did not
-	 * @param promptTokens also, of what it was given
+	 * @param tokens token count reported by the server, or null
+	 * @param promptTokens prompt token count reported by the server, or null
 	 */
 	generation(tokens: number | null, promptTokens: number | null): Generation {
 		const finish = this.#outcome();
@@ -148,13 +148,13 @@ export class ChoiceDraft {
 		if (this.#cut !== null || this.#toldStop !== null) return 'stop';
 		if (this.#overlong) return 'length';
 		switch (this.#finish) {
-			// The end was not told: the connection was lost.
+			// No end reported: the connection was lost.
 			case null:
 			case 'length':
 			case 'max_tokens':
 				return 'length';
 			case 'stop':
-				// It may have been either; what continues from a stop text finds out.
+				// Ambiguous. Continuing from a stop string will resolve it.
 				return this.#untold && this.#stops.length > 0 ? 'stop' : 'end';
 			default:
 				return 'end';
@@ -186,7 +186,7 @@ export class ChoiceDraft {
 	}
 }
 
-/** The tokens that begin within a text; statistics are of the alternatives that were told. */
+/** Returns the tokens that begin within a text. Statistics only cover the reported alternatives. */
 function detailOf(tokens: readonly ReplyToken[], text: string, wanted: number): TokenDetail {
 	let length = 0;
 	let count = 0;

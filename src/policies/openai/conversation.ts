@@ -10,40 +10,40 @@ import type { Reply, Usage } from './replyParts.ts';
 import { bodyOf, inputOf, type OpenAiSpec, pathOf } from './requestBody.ts';
 import { contextRefusal } from './serverContext.ts';
 
-/** What came of one request. */
+/** Result of one request. */
 export interface Exchange {
-	/** As many as there came; fewer than asked where the server does not do `n`. */
+	/** Generations received. There may be fewer than requested if the server does not support `n`. */
 	readonly generations: readonly Generation[];
-	/** Why some are not whole; null: all came to their ends. */
+	/** Why some generations are incomplete, or null if all are complete. */
 	readonly broken: Failure | null;
-	/** It came in parts. */
+	/** Whether the response was streamed. */
 	readonly streamed: boolean;
-	/** The server counted tokens. */
+	/** Whether the server reported token counts. */
 	readonly counted: boolean;
-	/** The thinking came apart. */
+	/** Whether reasoning was returned separately. */
 	readonly reasoned: boolean;
-	/** The server named the stop text that ended it. */
+	/** Whether the server reported the stop string that ended the text. */
 	readonly toldStop: boolean;
 }
 
 export interface AskOptions {
 	readonly signal: AbortSignal;
-	/** Default: 1 or, where the server does that, the request's. */
+	/** Default: the request's `n` if the server supports it, otherwise 1. */
 	readonly n?: number;
-	/** Instead of the request's. */
+	/** Overrides the request's seed. */
 	readonly seed?: number;
 	readonly prefix?: string;
 	readonly maxTokens?: number;
-	/** Also where the server does not tell them. Default: only where it tells, or where it cannot stream. */
+	/** Sends stop strings even if the server does not report them. Default: only if it reports them or cannot stream. */
 	readonly sendStops?: boolean;
 	readonly think?: readonly [open: string, close: string];
-	/** Parts as they come, by choice. */
+	/** Receives text as it arrives. */
 	readonly onText?: (index: number, text: string) => void;
 }
 
 const thinkTags = ['<think>', '</think>'] as const;
 
-/** Puts requests of search to one model on a server, in the words that it takes, one request at a time. */
+/** Sends search requests to a model on a server, one at a time, using the parameters that the server accepts. */
 export class Conversation {
 	readonly #server: AskableServer;
 	readonly #spec: OpenAiSpec;
@@ -56,8 +56,8 @@ export class Conversation {
 	}
 
 	/**
-	 * Fails as `OpenAiServer.ask`, and with `ContextOverflow`. A request that asks for more than the context has room for is made
-	 * again with what there is room for.
+	 * Fails with the same errors as `OpenAiServer.ask`, or with `ContextOverflow`. If a request exceeds the context
+	 * length, retries with as many tokens as fit.
 	 */
 	async ask(request: GenerateRequest, options: AskOptions): Promise<Exchange> {
 		const maxTokens = options.maxTokens ?? request.maxTokens;
@@ -78,7 +78,7 @@ export class Conversation {
 		const { stream, stops, many, prefix: style, echoesPrefix } = this.#abilities;
 		const n = options.n ?? (many ? request.n : 1);
 		const streams = stream !== 'no';
-		// Where a server does not tell, the stream is watched for them here, and left when one comes.
+		// If the server does not report stop strings, watch the stream for them and close it at the first match.
 		const sent = options.sendStops === true || stops === 'told' || stops === 'kept' || (stops === 'untold' && !streams);
 		const given = style === null ? '' : prefix;
 		const echoed = echoesPrefix ? given : '';
@@ -105,7 +105,7 @@ export class Conversation {
 		return replies.exchange(end, this.#server.origin, echoed);
 	}
 
-	/** Log-probability of each token of a completion, nats, by a server that repeats what it is given. */
+	/** Returns the log-probability of each completion token, in nats. Requires a server that can echo its input. */
 	async score({ messages, completion }: PolicyText, signal: AbortSignal): Promise<number[]> {
 		const { prompt } = inputOf(this.#spec, messages, '', null) as { prompt: string };
 		const reply = new RepeatedReply();
@@ -119,7 +119,7 @@ export class Conversation {
 			[lengthField]: 1,
 		};
 		await this.#server.ask(pathOf(this.#spec), body, reply, signal);
-		// A token that holds the end of the prompt and the beginning of the completion belongs to the completion.
+		// A token that spans the end of the prompt and the start of the completion belongs to the completion.
 		const own = reply
 			.of(`${prompt}${completion}`, this.#spec.name)
 			.tokens.filter(({ at, text }) => at + text.length > prompt.length);
@@ -127,7 +127,7 @@ export class Conversation {
 		return own.map(({ logprob }) => logprob as number);
 	}
 
-	/** A text as it stands, token by token, and what follows it, by a server that repeats what it is given. */
+	/** Reads a verbatim text token by token, along with a continuation. Requires a server that can echo its input. */
 	async read(
 		{ text, alternatives, maxTokens, temperature, topP, stop, seed }: ReadRequest,
 		signal: AbortSignal,
@@ -141,7 +141,7 @@ export class Conversation {
 			prompt: text,
 			echo: true,
 			logprobs: Math.max(1, Math.min(alternatives, logprobs ?? 1)),
-			// Some refuse 0; what is not asked for is left out below.
+			// Some servers reject 0. Unrequested tokens are dropped below.
 			[lengthField]: Math.max(1, maxTokens),
 			temperature,
 			...(topP === 1 ? {} : { top_p: topP }),
@@ -150,7 +150,7 @@ export class Conversation {
 		};
 		await this.#server.ask(pathOf(this.#spec), body, reply, signal);
 		const { tokens, more, finish, usage } = reply.of(text, name);
-		// Nothing is before the first.
+		// The first token has no context, so it has no log-probability.
 		if (tokens.slice(1).some(({ logprob }) => logprob === null)) throw untold(name);
 		const written = more.map((token) => token.text).join('');
 		return {
@@ -183,7 +183,7 @@ function detailOf(tokens: readonly PlacedToken[], alternatives: number): TokenDe
 	};
 }
 
-/** The choices of one answer while they come in. */
+/** Accumulates the choices of one response. */
 class Replies implements ReplyListener {
 	readonly #n: number;
 	readonly #make: () => ChoiceDraft;
@@ -224,14 +224,14 @@ class Replies implements ReplyListener {
 		return brought;
 	}
 
-	/** @param echoed what each text repeats before it continues */
+	/** @param echoed prefix that each text repeats before continuing */
 	exchange(end: ReplyEnd, origin: string, echoed: string): Exchange {
 		const began = this.#drafts.filter((draft) => draft.finished || draft.text !== '');
 		const whole = end.broken === null && (end.said || began.every((draft) => draft.finished));
 		const counts = this.#counts(began);
 		const promptTokens = this.#usage?.prompt_tokens ?? null;
 		return {
-			// What a request was given is counted once.
+			// Count prompt tokens once per request.
 			generations: began.map((draft, i) => {
 				const made = draft.generation(counts[i] ?? null, i === 0 ? promptTokens : promptTokens === null ? null : 0);
 				const text = made.text.startsWith(echoed) ? made.text.slice(echoed.length) : made.text;
@@ -245,7 +245,7 @@ class Replies implements ReplyListener {
 		};
 	}
 
-	/** The server counts all choices together: they have their shares. */
+	/** Splits the server's total token count among the choices. */
 	#counts(drafts: readonly ChoiceDraft[]): (number | null)[] {
 		const total = this.#usage?.completion_tokens ?? null;
 		if (total === null) return drafts.map(() => null);
@@ -255,7 +255,7 @@ class Replies implements ReplyListener {
 	}
 }
 
-/** Seeds of servers are whole and positive. */
+/** Returns a nonnegative integer seed, as servers require. */
 export function wholeSeed(seed: number): number {
 	return Math.abs(Math.trunc(seed)) % 2 ** 31;
 }

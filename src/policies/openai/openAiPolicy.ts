@@ -19,12 +19,12 @@ import type { OpenAiServer } from './openAiServer.ts';
 import type { OpenAiSpec } from './requestBody.ts';
 import { askWithTools } from './toolReply.ts';
 
-/** Choices of one request at most. */
+/** Maximum number of choices per request. */
 const maxChoices = 64;
-/** Prime to 2^31, so that the seeds of a request's generations differ. */
+/** Coprime to 2^31, so the generations of a request get different seeds. */
 const seedStep = 0x1e3779b1;
 
-/** A model on an OpenAI-compatible server. */
+/** Policy backed by a model on an OpenAI-compatible server. */
 export class OpenAiPolicy implements OpenPolicy {
 	readonly name: string;
 	readonly model: string;
@@ -74,13 +74,13 @@ export class OpenAiPolicy implements OpenPolicy {
 		};
 	}
 
-	/** Needs `/v1/completions` of a server that repeats what it is given, with its log-probabilities. */
+	/** Requires `/v1/completions` on a server that can echo its input with log-probabilities. */
 	get read(): OpenPolicy['read'] {
 		if (!this.capabilities.score) return undefined;
 		return (request, signal) => this.#conversation.read(request, AbortSignal.any([signal, this.#gone.signal]));
 	}
 
-	/** Needs a chat. Whether the model calls tools is found out by offering them. */
+	/** Requires a chat API. Offering tools reveals whether the model can call them. */
 	get callTools(): OpenPolicy['callTools'] {
 		if (this.#spec.api !== 'chat') return undefined;
 		return async (request, signal) => {
@@ -95,7 +95,10 @@ export class OpenAiPolicy implements OpenPolicy {
 		this.#gone.abort();
 	}
 
-	/** Rejects with `cancelled`, and where no other request would fare better: the key is wrong, or nobody is there. */
+	/**
+	 * Rejects with `cancelled`, or if no other request could succeed because the key is wrong or the server is
+	 * unreachable.
+	 */
 	async #generate(request: GenerateRequest, signal: AbortSignal, bound: BindOptions): Promise<Generated> {
 		try {
 			const generations = await this.#generations(request, signal, bound);
@@ -108,7 +111,7 @@ export class OpenAiPolicy implements OpenPolicy {
 	}
 
 	async #generations(request: GenerateRequest, signal: AbortSignal, bound: BindOptions): Promise<Generation[]> {
-		// Greedy texts are alike: servers that do several at once refuse that.
+		// Greedy completions are identical, so servers that support `n` reject n > 1 at temperature 0.
 		const together = this.#abilities.many && request.n > 1 && request.temperature > 0 ? maxChoices : 1;
 		const parts: { first: number; n: number }[] = [];
 		for (let first = 0; first < request.n; first += together) {
@@ -119,12 +122,14 @@ export class OpenAiPolicy implements OpenPolicy {
 		);
 		const made = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
 		const failed = answers.find((answer) => answer.status === 'rejected');
-		// What there is, is kept; nothing at all is a failure.
+		// Keep partial results. Fail only if there are none.
 		if (failed !== undefined && (made.length === 0 || signal.aborted)) throw failed.reason;
 		return made;
 	}
 
-	/** One request, and, where its answer is interrupted, others that continue from what there is. */
+	/**
+	 * Sends one request. If the response is interrupted, sends follow-up requests that continue from the partial text.
+	 */
 	async #answer(
 		request: GenerateRequest,
 		first: number,
@@ -145,7 +150,10 @@ export class OpenAiPolicy implements OpenPolicy {
 		return Promise.all(generations.map((one, k) => this.#goOn(request, one, { ...options, n: 1 }, first + k, broken)));
 	}
 
-	/** From where a connection was lost, as far as the server can continue and tries are left; else what came so far. */
+	/**
+	 * Continues after a lost connection if the server supports it and retries are left. Otherwise returns the partial
+	 * result.
+	 */
 	async #goOn(
 		request: GenerateRequest,
 		begun: Generation,
@@ -191,7 +199,9 @@ export class OpenAiPolicy implements OpenPolicy {
 	}
 }
 
-/** A text and what was added to it; the beginning's input is known where the server counts at all. */
+/**
+ * Joins a text and its continuation. The prompt token count comes from the first part, if the server reports counts.
+ */
 function continued(begun: Generation, more: Generation): Generation {
 	const told = begun.promptTokens !== null || more.promptTokens !== null;
 	return {

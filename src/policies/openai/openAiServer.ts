@@ -7,45 +7,45 @@ import { RequestQueue, type Tried } from '../../rpc/http/requestQueue.ts';
 import { decodeReply, isErrorReply, type Reply } from './replyParts.ts';
 
 export interface OpenAiServerOptions {
-	/** With the path up to /v1, without a slash at its end. */
+	/** URL including the path up to /v1, without a trailing slash. */
 	readonly baseUrl: string;
-	/** Sent to this server alone. */
+	/** API key, sent only to this server. */
 	readonly key: string | null;
 	readonly parallel: number;
 	readonly requestsPerMinute?: number;
-	/** Without any progress of an answer. */
+	/** Maximum time without progress in a response. */
 	readonly timeoutSeconds: number;
 	readonly retries: number;
-	/** Wait before the first further try. Default 500. */
+	/** Delay before the first retry. Default: 500. */
 	readonly firstWaitMs?: number;
 }
 
-/** Hears the parts of an answer. */
+/** Receives the parts of a response. */
 export interface ReplyListener {
-	/** A try begins: what came before is void. */
+	/** Called when an attempt begins. Discard any earlier parts. */
 	begin(): void;
-	/** @returns whether it brought anything: a server that sends nothing but empty parts has stalled */
+	/** @returns whether the part added anything: a server that only sends empty parts has stalled */
 	part(reply: Reply): boolean;
-	/** Nothing more is wanted. */
+	/** Whether no more parts are needed. */
 	readonly done: boolean;
 }
 
-/** How an answer ended. */
+/** How a response ended. */
 export interface ReplyEnd {
-	/** Why it was interrupted after something had come; null: it finished. */
+	/** Why the response was interrupted after it began, or null if it finished. */
 	readonly broken: Failure | null;
-	/** Parts that could not be read. */
+	/** Number of unreadable parts. */
 	readonly rubbish: number;
-	/** The server said that nothing more comes. */
+	/** Whether the server reported the end of the stream. */
 	readonly said: boolean;
 }
 
-/** Bytes of one answer at most, and of an error. */
+/** Maximum size of a response and of an error body, in bytes. */
 const largestReply = 64 << 20;
 const largestError = 64 << 10;
-/** Of one event of a stream. */
+/** Maximum size of a stream event, in bytes. */
 const largestEvent = 4 << 20;
-/** An answer takes so many times the timeout at most, however it trickles. */
+/** Maximum total duration of a response, as a multiple of the timeout, however slowly data arrives. */
 const longestFactor = 30;
 
 const advice: HttpAdvice = {
@@ -58,10 +58,10 @@ const advice: HttpAdvice = {
 	refused: 'Fix the model, the URL or the other options of the policy.',
 };
 
-/** A refusal with what the server wrote, for those who can do something about it. */
+/** An error response, including the server's message for callers that can act on it. */
 export class Refused extends Failure {
 	readonly status: number;
-	/** The beginning of the answer's text. */
+	/** Start of the response body. */
 	readonly body: string;
 
 	constructor(failure: Failure, status: number, body: string) {
@@ -71,17 +71,19 @@ export class Refused extends Failure {
 	}
 }
 
-/** What requests of search are put to. */
+/** Server interface for search requests. */
 export type AskableServer = Pick<OpenAiServer, 'ask' | 'origin' | 'redactor'>;
 
-/** One OpenAI-compatible server. Whatever it sends, every call settles within bounds of time and size. */
+/**
+ * Client for an OpenAI-compatible server. Every call settles within time and size limits, whatever the server sends.
+ */
 export class OpenAiServer {
 	readonly #options: OpenAiServerOptions;
 	readonly #queue: RequestQueue;
 	readonly origin: string;
-	/** Takes the key out of whatever the server writes. */
+	/** Redacts the API key in anything the server sends. */
 	readonly redactor: Redactor;
-	/** It has answered before: that nobody listens there may pass. */
+	/** Whether the server has responded before. If so, a refused connection may be temporary. */
 	#answered = false;
 
 	constructor(options: OpenAiServerOptions) {
@@ -101,14 +103,14 @@ export class OpenAiServer {
 	}
 
 	/**
-	 * Posts a request and hears its answer, whole or as a stream, as the server sends it.
-	 * Fails with {@link Refused}, `denied`, `unavailable`, `invalid` (no such answer) or `cancelled`, as long as nothing had come.
+	 * Posts a request and passes the response to the listener, whole or as a stream. Fails with {@link Refused},
+	 * `denied`, `unavailable`, `invalid` (malformed response) or `cancelled` if nothing has been received.
 	 */
 	ask(path: string, body: object, listener: ReplyListener, signal: AbortSignal): Promise<ReplyEnd> {
 		return this.#ask(path, body, listener, signal, false);
 	}
 
-	/** The same server for questions about it: what fails is an answer, and is not asked again (except after 429). */
+	/** The same server for probing: errors count as results and are not retried (except after 429). */
 	get once(): AskableServer {
 		return {
 			origin: this.origin,
@@ -121,7 +123,7 @@ export class OpenAiServer {
 		return this.#queue.run(() => this.#try(path, body, listener, signal), signal, once);
 	}
 
-	/** Ids of the models that it lists. Fails as `ask`. */
+	/** Returns the IDs of available models. Fails with the same errors as `ask`. */
 	async models(signal: AbortSignal): Promise<string[]> {
 		const value = await this.#queue.run<unknown>(
 			() =>
@@ -162,7 +164,10 @@ export class OpenAiServer {
 		);
 	}
 
-	/** Sends one request and lets `read` have its answer; a failure after something had come is an end of it. */
+	/**
+	 * Sends one request and passes the response to `read`. A failure after the first part counts as the end of the
+	 * response.
+	 */
 	async #send<T>(
 		path: string,
 		body: object | null,
@@ -287,7 +292,7 @@ async function readStream(
 	});
 	const decoder = new TextDecoder();
 	let size = 0;
-	// What is left is not waited for: the server may stop writing it.
+	// Do not wait for the rest: the server may have stalled.
 	for await (const part of response.body ?? []) {
 		size += part.length;
 		if (size > largestReply) fault = oversize = tooLarge(url, largestReply);
@@ -329,7 +334,7 @@ function noAnswer(url: string, reply: ReturnType<typeof decodeReply>): Failure {
 	return new Failure('invalid', `${url} did not return completions: ${why}.`, advice.address);
 }
 
-/** @param value the decoded, redacted answer */
+/** @param value the decoded, redacted response */
 function saidFailure(url: string, value: unknown): Failure {
 	return new Failure(
 		'unavailable',

@@ -8,13 +8,16 @@ import { OpenAiServer, Refused } from './openAiServer.ts';
 import { probeServer } from './probeServer.ts';
 import type { OpenAiSpec } from './requestBody.ts';
 
-/** What was found of a server, by everything that a finding depends on: it is tried once a process. */
+/** Detected capabilities, keyed by everything they depend on. Each server is probed once per process. */
 const known = new Map<string, Promise<OpenAiAbilities>>();
 const maxKnown = 200;
 
 type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'keyVariables' | 'signal'>;
 
-/** A model on an OpenAI-compatible server; it is tried first. Fails as `probeServer` and `serverOf`. */
+/**
+ * Opens a model on an OpenAI-compatible server after probing it. Fails with the same errors as `probeServer` and
+ * `serverOf`.
+ */
 export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext, again = false): Promise<OpenAiPolicy> {
 	const server = serverOf(spec, context);
 	const { baseUrl, model, api, system, template, extra, abilities: given } = spec;
@@ -43,13 +46,13 @@ export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext,
 	return new OpenAiPolicy(spec, server, abilities);
 }
 
-/** The models that a server lists, for a person who sets one up. Fails as `OpenAiServer.models`. */
+/** Lists the server's models for setup. Fails with the same errors as `OpenAiServer.models`. */
 export async function listModels(spec: Omit<OpenAiSpec, 'model'>, context: ServerContext): Promise<string[]> {
 	const server = serverOf({ ...spec, model: '' }, context);
 	try {
 		return await server.models(context.signal ?? new AbortController().signal);
 	} catch (error) {
-		// Some servers list nothing: their model has to be known.
+		// Some servers have no model list, so the user has to specify the model.
 		if (error instanceof Refused && error.status === 404) {
 			throw new Failure(
 				'unsupported',
@@ -61,7 +64,7 @@ export async function listModels(spec: Omit<OpenAiSpec, 'model'>, context: Serve
 	}
 }
 
-/** Fails with `invalid` for an address that is none, and `missing` for a variable without a key. */
+/** Fails with `invalid` for a malformed address, or `missing` for a variable without a key. */
 function serverOf(spec: OpenAiSpec, context: ServerContext): OpenAiServer {
 	const { parallel = 8, timeoutSeconds = 120, retries = 4, requestsPerMinute } = spec;
 	return new OpenAiServer({
@@ -74,7 +77,7 @@ function serverOf(spec: OpenAiSpec, context: ServerContext): OpenAiServer {
 	});
 }
 
-/** Without a slash at its end, and without the path of one request that is easily copied with it. */
+/** Removes a trailing slash, or an endpoint path that is easily copied along with the URL. */
 function addressOf(baseUrl: string): string {
 	let url: URL;
 	try {
@@ -98,13 +101,13 @@ function addressOf(baseUrl: string): string {
 	return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/(?:chat\/)?completions$/, '');
 }
 
-/** The policy's own key, else that of the variable that it names, else that of its origin. */
+/** Returns the policy's own key, the key from the variable it names, or the key for its origin, in that order. */
 function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: ServerContext): string | null {
 	const name = policyKeyName(spec);
 	const own = keys !== undefined && Object.hasOwn(keys, name) ? keys[name] : undefined;
 	const key = own ?? variableKey(spec, environment, keyVariables) ?? originKey(spec, environment);
 	if (key === undefined || key === '') return null;
-	// What cannot be in a header would be told in the fault.
+	// An invalid header value would be quoted in the error message.
 	if (!/^[\x21-\x7e]+$/.test(key)) {
 		throw new Failure(
 			'invalid',
@@ -115,7 +118,7 @@ function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: 
 	return key;
 }
 
-/** Fails with `denied` for a variable that only the policy's file names, with `missing` for one that is not set. */
+/** Fails with `denied` if only the policy file names the variable, or `missing` if the variable is not set. */
 function variableKey(
 	{ name, baseUrl, keyVariable }: OpenAiSpec,
 	environment: NonNullable<ServerContext['environment']>,

@@ -9,11 +9,11 @@ import type { OpenAiSpec } from './requestBody.ts';
 
 const counting = 'Count from 1 to 30 in digits, with blanks between them, and write nothing else.';
 const counted = { prefix: '1 2 3 4 5 6 7 8', next: /^\s*9\b/ };
-/** Of what continues from a beginning. */
+/** Token limit for prefix continuation tests. */
 const fewTokens = 6;
 const inventing = 'Invent a name for a small sailing boat. Say the name alone.';
 
-/** What every server of this kind takes; what is beyond is tried. */
+/** Baseline capabilities of all OpenAI-compatible servers. Anything beyond them is probed. */
 const plain: OpenAiAbilities = {
 	lengthField: 'max_tokens',
 	temperature: true,
@@ -39,8 +39,8 @@ interface Tried {
 }
 
 /**
- * Finds out what a model on a server can do, by about a dozen requests of a few tokens. A server that takes no request at all
- * fails as `OpenAiServer.ask`; a thing that does not work is noted.
+ * Detects a model's capabilities with about a dozen small requests. If the server rejects all requests, fails like
+ * `OpenAiServer.ask`. Unsupported features are recorded in the notes.
  */
 export async function probeServer(
 	server: OpenAiServer,
@@ -66,7 +66,7 @@ export async function probeServer(
 	return { ...found, notes: tried.flatMap(({ note }) => (note === undefined ? [] : [note])) };
 }
 
-/** What a policy's own fields say of its server. */
+/** Returns the server capabilities declared in the policy. */
 function givenOf({ prefix, logprobs, seed, ...same }: ServerAbilities): Partial<OpenAiAbilities> {
 	return {
 		...(Object.fromEntries(
@@ -78,7 +78,7 @@ function givenOf({ prefix, logprobs, seed, ...same }: ServerAbilities): Partial<
 	};
 }
 
-/** The first text, greedy, in the words that the server takes. */
+/** Requests the first greedy completion, trying parameter variants until the server accepts one. */
 async function firstAnswer(server: OpenAiServer, spec: OpenAiSpec, signal: AbortSignal) {
 	const dialects: Partial<OpenAiAbilities>[] = [
 		{},
@@ -99,7 +99,7 @@ async function firstAnswer(server: OpenAiServer, spec: OpenAiSpec, signal: Abort
 			return { generation, abilities: { ...abilities, reasoning: reasoned, sample: generation.text.slice(0, 400) } };
 		} catch (error) {
 			first ??= error;
-			// Other words do not help against anything else.
+			// Other parameters would not help with any other error.
 			if (!(error instanceof Refused) || ![400, 422].includes(error.status)) throw error;
 		}
 	}
@@ -121,12 +121,12 @@ function requestOf(prompt: string, more: Partial<GenerateRequest> = {}): Generat
 	};
 }
 
-/** One thing is tried with everything else as it was. */
+/** Tests one feature at a time, leaving everything else unchanged. */
 class Probe {
 	readonly #server: AskableServer;
 	readonly #spec: OpenAiSpec;
 	readonly #base: OpenAiAbilities;
-	/** The greedy text of `counting`. */
+	/** Greedy completion of `counting`. */
 	readonly #text: string;
 	readonly #first: Generation;
 	readonly #signal: AbortSignal;
@@ -191,7 +191,7 @@ class Probe {
 		const [generation] = got.generations;
 		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
 		if (got.toldStop) return { abilities: { stops: 'told' } };
-		// It continued behind the stop text as if there were none.
+		// The server ignored the stop string and continued.
 		if (generation.tokens >= this.#first.tokens) return { abilities: { stops: 'refused' }, note };
 		return { abilities: { stops: 'kept' } };
 	}
@@ -216,8 +216,8 @@ class Probe {
 	}
 
 	/**
-	 * Whether the greedy text, given its own beginning, continues as it went. Where that text says nothing (it repeats itself, or is
-	 * too short, or the model cannot be greedy), whether counting continues.
+	 * Tests whether the model continues its own greedy text from a prefix of it. If that text is not conclusive
+	 * (repetitive, too short, or not deterministic), tests whether it continues counting.
 	 */
 	async prefix(): Promise<Tried> {
 		const styles: readonly PrefixStyle[] =
@@ -225,7 +225,8 @@ class Probe {
 		const split = splitOf(this.#text);
 		for (const style of styles) {
 			const prefix = split?.prefix ?? counted.prefix;
-			// Too few to say the beginning again: what has it all the same repeats it for nothing.
+			// The limit is too small to restate the prefix, so a completion that still contains it was echoed without using
+			// tokens.
 			const request = requestOf(counting, { maxTokens: fewTokens, prefix });
 			const got = await this.#try({ prefix: style }, request);
 			if (got instanceof Failure) continue;
@@ -234,7 +235,7 @@ class Probe {
 			const echoes = text.startsWith(prefix) && begins > 2 * fewTokens;
 			const rest = echoes ? text.slice(prefix.length) : text;
 			const goesOn = split === null ? counted.next.test(rest) : sameStart(rest, split.rest);
-			// A prompt is continued by definition, whatever a model makes of counting.
+			// With the completions API, the prompt is always continued, however the model counts.
 			if (goesOn || style === 'prompt') return { abilities: { prefix: style, echoesPrefix: echoes } };
 		}
 		if (this.#spec.api === 'completions') return { abilities: { prefix: 'prompt' } };
@@ -267,20 +268,20 @@ class Probe {
 			return await conversation.ask(request, { signal: this.#signal, sendStops: tellStops });
 		} catch (error) {
 			const failure = Failure.from(error);
-			// A key or a server that is gone is no answer to the question.
+			// A rejected key or a lost server says nothing about the feature.
 			if (failure.reason === 'cancelled' || failure.reason === 'denied') throw failure;
 			return failure;
 		}
 	}
 }
 
-/** A word from the middle of a text, to stop at. */
+/** Returns a word from the middle of a text, for use as a stop string. */
 function stopWithin(text: string): string | null {
 	const words = [...text.matchAll(/\S+/g)].filter(({ index, 0: word }) => index > 0 && text.indexOf(word) === index);
 	return words[Math.floor(words.length / 2)]?.[0].slice(0, 20) ?? null;
 }
 
-/** Where a text can be cut so that continuing and beginning again look different; null: nowhere. */
+/** Splits a text where continuing and starting over would look different. Returns null if there is no such position. */
 function splitOf(text: string): { readonly prefix: string; readonly rest: string } | null {
 	const places = [...text.matchAll(/(?<=\S)\s+(?=\S)/g)].map(({ index }) => index);
 	const middle = text.length / 2;
@@ -292,7 +293,7 @@ function splitOf(text: string): { readonly prefix: string; readonly rest: string
 	return null;
 }
 
-/** The first characters are the same, blanks at the start left out. */
+/** Returns whether both texts start with the same characters, ignoring leading whitespace. */
 function sameStart(a: string, b: string): boolean {
 	const [left, right] = [a.trimStart(), b.trimStart()];
 	const length = Math.min(8, left.length, right.length);

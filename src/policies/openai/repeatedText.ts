@@ -2,22 +2,22 @@ import { Failure } from '../../base/failure.ts';
 import type { ReplyListener } from './openAiServer.ts';
 import { type ReplyToken, tokensOf, type Usage } from './replyParts.ts';
 
-/** A text that a server has repeated, token by token. */
+/** Text echoed by a server, token by token. */
 export interface RepeatedText {
-	/** Those of the text; the first may begin before it, the last end after it. */
+	/** Tokens of the text. The first may begin before the text, and the last may end after it. */
 	readonly tokens: readonly PlacedToken[];
-	/** Those of what the server wrote after it. */
+	/** Tokens generated after the text. */
 	readonly more: readonly PlacedToken[];
 	readonly finish: string | null;
 	readonly usage: Usage | null;
 }
 
 export interface PlacedToken extends ReplyToken {
-	/** Where it begins, in characters of the text. */
+	/** Character offset within the text. */
 	readonly at: number;
 }
 
-/** The reply to a request with `echo` and `logprobs`, while it comes in. */
+/** Accumulates the response to a request with `echo` and `logprobs`. */
 export class RepeatedReply implements ReplyListener {
 	readonly done = false;
 	#tokens: ReplyToken[] = [];
@@ -39,10 +39,10 @@ export class RepeatedReply implements ReplyListener {
 		return true;
 	}
 
-	/** Fails with `unsupported` where the server has not repeated the text. @param name of the policy */
+	/** Fails with `unsupported` if the server did not echo the text. @param name policy name */
 	of(text: string, name: string): RepeatedText {
 		const repeated = this.#tokens.map((token) => token.text).join('');
-		// Special tokens may come before it.
+		// The text can be preceded by special tokens.
 		const shift = repeated.indexOf(text);
 		if (shift < 0) throw new Failure('unsupported', `${name} does not echo its prompt.`);
 		let at = -shift;

@@ -11,7 +11,7 @@ const chatTokenSchema = v.looseObject({
 	top_logprobs: v.nullish(v.array(v.looseObject({ token: v.string(), logprob: v.number() }))),
 });
 
-/** Of chat `content`; of completions lists, or, with llama.cpp, `content` as well. */
+/** Chat APIs use `content`. Completion APIs use lists, except llama.cpp, which also uses `content`. */
 const logprobsSchema = v.looseObject({
 	content: v.nullish(v.array(chatTokenSchema)),
 	tokens: v.nullish(v.array(v.string())),
@@ -20,7 +20,10 @@ const logprobsSchema = v.looseObject({
 	text_offset: v.nullish(v.array(v.number())),
 });
 
-/** Whole, or a part of a stream: then the arguments come piece by piece. Ollama and others send them as an object. */
+/**
+ * A complete tool call, or a stream part with a fragment of the arguments. Ollama and others send the arguments as an
+ * object.
+ */
 const toolCallSchema = v.looseObject({
 	index: v.nullish(count),
 	id: nullableText,
@@ -35,24 +38,27 @@ export type ReplyToolCall = v.InferOutput<typeof toolCallSchema>;
 
 const messageSchema = v.looseObject({
 	content: nullableText,
-	/** The thinking, as vLLM, SGLang, DeepSeek and llama.cpp name it, and as Ollama, OpenRouter and newer vLLM do. */
+	/**
+	 * Reasoning text. vLLM, SGLang, DeepSeek and llama.cpp use this name; Ollama, OpenRouter and newer vLLM versions use
+	 * the other.
+	 */
 	reasoning_content: nullableText,
 	reasoning: nullableText,
 	refusal: nullableText,
-	/** Any form: only a request with tools reads them. */
+	/** Not validated here, because only requests with tools read it. */
 	tool_calls: v.optional(v.unknown()),
 });
 
 const choiceSchema = v.looseObject({
 	index: v.optional(count, 0),
-	/** Of completions. */
+	/** Completions API only. */
 	text: nullableText,
-	/** Of chat: a whole one, and a part of a stream. */
+	/** Chat API only: complete message, and stream delta. */
 	message: v.nullish(messageSchema),
 	delta: v.nullish(messageSchema),
 	logprobs: v.nullish(logprobsSchema),
 	finish_reason: nullableText,
-	/** The stop text, as vLLM and as SGLang name it; a number is a token's. */
+	/** The stop string under the names used by vLLM and SGLang. A number is a token ID. */
 	stop_reason: v.nullish(v.union([v.string(), v.number()])),
 	matched_stop: v.nullish(v.union([v.string(), v.number()])),
 });
@@ -61,7 +67,7 @@ export type Choice = v.InferOutput<typeof choiceSchema>;
 const usageSchema = v.looseObject({ prompt_tokens: v.nullish(count), completion_tokens: v.nullish(count) });
 export type Usage = v.InferOutput<typeof usageSchema>;
 
-/** A whole reply, or one event of a stream. */
+/** A complete response, or one stream event. */
 const replySchema = v.looseObject({ choices: v.array(choiceSchema), usage: v.nullish(usageSchema) });
 export type Reply = v.InferOutput<typeof replySchema>;
 
@@ -69,7 +75,7 @@ export function decodeReply(value: unknown): Decoded<Reply> {
 	return decode(replySchema, value);
 }
 
-/** The tool calls of a choice. Fails with `invalid` where they have another form. */
+/** Returns the tool calls in a choice. Fails with `invalid` if they are malformed. */
 export function toolCallsOf({ message, delta }: Choice): readonly ReplyToolCall[] {
 	const given = (message ?? delta)?.tool_calls ?? [];
 	const decoded = decode(v.array(toolCallSchema), given);
@@ -77,21 +83,24 @@ export function toolCallsOf({ message, delta }: Choice): readonly ReplyToolCall[
 	throw new Failure('invalid', `The server's tool calls are invalid: ${decoded.faults[0]?.message ?? ''}.`);
 }
 
-/** Whether a reply is an error in the form of a result. */
+/** Returns whether a response with a success status is actually an error. */
 export function isErrorReply(value: unknown): boolean {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
 	const { error, object } = value as { error?: unknown; object?: unknown };
 	return object === 'error' || (error !== undefined && error !== null && !('choices' in value));
 }
 
-/** One token with its alternatives, nats; null: not told. */
+/** A token with its alternatives. Log-probabilities are in nats, or null if not reported. */
 export interface ReplyToken {
 	readonly text: string;
 	readonly logprob: number | null;
 	readonly top: readonly (readonly [text: string, logprob: number])[];
 }
 
-/** Servers write -9999 or so for what is impossible; what is above 0 or no number is none. */
+/**
+ * Rejects invalid log-probabilities: values above 0, non-numbers, and the -9999 or so that servers use for impossible
+ * tokens.
+ */
 const plausible = (logprob: number | null | undefined): number | null =>
 	typeof logprob === 'number' && Number.isFinite(logprob) && logprob < 1e-3 ? Math.min(0, logprob) : null;
 

@@ -6,10 +6,10 @@ import type { OpenAiAbilities, PrefixStyle } from './abilities.ts';
 
 export type OpenAiSpec = PolicySpecOf<'openai'>;
 
-/** The path of what is asked. */
+/** Returns the request path. */
 export const pathOf = (spec: OpenAiSpec): string => (spec.api === 'chat' ? '/chat/completions' : '/completions');
 
-/** What a model is given: messages, or a prompt, with the beginning of its answer. */
+/** Returns the model input: messages or a prompt, with the prefix of the answer. */
 export function inputOf(
 	spec: OpenAiSpec,
 	messages: readonly ChatMessage[],
@@ -49,10 +49,10 @@ export interface BodyOptions {
 	readonly stream: boolean;
 }
 
-/** Alternatives that stand for the whole distribution where only its statistics are wanted. */
+/** Number of alternatives requested to approximate the distribution when only its statistics are needed. */
 const alternativesForStatistics = 5;
 
-/** The body of a request, in the words that the server wants. */
+/** Returns a request body using the parameters that the server accepts. */
 export function bodyOf(spec: OpenAiSpec, abilities: OpenAiAbilities, options: BodyOptions): Record<string, unknown> {
 	const { request, n, maxTokens, stops, stream } = options;
 	const told = abilities.logprobs;
@@ -70,7 +70,7 @@ export function bodyOf(spec: OpenAiSpec, abilities: OpenAiAbilities, options: Bo
 		...inputOf(spec, request.messages, options.prefix, abilities.prefix),
 		[abilities.lengthField]: maxTokens,
 		...(abilities.temperature ? { temperature: request.temperature } : {}),
-		// 1 is said as well: servers have defaults of their own for each model.
+		// Send 1 explicitly, because servers have their own per-model defaults.
 		...(abilities.topP ? { top_p: request.topP } : {}),
 		...(n > 1 ? { n } : {}),
 		...(abilities.refusesSeed ? {} : { seed: options.seed }),

@@ -1,19 +1,19 @@
 import { serverMessage } from '../../rpc/http/httpFailures.ts';
 import { Refused } from './openAiServer.ts';
 
-/** What a refusal says of the model's context. */
+/** Context length information from an error response. */
 export interface ContextRefusal {
-	/** Tokens of the context, and of what it was given; null: it does not say. */
+	/** Context length and prompt length in tokens, or null if not reported. */
 	readonly context: number | null;
 	readonly promptTokens: number | null;
-	/** Tokens that may be asked for instead; null: there is no room, or it does not say. */
+	/** Number of tokens that can be requested instead, or null if there is no room or it is not reported. */
 	readonly room: number | null;
 }
 
 const about =
 	/context[ _-]?(?:length|size|window|limit)|maximum context|max_(?:completion_)?tokens.{0,40}too large|longer than the model|prompt is too long|exceed_context|too many (?:input )?tokens/i;
 
-/** A refusal because of the context's length; null: it is about something else. */
+/** Parses a context length error. Returns null for any other error. */
 export function contextRefusal(error: unknown): ContextRefusal | null {
 	if (!(error instanceof Refused) || ![400, 413, 422].includes(error.status)) return null;
 	const said = serverMessage(error.body).slice(0, 4000);

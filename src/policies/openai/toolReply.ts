@@ -12,13 +12,14 @@ import { type Reply, type ReplyToolCall, toolCallsOf, type Usage } from './reply
 import { bodyOf, type OpenAiSpec, pathOf } from './requestBody.ts';
 import { contextRefusal } from './serverContext.ts';
 
-/** Calls of one reply at most, as many as OpenAI takes tools. */
+/** Maximum number of calls per response. Matches OpenAI's limit on tools. */
 const maxCalls = 128;
 
 /**
- * One reply of a model that is offered tools. It is asked for as a stream where the server streams, so that long thinking is no
- * stall; servers that stream texts but no tool calls (llama-cpp-python) are then asked for the whole.
- * Fails with `unsupported` where the server refuses the tools, with `ContextOverflow`, and as `OpenAiServer.ask`.
+ * Requests a response from a model that is offered tools. Streams if the server supports it, so long reasoning does not
+ * count as a stall. Falls back to a non-streaming request for servers that stream text but not tool calls
+ * (llama-cpp-python). Fails with `unsupported` if the server rejects the tools, with `ContextOverflow`, or like
+ * `OpenAiServer.ask`.
  */
 export async function askWithTools(
 	server: OpenAiServer,
@@ -99,7 +100,7 @@ interface CallDraft {
 	arguments: string;
 }
 
-/** A reply with tool calls while its parts come in. */
+/** Accumulates a response with tool calls. */
 class ToolDraft implements ReplyListener {
 	readonly #make: () => ChoiceDraft;
 	readonly #clean: (text: string) => string;
@@ -107,7 +108,7 @@ class ToolDraft implements ReplyListener {
 	#calls = new Map<number, CallDraft>();
 	#usage: Usage | null = null;
 
-	/** @param clean takes secrets out that came in several parts */
+	/** @param clean removes secrets that were split across parts */
 	constructor(make: () => ChoiceDraft, clean: (text: string) => string) {
 		this.#make = make;
 		this.#clean = clean;
@@ -148,7 +149,10 @@ class ToolDraft implements ReplyListener {
 		call.arguments += typeof given === 'string' ? given : JSON.stringify(given);
 	}
 
-	/** @param broken why it is not whole: then it is no reply, as half a call must not be made */
+	/**
+	 * @param broken why the response is incomplete. An incomplete response is rejected, because a partial call must not
+	 * be executed
+	 */
 	reply(broken: Failure | null): ToolReply {
 		if (broken !== null && !this.#text.finished) throw broken;
 		const drafts = [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => call);

@@ -2,13 +2,13 @@ import type { Random } from '../../base/random.ts';
 import { distributionStatistics } from '../../core/search/distribution.ts';
 import { scriptedTokens } from './scriptedTokens.ts';
 
-/** A completion that may be said. */
+/** A possible completion and its weight. */
 export interface WeightedText {
 	readonly text: string;
 	readonly weight: number;
 }
 
-/** The end of a completion, as a token. */
+/** Token that marks the end of a completion. */
 export const endToken = '';
 
 interface Branch {
@@ -16,7 +16,7 @@ interface Branch {
 	readonly weight: number;
 }
 
-/** One token as it was drawn, nats. */
+/** A sampled token. Log-probabilities and entropies are in nats. */
 export interface DrawnToken {
 	readonly text: string;
 	readonly logprob: number;
@@ -24,11 +24,14 @@ export interface DrawnToken {
 	readonly varentropy: number;
 	readonly gini: number;
 	readonly variance: number;
-	/** Every token that is possible here, the most probable first. */
+	/** All possible tokens at this position, most probable first. */
 	readonly top: readonly (readonly [text: string, logprob: number])[];
 }
 
-/** Weighted completions read as one distribution over tokens: p(token | beginning) = weight of those that continue with it / of all. */
+/**
+ * Distribution over tokens given by weighted completions: p(token | prefix) = weight of completions that continue with
+ * it / total weight.
+ */
 export class CompletionTree {
 	readonly #branches: readonly Branch[];
 
@@ -43,8 +46,8 @@ export class CompletionTree {
 	}
 
 	/**
-	 * Draws tokens until the end of a completion, which is a token itself ({@link endToken}).
-	 * @param temperature 0: the most probable each time
+	 * Samples tokens up to the end of a completion, which is itself a token ({@link endToken}).
+	 * @param temperature 0 for greedy decoding
 	 */
 	*draw(temperature: number, topP: number, random: Random): Generator<DrawnToken> {
 		let branches = this.#branches;
@@ -69,7 +72,10 @@ export class CompletionTree {
 		}
 	}
 
-	/** Log-probability of each token of a text, its end not counted; {@link unlikely} where it says nothing like it. */
+	/**
+	 * Returns the log-probability of each token in a text, excluding the end token. Tokens that no completion contains
+	 * get {@link unlikely}.
+	 */
 	score(text: string): number[] {
 		let branches = this.#branches;
 		return scriptedTokens(text).map((token, at) => {
@@ -82,7 +88,7 @@ export class CompletionTree {
 	}
 }
 
-/** Nats, of what a script never says: finite, as a model's are. */
+/** Log-probability in nats for text not in the script. Finite, like that of a real model. */
 export const unlikely = -30;
 
 function nextTokens(branches: readonly Branch[], at: number): Map<string, number> {
@@ -94,7 +100,10 @@ function nextTokens(branches: readonly Branch[], at: number): Map<string, number
 	return weights;
 }
 
-/** One of the fewest most likely tokens whose probabilities reach top-p (Holtzman 2020, eq. 2). */
+/**
+ * Samples from the smallest set of most likely tokens whose cumulative probability reaches top-p (Holtzman 2020, eq.
+ * 2).
+ */
 function nucleus(
 	order: readonly number[],
 	weights: readonly number[],

@@ -4,7 +4,7 @@ import type { OpenPolicy } from '../openedPolicy.ts';
 import { parseScript } from './script.ts';
 import { ScriptedPolicy } from './scriptedPolicy.ts';
 
-/** Opens a script's file; see `parseScript` for its form. Fails with `missing`, `invalid`. */
+/** Opens a script file; see `parseScript` for the format. Fails with `missing` or `invalid`. */
 export async function openScriptedPolicy(path: string): Promise<OpenPolicy> {
 	const name = basename(path);
 	const text = await readSmallFile(dirname(path), name);

@@ -18,25 +18,31 @@ const reasons = [
 const saidSchema = v.union([text, v.strictObject({ text, weight: v.optional(v.pipe(v.number(), v.minValue(0)), 1) })]);
 
 /**
- * One rule of a script; the first that fits a request answers it. `*` in a pattern stands for any text, and `$1`, `$2`... in
- * what is said for what the pattern of `prompt` had there.
+ * A script rule. The first rule that matches a request answers it. `*` in a pattern matches any text, and `$1`, `$2`...
+ * in the reply are replaced by what the `prompt` pattern matched.
  */
 export const scriptRuleSchema = v.strictObject({
-	/** The last message of the user, whole. Default: any. */
+	/** Pattern for the entire last user message. Default: any. */
 	prompt: v.optional(text),
-	/** Text of any message, whole: tells the steps of a strategy that instructs apart. Default: any. */
+	/**
+	 * Pattern for the entire text of any message. Distinguishes the steps of strategies that send instructions. Default:
+	 * any.
+	 */
 	message: v.optional(text),
-	/** The beginning that is to be continued, whole; what is said then follows it. Default: what is said is whole completions. */
+	/**
+	 * Pattern for the entire prefix to continue; the reply is then the continuation. By default, replies are complete
+	 * texts.
+	 */
 	after: v.optional(text),
-	/** Completions, one of them drawn by weight; they are read as one distribution over tokens. */
+	/** Completions, sampled by weight. Together they define a distribution over tokens. */
 	say: v.optional(v.union([saidSchema, v.array(saidSchema)])),
-	/** How what is said ends. */
+	/** Finish reason of the reply. */
 	finish: v.optional(v.picklist(['end', 'length', 'refusal']), 'end'),
-	/** Instead of saying something. */
+	/** Fails instead of replying. */
 	fail: v.optional(v.strictObject({ reason: v.optional(v.picklist(reasons), 'unavailable'), message: text })),
-	/** Before the answer, in milliseconds. */
+	/** Delay before replying, in milliseconds. */
 	delayMs: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(600_000)), 0),
-	/** How often the rule answers before those below it do. Default: always. */
+	/** Number of times the rule can match before later rules take over. Default: unlimited. */
 	times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 });
 export type ScriptRule = v.InferOutput<typeof scriptRuleSchema>;
@@ -45,22 +51,22 @@ export const capabilityNames = ['logprobs', 'alternatives', 'prefix', 'seed', 'i
 
 const headSchema = v.strictObject({
 	name: v.optional(text),
-	/** Tags around the thinking and the answer of what it says. */
+	/** Tags around the reasoning and the answer in replies. */
 	tags: v.optional(v.object({ think: pair, answer: pair })),
-	/** What it behaves as if it could not do. */
+	/** Capabilities to disable. */
 	without: v.optional(v.array(v.picklist(capabilityNames)), []),
-	/** Tokens of prompt and completion together. */
+	/** Context length in tokens, for prompt and completion together. */
 	context: v.optional(v.pipe(count, v.minValue(1))),
 });
 
-/** A policy that is played: which completions there are for which prompts, and how likely each is. */
+/** A scripted policy: possible completions per prompt, with their weights. */
 export const scriptSchema = v.strictObject({ ...headSchema.entries, rules: v.array(scriptRuleSchema) });
 export type Script = v.InferOutput<typeof scriptSchema>;
 export type ScriptInput = v.InferInput<typeof scriptSchema>;
 
 /**
- * A script from its text: one JSON object with `rules`, or JSON lines, one rule a line, of which the first may be the head.
- * Fails with `invalid`.
+ * Parses a script: a JSON object with `rules`, or JSON lines with one rule per line, optionally preceded by a head
+ * line. Fails with `invalid`.
  */
 export function parseScript(source: string, what: string): Script {
 	const whole = parsed(source);

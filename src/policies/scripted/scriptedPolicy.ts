@@ -16,9 +16,9 @@ import { matchWildcard } from './wildcard.ts';
 type Conversation = readonly ChatMessage[];
 
 /**
- * Plays a script: for tests, and for learning how a strategy works. Its completions are read as a distribution over tokens, so
- * that it continues from any of their beginnings and tells true log-probabilities; the same request with the same seed gets the
- * same answer, whatever else is asked at the time.
+ * Replays a script, for tests and for exploring how strategies work. Its completions define a distribution over tokens,
+ * so it can continue from any of their prefixes and reports exact log-probabilities. The same request with the same
+ * seed gets the same answer, regardless of concurrent requests.
  */
 export class ScriptedPolicy implements OpenPolicy {
 	readonly name: string;
@@ -31,7 +31,7 @@ export class ScriptedPolicy implements OpenPolicy {
 	readonly #totals = new TotalsCounter();
 	readonly #gone = new AbortController();
 
-	/** Fails with `invalid` when the script is none. */
+	/** Fails with `invalid` if the script is malformed. */
 	constructor(script: ScriptInput, name = 'script') {
 		this.#script = decodeOrThrow(scriptSchema, script, name);
 		const { without, tags } = this.#script;
@@ -90,7 +90,7 @@ export class ScriptedPolicy implements OpenPolicy {
 		this.#gone.abort();
 	}
 
-	/** Rules that fit, with what they say after the prefix. */
+	/** Yields matching rules with their replies after the prefix. */
 	*#answers(messages: Conversation, prefix: string): Generator<{ rule: ScriptRule; texts: readonly WeightedText[] }> {
 		const asked = messages.findLast(({ role }) => role === 'user')?.content ?? '';
 		for (const rule of this.#script.rules) {
@@ -212,7 +212,7 @@ function fits(rule: ScriptRule, messages: Conversation, prefix: string): boolean
 	return message === undefined || messages.some(({ content }) => matchWildcard(message, content ?? '') !== null);
 }
 
-/** The stop text that stands first in a text; of two at one place the longer. */
+/** Returns the stop string that occurs first in a text. If two start at the same position, the longer one wins. */
 function earliest(text: string, stops: readonly string[]): { text: string; at: number } | null {
 	let found: { text: string; at: number } | null = null;
 	for (const stop of stops) {
@@ -223,7 +223,7 @@ function earliest(text: string, stops: readonly string[]): { text: string; at: n
 	return found;
 }
 
-/** The tokens that begin within a text. */
+/** Returns the tokens that begin within a text. */
 function within(tokens: readonly DrawnToken[], text: string): readonly DrawnToken[] {
 	let length = 0;
 	let count = 0;

@@ -1,4 +1,7 @@
-/** Tokens of a scripted text: words with the blank before them, other characters alone; joined they are the text. */
+/**
+ * Splits a scripted text into tokens: words with their preceding space, and other characters individually. Joining the
+ * tokens restores the text.
+ */
 export function scriptedTokens(text: string): string[] {
 	return text.match(/ ?[\p{L}\p{N}_]+| ?[^\s\p{L}\p{N}_]|\s/gu) ?? [];
 }

@@ -1,6 +1,6 @@
 /**
- * What the `*` of a pattern stand for in a text that fits it as a whole, each as short as can be; null: it does not fit.
- * Linear in the text for each `*`.
+ * Returns the shortest match for each `*` in a pattern that matches the whole text, or null if it does not match. Runs
+ * in time linear in the text for each `*`.
  */
 export function matchWildcard(pattern: string, text: string): string[] | null {
 	const parts = pattern.split('*');

@@ -5,10 +5,13 @@ import type { TaskDataset } from '../../protocol/recipe.ts';
 import type { RewardContext } from '../../protocol/rewardHost.ts';
 import { createMathVerifier } from '../mathVerifier.ts';
 
-/** Whether a completion is right: 1 or 0, null where that cannot be told. */
+/** Returns 1 for a correct completion, 0 for an incorrect one, and null if correctness cannot be determined. */
 export type Accuracy = (sample: RewardSample) => number | null;
 
-/** The accuracy of a context: by its task's own rule, else by mathematical equivalence with the gold answer. */
+/**
+ * Returns the accuracy function for a context: the task's own rule, or else mathematical equivalence with the gold
+ * answer.
+ */
 export async function createAccuracy(context: RewardContext): Promise<Accuracy> {
 	const task = context.task === null ? null : createTask(context.task as TaskDataset);
 	const verify: Verifier =

@@ -5,14 +5,14 @@ import { Failure } from '../../base/failure.ts';
 import type { JsonValidator } from '../../core/reward/jsonSchemaReward.ts';
 import { withTimeLimit } from '../withTimeLimit.ts';
 
-/** Characters of a schema's text. Compiling makes code of it, so it is bounded. */
+/** Maximum length of a schema, in characters. Schemas are compiled to code, so their size is limited. */
 const largestSchema = 200_000;
-/** Of compiling a schema, and of one value. A pattern of a schema may take exponential time. */
+/** Timeouts for compiling a schema and for validating one value. Schema patterns can take exponential time. */
 const compileMs = 2000;
 const validateMs = 200;
 const maxCompiled = 200;
 
-/** Words of a schema by which checking a value may take longer than reading it. */
+/** Schema keywords with which validating a value can take longer than reading it. */
 const slowWords = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
 
 interface Compiled {
@@ -20,22 +20,29 @@ interface Compiled {
 	readonly slow: boolean;
 }
 
-/** Compiled schemas by their text; the oldest goes first. Each draft has an Ajv of its own. Loads Ajv: import this file when it is needed. */
+/**
+ * Compiled schemas by their text; the oldest is evicted first. Each draft has its own Ajv. Importing this file loads
+ * Ajv, so import it only when needed.
+ */
 export class JsonSchemas {
 	readonly #drafts: Readonly<Record<string, Ajv>>;
 	readonly #compiled = new Map<string, Compiled>();
 
 	constructor() {
-		// A dataset's schema may hold words of other tools; formats need a package of their own and are not checked.
+		// A dataset's schema can contain keywords of other tools. Formats are not checked because that requires another
+		// package.
 		const options = { strict: false, validateFormats: false, addUsedSchema: false, logger: false } as const;
 		this.#drafts = { '07': new Ajv(options), '2019': new Ajv2019(options), '2020': new Ajv2020(options) };
 	}
 
-	/** Whether a schema accepts a value. Throws `invalid` for what is no schema, `timeout` for one that takes too long. */
+	/**
+	 * Returns whether a value matches a schema. Throws `invalid` for an invalid schema and `timeout` if validation takes
+	 * too long.
+	 */
 	readonly accepts: JsonValidator = (schema, value) => {
 		const { validate, slow } = this.#compile(schema);
 		try {
-			// A watch over time costs more than most checks, so it is there for words that can take long.
+			// A time limit costs more than most checks, so it is used only with keywords that can be slow.
 			if (!slow) return validate(value) === true;
 			return inTime(validateMs, 'Checking the answer against the schema', () => validate(value)) === true;
 		} catch (error) {
@@ -43,7 +50,7 @@ export class JsonSchemas {
 		}
 	};
 
-	/** Throws `invalid` for what is no schema. */
+	/** Throws `invalid` if the schema is invalid. */
 	check(schema: object): void {
 		this.#compile(schema);
 	}
@@ -56,7 +63,7 @@ export class JsonSchemas {
 			throw new Failure('invalid', `The JSON Schema has ${text.length} characters, more than ${largestSchema}.`);
 		}
 		const ajv = this.#draftOf(schema);
-		// Copied, so that Ajv's own cache, which goes by the object, holds nothing of the caller's.
+		// Copy the schema: Ajv caches by object and would otherwise retain the caller's object.
 		const copy = JSON.parse(text) as object;
 		if ((copy as { $async?: unknown }).$async !== undefined) {
 			throw new Failure('invalid', 'The JSON Schema has "$async", which is not supported.', 'Remove it.');

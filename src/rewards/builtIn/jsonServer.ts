@@ -5,15 +5,15 @@ import { type HttpAdvice, lostConnection, refusal, tooSlow } from '../../rpc/htt
 import { RequestQueue, type Tried } from '../../rpc/http/requestQueue.ts';
 
 export interface JsonServerOptions {
-	/** Requests in flight at once; the others wait in their order. */
+	/** Maximum number of concurrent requests. Others wait in order. */
 	readonly concurrency: number;
-	/** Of one try. */
+	/** Timeout per attempt. */
 	readonly timeoutSeconds: number;
-	/** Further tries after a timeout, a lost connection, 429 or 5xx. */
+	/** Maximum number of retries after a timeout, a lost connection, 429 or 5xx. */
 	readonly retries: number;
-	/** Wait before the first further try; it doubles each time. Default 500. */
+	/** Delay before the first retry, in milliseconds. Doubles with each retry. Default 500. */
 	readonly firstWaitMs?: number;
-	/** API keys by origin; one is sent to its own origin only. */
+	/** API keys by origin. A key is sent only to its own origin. */
 	readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +29,10 @@ const advice: HttpAdvice = {
 	refused: 'Fix "url", "model" or the other options.',
 };
 
-/** Asks one server by JSON: so many requests at once, again after failures that pass, no redirects, no key elsewhere. */
+/**
+ * JSON client for a single server. Limits concurrency, retries transient failures, does not follow redirects, and never
+ * sends a key to another origin.
+ */
 export class JsonServer {
 	readonly #options: JsonServerOptions;
 	readonly #queue: RequestQueue;
@@ -40,14 +43,14 @@ export class JsonServer {
 	}
 
 	/**
-	 * The decoded reply. Fails with `unavailable` (no server, or it does not answer in time or keeps failing), `denied` (401,
-	 * 403), `invalid` (another refusal, or a reply that is not JSON), `cancelled`.
+	 * Sends a POST request and returns the decoded reply. Fails with `unavailable` (no server, timeout or repeated
+	 * errors), `denied` (401, 403), `invalid` (another error status, or a reply that is not JSON) or `cancelled`.
 	 */
 	post(url: string, body: unknown, signal: AbortSignal): Promise<unknown> {
 		return this.#queue.run(() => this.#try(url, { body }, signal), signal);
 	}
 
-	/** As {@link post}, by an address alone. */
+	/** Sends a GET request; otherwise like {@link post}. */
 	get(url: string, signal: AbortSignal): Promise<unknown> {
 		return this.#queue.run(() => this.#try(url, null, signal), signal);
 	}

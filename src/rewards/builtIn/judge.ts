@@ -22,7 +22,7 @@ const replySchema = v.looseObject({
 	usage: v.nullish(v.looseObject({ prompt_tokens: v.optional(v.number()), completion_tokens: v.optional(v.number()) })),
 });
 
-/** What a judge has cost so far. */
+/** Usage of a judge so far. */
 interface Spent {
 	asked: number;
 	cached: number;
@@ -30,7 +30,7 @@ interface Spent {
 	replyTokens: number;
 }
 
-/** The reward `judge`: asks a language model on an OpenAI-compatible server about each row. */
+/** The `judge` reward: asks a language model on an OpenAI-compatible server to judge each row. */
 export class Judge implements BuiltIn {
 	readonly concurrency: number;
 	readonly #entry: RewardEntry<'judge'>;
@@ -38,11 +38,11 @@ export class Judge implements BuiltIn {
 	readonly #server: JsonServer;
 	readonly #cache: JudgeCache;
 	readonly #log: (line: string) => void;
-	/** Requests by key: the same question is asked once, also while its reply is awaited. */
+	/** Pending requests by key, so identical requests are sent only once, even before the first reply arrives. */
 	readonly #asking = new Map<string, Promise<string>>();
 	readonly #spent: Spent = { asked: 0, cached: 0, promptTokens: 0, replyTokens: 0 };
 	#inFlight = 0;
-	/** Replies of which the log has told. */
+	/** Number of replies included in the last log message. */
 	#told = 0;
 
 	constructor(
@@ -60,17 +60,20 @@ export class Judge implements BuiltIn {
 		this.concurrency = entry.concurrency;
 	}
 
-	/** 0 to 1; null when the gold answer is required and the row has none. Fails as {@link JsonServer.post}, or `invalid`. */
+	/**
+	 * Returns 0 to 1, or null if the gold answer is required and the row has none. Fails with the same errors as {@link
+	 * JsonServer.post}, or with `invalid`.
+	 */
 	async score(sample: RewardSample, signal: AbortSignal): Promise<number | null> {
 		const { gold: shown, column, judged } = this.#entry;
 		const [first] = goldTexts(sample, column);
 		const gold = shown === 'never' ? null : (first ?? null);
 		if (shown === 'required' && gold === null) return null;
 		const response = judged === 'answer' ? answerOf(sample, this.#tags) : sample.completion.trim();
-		// What does not exist need not be judged.
+		// An empty or missing response does not need a judge.
 		if (response === null || response === '') return 0;
 		const texts = { problem: sample.prompt, gold, response };
-		// The code depends on all texts: none of them can hold it, and the same row is asked in the same words.
+		// The code depends on all texts, so none of them can contain it, and the same row always produces the same request.
 		const code = sha256(JSON.stringify([texts, this.#entry.prompt, this.#entry.model])).slice(0, 12);
 		const reply = await this.#ask(judgeMessage(texts, this.#entry, code), signal);
 		const verdict = readVerdict(reply, this.#entry, code);
@@ -132,7 +135,7 @@ export class Judge implements BuiltIn {
 		}
 	}
 
-	/** One line: requests, tokens, and the price of all of them. */
+	/** Returns a one-line summary: requests, tokens and total cost. */
 	summary(): string {
 		const { asked, cached, promptTokens, replyTokens } = this.#spent;
 		const { name, inputPrice, outputPrice } = this.#entry;

@@ -10,26 +10,29 @@ const entrySchema = v.object({ key: v.pipe(v.string(), v.length(64)), reply: v.s
 const largestFile = 512 << 20;
 
 /**
- * Replies of a judge by the hash of everything that was sent. In memory, and, with a path, in a JSONL file that later runs
- * read; lines that cannot be read are skipped.
+ * Cache of judge replies, keyed by a hash of everything that was sent. Stored in memory and, if a path is given, in a
+ * JSONL file that later runs can read. Unreadable lines are skipped.
  */
 export class JudgeCache {
 	readonly #path: string | null;
 	readonly #replies = new Map<string, string>();
 	readonly #writes = new Sequencer();
-	/** The first write that failed: the cache then continues in memory. */
+	/** The first write error. After it, the cache continues in memory only. */
 	#broken: Failure | null = null;
 
 	private constructor(path: string | null) {
 		this.#path = path;
 	}
 
-	/** Fails with `invalid` when the path is not a regular file, too large or no cache, `denied` when it cannot be read. */
+	/**
+	 * Opens a cache. Fails with `invalid` if the file is not regular, too large or not a cache, and with `denied` if it
+	 * cannot be read.
+	 */
 	static async open(path: string | null): Promise<JudgeCache> {
 		const cache = new JudgeCache(path);
 		if (path === null) return cache;
 		const text = await readLines(path);
-		// A recipe may come from anybody: nothing is added to a file that is something else.
+		// Recipes can come from anyone, so do not append to a file that is not a cache.
 		if (text !== '' && !text.startsWith('{"key":')) {
 			throw new Failure('invalid', `${path} is not a judge cache.`, 'Set "cache" to another file.');
 		}
@@ -53,7 +56,7 @@ export class JudgeCache {
 		return this.#replies.get(key);
 	}
 
-	/** Keeps a reply. Resolves once it is written; never rejects: see `broken`. */
+	/** Stores a reply. Resolves when it has been written. Never rejects; see `broken`. */
 	async set(key: string, reply: string): Promise<void> {
 		this.#replies.set(key, reply);
 		const path = this.#path;
@@ -77,7 +80,7 @@ export class JudgeCache {
 		});
 	}
 
-	/** Why nothing more is written to the file; null: all is well. */
+	/** Why the cache stopped writing to its file, or null if it has not. */
 	get broken(): Failure | null {
 		return this.#broken;
 	}

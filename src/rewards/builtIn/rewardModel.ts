@@ -8,10 +8,13 @@ import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
 import type { BuiltIn } from '../builtInReward.ts';
 import { rewardHostFolder } from '../rewardHostFolder.ts';
 
-/** Texts of one request: a fixed number, so that what is computed together does not depend on who was faster. */
+/** Number of texts per request. Fixed, so batch composition does not depend on timing. */
 const batchRows = 256;
 
-/** The embedded engine's program: beside the bundles, or in the sources. A host may run from a copy elsewhere. */
+/**
+ * Returns the path of the engine program: next to the bundles, or in the source tree. A host can run from a copy
+ * elsewhere.
+ */
 function engineProgram(): string {
 	const folder = process.env.REASONING_LAB_PROGRAMS ?? rewardHostFolder();
 	return import.meta.url.endsWith('.ts')
@@ -20,8 +23,8 @@ function engineProgram(): string {
 }
 
 /**
- * The reward `reward-model`: the score that a reward model gives to a prompt, as the policy sees it, with its completion. Its
- * checkpoint is served by an engine that ends with this process.
+ * The `reward-model` reward: a reward model's score for a completion, given the prompt as the policy sees it. The
+ * checkpoint is served by an engine that exits with this process.
  */
 export class RewardModel implements BuiltIn {
 	readonly #entry: RewardEntry<'reward-model'>;
@@ -35,8 +38,9 @@ export class RewardModel implements BuiltIn {
 	}
 
 	/**
-	 * @param template text around a problem, with {prompt} where it goes
-	 * Fails with `unsupported` for a checkpoint without a reward model, else as `ServedCheckpoint.open`.
+	 * Opens the checkpoint. Fails with `unsupported` if it contains no reward model, and otherwise like
+	 * `ServedCheckpoint.open`.
+	 * @param template text around a problem, with {prompt} as the placeholder
 	 */
 	static async open(entry: RewardEntry<'reward-model'>, template = '{prompt}'): Promise<RewardModel> {
 		const served = await serve(entry.path);
@@ -63,7 +67,7 @@ export class RewardModel implements BuiltIn {
 			const batch = samples.slice(start, start + batchRows);
 			const client = await this.#client(signal);
 			const scored = this.#ask(client, batch, signal).catch(async (error: unknown) => {
-				// Its engine may be another program's, which has ended in the meantime.
+				// The engine can belong to another program that has exited in the meantime.
 				if (signal.aborted || !client.closed) throw error;
 				return this.#ask(await this.#client(signal), batch, signal);
 			});
@@ -80,7 +84,9 @@ export class RewardModel implements BuiltIn {
 		return this.#served.client;
 	}
 
-	/** Where the engine refuses a text, such as one that is too long, the others are asked for without it. */
+	/**
+	 * Scores the samples. If the engine rejects a text, for example because it is too long, scores the others without it.
+	 */
 	async #ask(
 		client: ControlClient,
 		samples: readonly RewardSample[],
@@ -103,7 +109,7 @@ export class RewardModel implements BuiltIn {
 			return this.#entry.activation === 'none' ? values : values.map((score) => 1 / (1 + Math.exp(-score)));
 		} catch (error) {
 			const failure = Failure.from(error);
-			// What an engine says of a text is about that text; anything else is about all of them.
+			// `invalid` refers to a specific text. Any other failure affects all of them.
 			if (failure.reason !== 'invalid') throw failure;
 			if (samples.length === 1) {
 				return [new Failure('invalid', `The reward model cannot score this row: ${failure.message}`, failure.action)];

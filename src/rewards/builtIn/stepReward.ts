@@ -18,8 +18,8 @@ async function scorerOf(entry: RewardEntry<'process'>): Promise<StepScorer> {
 }
 
 /**
- * The reward `process`: the steps of the thinking, scored by a model, become one value. null when there is nothing to score;
- * a row whose steps cannot be scored has an error.
+ * Creates the `process` reward: a model scores the steps of the thinking, and the scores are combined into one value.
+ * Its value is null if there is nothing to score. A row whose steps cannot be scored gets an error.
  */
 export async function createProcessReward(entry: RewardEntry<'process'>, tags: TraceTags): Promise<BuiltIn> {
 	const scorer = await scorerOf(entry);

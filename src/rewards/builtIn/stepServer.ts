@@ -3,9 +3,9 @@ import { Failure } from '../../base/failure.ts';
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
 import type { JsonServer } from './jsonServer.ts';
 
-/** Scores the steps of one thinking. */
+/** Scores the steps of a completion's thinking. */
 export interface StepScorer {
-	/** One score a step, in their order. */
+	/** Returns one score per step, in order. */
 	score(question: string, steps: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
 	dispose(): void;
 }
@@ -19,7 +19,7 @@ const poolingReply = v.looseObject({
 	),
 });
 
-/** `{question, steps}` to `{scores}`. */
+/** Sends `{question, steps}` and expects `{scores}`. */
 async function askSteps(
 	server: JsonServer,
 	url: string,
@@ -33,8 +33,8 @@ async function askSteps(
 }
 
 /**
- * vLLM's /pooling with a model that gives one row a step (pooling type STEP): the steps are the assistant's message, each
- * followed by the separator; of several classes the last is the good one.
+ * Uses vLLM's /pooling with a model that returns one row per step (pooling type STEP). The steps form the assistant
+ * message, each followed by the separator. If there are several classes, the last one is the positive class.
  */
 async function askPooling(
 	server: JsonServer,
@@ -56,7 +56,7 @@ async function askPooling(
 	return rows.map((row) => (typeof row === 'number' ? row : (row.at(-1) as number)));
 }
 
-/** Steps scored by a server; see docs/rewards.md for what it is asked. */
+/** Scores steps with a server. See docs/rewards.md for the requests. */
 export function stepServer(entry: RewardEntry<'process'>, server: JsonServer): StepScorer {
 	const url = entry.url as string;
 	return {

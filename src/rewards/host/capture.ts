@@ -1,10 +1,12 @@
 import process from 'node:process';
 import { formatCount } from '../../base/format.ts';
 
-/** What one batch may print, in bytes; the rest is counted and dropped, so that a print costs next to nothing. */
+/**
+ * Maximum number of bytes that a batch can print. Further output is counted and dropped, so printing costs very little.
+ */
 const printLimit = 256 * 1024;
 
-/** `process.exit` inside a reward: it ends the call, not the host. */
+/** Thrown when a reward calls `process.exit`. It ends the call, but not the host. */
 export class ExitCalled extends Error {
 	override readonly name = 'ExitCalled';
 	constructor(code: unknown) {
@@ -12,15 +14,15 @@ export class ExitCalled extends Error {
 	}
 }
 
-/** Holds what user code prints and does to its process within bounds. */
+/** Limits what user code can print and do to its process. */
 export class Capture {
 	readonly exit = process.exit.bind(process);
 	#printed = 0;
 	#dropped = 0;
-	/** Errors that nobody caught, such as one thrown in a timer; of the batch that runs. */
+	/** Uncaught errors in the current batch, such as errors thrown in a timer. */
 	#uncaught: unknown[] = [];
 
-	/** From here on nothing that is printed passes the limit, and `process.exit` throws. */
+	/** Starts enforcing the print limit, and makes `process.exit` throw. */
 	install(): void {
 		for (const stream of [process.stdout, process.stderr]) this.#bound(stream);
 		process.exit = ((code?: unknown) => {
@@ -48,12 +50,12 @@ export class Capture {
 		}) as typeof stream.write;
 	}
 
-	/** The errors that nobody caught since the last call. */
+	/** Returns the errors that have gone uncaught since the last call. */
 	takeUncaught(): unknown[] {
 		return this.#uncaught.splice(0);
 	}
 
-	/** A new batch has its own limit. Returns what to say about the last one. */
+	/** Starts a new batch with a fresh limit. Returns messages about the previous batch. */
 	next(): string[] {
 		const dropped = this.#dropped;
 		this.#printed = 0;

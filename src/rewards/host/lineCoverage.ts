@@ -9,10 +9,10 @@ interface Range {
 	readonly count: number;
 }
 
-/** Which lines of one file run, from V8's own counters of blocks. They are there only for code compiled after `start`. */
+/** Measures which lines of a file run, using V8's block counters. Only code compiled after `start` has counters. */
 export class CoverageMeter {
 	readonly #session = new Session();
-	/** A process loads its file once, so it is taken apart once. */
+	/** Parsed files. A process loads each file only once, so it is parsed only once. */
 	readonly #places = new Map<string, ReturnType<RewardFileSource['places']>>();
 
 	start(): void {
@@ -21,26 +21,26 @@ export class CoverageMeter {
 		this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 	}
 
-	/** Counting starts over. */
+	/** Resets the counters. */
 	reset(): void {
 		this.#post('Profiler.takePreciseCoverage');
 	}
 
-	/** What has run since `reset`. Empty where V8 knows nothing of the file. */
+	/** Returns the lines that have run since `reset`. Empty if V8 has no data for the file. */
 	take(file: string): LineCoverage {
 		const url = pathToFileURL(file).href;
 		const taken = this.#post('Profiler.takePreciseCoverage') as {
 			result: { url: string; functions: { ranges: Range[] }[] }[];
 		};
 		const script = taken.result.find((one) => one.url === url || one.url === file);
-		// A function that did not run since the reset is not listed: its lines are those of no range but the module's.
+		// Functions that have not run since the reset are not listed. Their lines are covered only by the module's range.
 		const ranges = script?.functions.flatMap((one) => one.ranges) ?? [];
 		const lines = new Set<number>();
 		const reached = new Set<number>();
 		const places = this.#places.get(file) ?? new RewardFileSource(file).places();
 		this.#places.set(file, places);
 		for (const { line, offset, depth } of places) {
-			// What stands outside functions ran when the file was loaded, not for the rows.
+			// Code outside functions ran when the file was loaded, not when rows were scored.
 			if (depth === 0) continue;
 			lines.add(line);
 			if (countAt(ranges, offset) > 0) reached.add(line);
@@ -50,7 +50,7 @@ export class CoverageMeter {
 
 	#post(method: string, params: object = {}): unknown {
 		let outcome: unknown;
-		// The callback of a session in its own thread runs before `post` returns.
+		// The callback runs before `post` returns, because the session is in the same thread.
 		this.#session.post(method, params, (error, result) => {
 			if (error) throw error;
 			outcome = result;
@@ -61,7 +61,7 @@ export class CoverageMeter {
 
 const ascending = (a: number, b: number) => a - b;
 
-/** The count of the smallest range around an offset. */
+/** Returns the count of the smallest range that contains an offset. */
 function countAt(ranges: readonly Range[], offset: number): number {
 	let best: Range | null = null;
 	for (const range of ranges) {

@@ -7,7 +7,7 @@ import type { LocalImports } from './localImports.ts';
 import { RewardFileSource } from './rewardSource.ts';
 import { describeThrown, messageOf } from './userFrames.ts';
 
-/** A file that cannot be loaded: goes to the other side as the data of an error. */
+/** Thrown if a file cannot be loaded. Sent to the client as JSON-RPC error data. */
 export class LoadFault extends Error {
 	readonly data: LoadFailureData;
 	constructor(data: LoadFailureData) {
@@ -16,12 +16,12 @@ export class LoadFault extends Error {
 	}
 }
 
-/** Rows in flight at once of an asynchronous reward of a file. */
+/** Maximum number of rows in flight for an asynchronous reward in a file. */
 const concurrency = 16;
 
 /**
- * The rewards of a file: every function that it exports; the default export is named after the file.
- * @param own the folder of this program
+ * Loads the rewards from a file: all exported functions, with the default export named after the file.
+ * @param own folder that contains this program
  * @throws LoadFault
  */
 export async function loadRewardFile(file: string, imports: LocalImports, own: string): Promise<LoadedReward[]> {
@@ -61,7 +61,7 @@ function rewardsOf(exported: Record<string, unknown>, file: string): LoadedRewar
 	const source = sourceOf(file);
 	const found: LoadedReward[] = [];
 	const seen = new Set<unknown>();
-	// The default export last: it may be one of the others.
+	// Process the default export last, because it can be the same function as one of the others.
 	const names = Object.keys(exported).sort((a, b) => Number(a === 'default') - Number(b === 'default'));
 	for (const exportName of names) {
 		const value = exported[exportName];
@@ -87,7 +87,7 @@ function rewardsOf(exported: Record<string, unknown>, file: string): LoadedRewar
 	return found.sort((a, b) => line(a) - line(b));
 }
 
-/** `brevity` of `brevity.reward.ts`. */
+/** Returns the reward name for a file, such as `brevity` for `brevity.reward.ts`. */
 function rewardNameOf(file: string): string {
 	return basename(file).replace(/(?:\.reward)?\.[^.]+$/, '');
 }
@@ -100,7 +100,7 @@ function sourceOf(file: string): RewardFileSource | null {
 	try {
 		return new RewardFileSource(file);
 	} catch {
-		return null; // Node has loaded it: what this parser does not know is only not located.
+		return null; // Node was able to load the file, so a parse error here only means that the location is unknown.
 	}
 }
 
@@ -127,7 +127,7 @@ function explainImport(error: unknown, file: string, imports: LocalImports, own:
 	};
 }
 
-/** `/folder/file.ts:3`, which Node puts at the head of the stack of an error in a file's text. */
+/** Parses `/folder/file.ts:3`, which Node prints at the start of the stack for errors in a file's source text. */
 function headOf(error: unknown): { file?: string; line?: number } {
 	const head = /^(file:\/\/.*|\/.*|[A-Za-z]:\\.*):(\d+)\n/.exec(String((error as Error).stack));
 	if (head === null) return {};
@@ -135,7 +135,7 @@ function headOf(error: unknown): { file?: string; line?: number } {
 	return { file: path.startsWith('file:') ? fileURLToPath(path) : path, line: Number(head[2]) };
 }
 
-/** Where a syntax error is: by Node's own word, else by parsing what was loaded, the newest first. */
+/** Returns the location of a syntax error: as reported by Node, or else by parsing the loaded files, newest first. */
 function syntaxPlace(error: SyntaxError, file: string, imports: LocalImports): { file?: string; line?: number } {
 	const head = headOf(error);
 	if (head.file !== undefined) return head;
@@ -150,7 +150,7 @@ function syntaxPlace(error: SyntaxError, file: string, imports: LocalImports): {
 	return { file };
 }
 
-/** A module that is missing, with the line that imports it. */
+/** Explains a missing module, including the line that imports it. */
 function explainMissing(error: Error): LoadFailureData {
 	const [, kind, name = '', importer = ''] =
 		/^Cannot find (package|module) '(.+)' imported from (.+)$/.exec(error.message) ?? [];

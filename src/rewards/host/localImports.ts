@@ -2,11 +2,11 @@ import module from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Notes which local files are loaded. Files of packages and of Node are left out: nobody edits those. */
+/** Tracks which local files are loaded. Ignores files in packages and in Node itself because users do not edit them. */
 export class LocalImports {
 	readonly #files = new Set<string>();
 
-	/** From here on every module that is loaded is noted. */
+	/** Starts tracking loaded modules. */
 	install(): void {
 		module.registerHooks({
 			load: (url, context, next) => {
@@ -17,13 +17,13 @@ export class LocalImports {
 		});
 	}
 
-	/** Absolute paths in the order of loading. */
+	/** Absolute paths in loading order. */
 	get files(): string[] {
 		return [...this.#files];
 	}
 }
 
-/** The path behind the URL of a module; null for what is no local file. */
+/** Returns the path for a module URL, or null if it is not a local file. */
 function localPath(url: string): string | null {
 	if (!url.startsWith('file:')) return null;
 	const path = fileURLToPath(url.split('?')[0] as string);

@@ -1,6 +1,6 @@
-// The Node reward host: `node rewardHost.js`. It is started empty, loads rewards once and scores batches. It is asked over
-// file descriptors of its own: 3 (requests) and 4 (replies); standard output belongs to the rewards. For a debugger,
-// `node rewardHost.js --once REQUEST REPLY` scores what a file says.
+// Node reward host: `node rewardHost.js`. It starts empty, loads rewards once and then scores batches. Requests arrive
+// on file descriptor 3 and replies are sent on 4, because standard output belongs to the rewards. With a debugger,
+// `node rewardHost.js --once REQUEST REPLY` scores the request in a file.
 import module from 'node:module';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -30,7 +30,7 @@ if (!nodeIsNewEnough(process.versions.node)) {
 	process.exit(refusedExit);
 }
 
-// Programs that a reward starts are not to take themselves for an editor's.
+// Prevents programs that a reward starts from mistaking themselves for part of an editor.
 delete process.env.ELECTRON_RUN_AS_NODE;
 
 const capture = new Capture();
@@ -39,7 +39,7 @@ const [mode, requestPath = '', replyPath = ''] = process.argv.slice(2);
 if (mode === '--once') await scoreOnce(server, requestPath, replyPath);
 else serve();
 
-/** Runs work that the token cancels; whatever it throws becomes the error of the response. */
+/** Runs a task that the token can cancel. Exceptions become the error in the response. */
 async function cancellable(
 	token: CancellationToken,
 	work: (signal: AbortSignal) => Promise<unknown>,
@@ -64,7 +64,7 @@ function serve(): void {
 	const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 	const connection = createMessageConnection(messageReader(requests), new StreamMessageWriter(replies), silent);
 
-	// Whoever started this process is gone, or wants it gone.
+	// The parent process has exited or wants this process to exit.
 	const end = () => capture.exit(0);
 	for (const socket of [requests, replies]) {
 		socket.on('error', end);
@@ -82,6 +82,6 @@ function serve(): void {
 		),
 	);
 	connection.listen();
-	// The first type stripping loads its parser: done now, while nobody waits.
+	// The first use of type stripping loads its parser. Do that now, while nothing is waiting.
 	setImmediate(() => module.stripTypeScriptTypes(''));
 }

@@ -9,8 +9,8 @@ import { messageOf } from './userFrames.ts';
 const requestSchema = v.object({ load: loadRequestSchema, score: scoreRequestSchema });
 
 /**
- * For a debugger: loads and scores what one file says, and writes `{reply}` or `{failure}` to another. Nothing is captured:
- * what is printed belongs on the debug console.
+ * Debugger mode: loads and scores the request in a file, then writes `{reply}` or `{failure}` to another file. Output
+ * is not captured, so it appears in the debug console.
  */
 export async function scoreOnce(server: RewardServer, requestPath: string, replyPath: string): Promise<void> {
 	let outcome: object;

@@ -21,16 +21,16 @@ import { sampleOf } from './sample.ts';
 import { RowScorer } from './scoreRows.ts';
 import { describeThrown } from './userFrames.ts';
 
-/** The rewards of this process: loaded once, then asked for batches. */
+/** Rewards in this process. They are loaded once, then score batches. */
 export class RewardServer {
 	readonly #capture: Capture;
 	readonly #imports: LocalImports;
-	/** The folder of this program. */
+	/** Folder that contains this program. */
 	readonly #own: string;
 	#rewards = new Map<string, LoadedReward>();
 	#request: LoadRequest | null = null;
 	#meter: CoverageMeter | null = null;
-	/** Of the last request, where the rewards leave them as they are. */
+	/** Samples from the last request, kept if the rewards do not modify them. */
 	#samples: readonly RewardSample[] | null = null;
 
 	constructor(capture: Capture, imports: LocalImports, own: string) {
@@ -89,7 +89,7 @@ export class RewardServer {
 		return rewards;
 	}
 
-	/** Rejects only when `signal` fires, or when there is no such reward. */
+	/** Scores a batch. Rejects only if `signal` is aborted or the reward does not exist. */
 	async score(request: ScoreRequest, signal: AbortSignal): Promise<ScoreReply> {
 		const reward = this.#rewards.get(request.reward);
 		if (reward === undefined || this.#request === null) {
@@ -106,7 +106,7 @@ export class RewardServer {
 		const scorer = new RowScorer(reward, file, this.#own, signal);
 		const { values, errors } = await scorer.score(samples);
 		const durationMs = performance.now() - start;
-		// A rejection that nobody handles is told at the end of this turn.
+		// Unhandled rejections are reported at the end of the current turn.
 		await nextTurn();
 		const coverage = request.coverage && file !== null ? this.#meter?.take(file) : undefined;
 		return {
@@ -118,7 +118,7 @@ export class RewardServer {
 		};
 	}
 
-	/** What was thrown outside every call, in a timer for example: which row it belongs to is not known. */
+	/** Returns errors thrown outside calls, for example in a timer. They cannot be attributed to a row. */
 	#uncaught(file: string | null): ScoreError[] {
 		return this.#capture.takeUncaught().map((error) => ({
 			index: -1,
@@ -135,7 +135,7 @@ function formOf(builtIn: BuiltIn): Pick<LoadedReward, 'form' | 'call'> {
 		: { form: 'batch', call: (samples, signal) => scoreAll.call(builtIn, samples as readonly RewardSample[], signal) };
 }
 
-/** Why a built-in reward could not be made, in its own words. */
+/** Explains why a built-in reward could not be created. */
 function loadFailureOf(error: unknown): LoadFailureData {
 	const { reason, message, action } = Failure.from(error);
 	const { reason: reasons } = loadFailureSchema.entries;

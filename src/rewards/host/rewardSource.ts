@@ -3,25 +3,25 @@ import module from 'node:module';
 import { extname } from 'node:path';
 import { type AnyNode, type Program, parse } from 'acorn';
 
-/** First and last line of a reward's signature, from 1. */
+/** First and last line of a reward's signature, 1-based. */
 export interface Location {
 	readonly line: number;
 	readonly endLine: number;
 }
 
-/** A JavaScript or TypeScript file as it is on disk: where its exports are, and which of its lines can run. */
+/** A JavaScript or TypeScript file on disk. Determines where its exports are and which of its lines can run. */
 export class RewardFileSource {
 	readonly #program: Program;
 
-	/** @throws SyntaxError, with the line in the property `line` where it is known */
+	/** @throws SyntaxError with the property `line`, if the line is known */
 	constructor(path: string) {
 		const text = readFileSync(path, 'utf8');
 		const typed = /^\.[cm]?ts$/.test(extname(path));
-		// Types become blanks, so that lines and columns stay.
+		// Types are replaced with spaces, so lines and columns do not change.
 		this.#program = parseModule(typed ? module.stripTypeScriptTypes(text) : text);
 	}
 
-	/** Where the function that is exported under a name begins, and where its body does; null: not seen. */
+	/** Returns where an exported function and its body begin, or null if the export was not found. */
 	locationOf(name: string): Location | null {
 		for (const node of this.#program.body) {
 			if (node.type === 'ExportDefaultDeclaration' && name === 'default') {
@@ -42,7 +42,7 @@ export class RewardFileSource {
 		return null;
 	}
 
-	/** What the file imports, in its words, with the lines. */
+	/** Returns the file's import specifiers with their lines. */
 	imports(): { readonly specifier: string; readonly line: number }[] {
 		return this.#program.body.flatMap((node) =>
 			'source' in node && node.source
@@ -52,8 +52,8 @@ export class RewardFileSource {
 	}
 
 	/**
-	 * Every place that control flow may reach or leave out: its line, the offset of its code in the text, and in how many
-	 * functions it lies.
+	 * Returns every location that control flow can either reach or skip: its line, its offset in the text, and the number
+	 * of functions that enclose it.
 	 */
 	places(): { readonly line: number; readonly offset: number; readonly depth: number }[] {
 		const found: { line: number; offset: number; depth: number }[] = [];
@@ -79,7 +79,10 @@ export class RewardFileSource {
 		return found;
 	}
 
-	/** The function behind a declaration or an initialiser: itself, or an argument of the call that wraps it. */
+	/**
+	 * Returns the function in a declaration or initializer: either the expression itself or an argument of a wrapping
+	 * call.
+	 */
 	#functionOf(node: AnyNode | null | undefined): AnyNode | null {
 		switch (node?.type) {
 			case 'FunctionDeclaration':
@@ -109,7 +112,7 @@ function parseModule(text: string): Program {
 		return parse(text, { ...options, sourceType: 'module' });
 	} catch (error) {
 		try {
-			// A CommonJS file may return, or use a word that modules reserve.
+			// A CommonJS file can use top-level return, or identifiers that are reserved in modules.
 			return parse(text, { ...options, sourceType: 'script', allowReturnOutsideFunction: true });
 		} catch {
 			throw withLine(error);
@@ -126,7 +129,7 @@ function withLine(error: unknown): unknown {
 	return error;
 }
 
-/** The function or initialiser that a statement declares under a name. */
+/** Returns the function or initializer that a statement declares under a name. */
 function declared(node: AnyNode, name: string): AnyNode | null {
 	switch (node.type) {
 		case 'FunctionDeclaration':
@@ -156,7 +159,7 @@ function signature(statement: AnyNode, body: AnyNode | null): Location | null {
 
 const noPlace = new Set(['BlockStatement', 'EmptyStatement', 'FunctionDeclaration', 'ImportDeclaration']);
 
-/** Statements where the program can be. */
+/** Returns whether a node is a statement that can execute. */
 function isPlace(node: AnyNode): boolean {
 	if (noPlace.has(node.type) || node.type.startsWith('Export')) return false;
 	return /(?:Statement|Declaration|SwitchCase)$/.test(node.type);

@@ -1,9 +1,9 @@
-/** What a reward returned for one row, checked: its value, or what is wrong with it. */
+/** Validated result of a reward for one row: either its value or a description of the error. */
 export type CheckedValue = { readonly value: number | null } | { readonly fault: string };
 
 const none = { value: null };
 
-/** A finite number or null; everything else is a fault that names what it is. */
+/** Accepts a finite number or null. For anything else, the error describes what was returned. */
 export function checkValue(value: unknown): CheckedValue {
 	if (typeof value === 'number') {
 		if (Number.isFinite(value)) return { value };
@@ -16,7 +16,7 @@ export function checkValue(value: unknown): CheckedValue {
 	return { fault: `returned ${nameOf(value)}; a reward is a number, or null where it does not apply` };
 }
 
-/** A value in a few words, for a message. */
+/** Describes a value in a few words for use in messages. */
 export function nameOf(value: unknown): string {
 	switch (typeof value) {
 		case 'string':

@@ -3,7 +3,7 @@ import type { Trace, TraceTags } from '../../core/trace/trace.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RewardSample } from '../builtIns.ts';
 
-/** A row whose completion is taken apart when a reward first asks for it. */
+/** A row whose completion is parsed when a reward first needs it. */
 class Sample implements RewardSample {
 	readonly prompt: string;
 	readonly completion: string;
@@ -32,7 +32,7 @@ class Sample implements RewardSample {
 	}
 }
 
-/** @param row as it came over the connection: what it lacks gets the value of a row that has nothing there */
+/** @param row as received; missing fields get the values of an empty row */
 export function sampleOf(row: Partial<ScoreRow>, tags: TraceTags): RewardSample {
 	return new Sample(
 		{

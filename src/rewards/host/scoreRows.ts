@@ -5,10 +5,10 @@ import type { LoadedReward } from './loadedReward.ts';
 import { checkValue, nameOf } from './rewardValue.ts';
 import { describeThrown, type Thrown } from './userFrames.ts';
 
-/** How long rows are scored before the process looks for messages (a cancellation), in milliseconds. */
+/** Time in milliseconds that rows are scored before the process checks for messages such as a cancellation. */
 const sliceMs = 20;
 
-/** So many errors are told in full; the others have their line, and the beginning of their message. */
+/** Maximum number of errors with a stack. Other errors have only their line and a shortened message. */
 const maxStacks = 50;
 const shortMessage = 300;
 
@@ -17,16 +17,16 @@ export interface ScoredRows {
 	readonly errors: ScoreError[];
 }
 
-/** Scores samples with one reward. Faults of the reward are errors of their rows; it rejects only when `signal` fires. */
+/** Scores samples with a single reward. Reward errors become row errors; rejects only if `signal` is aborted. */
 export class RowScorer {
 	readonly #reward: LoadedReward;
 	readonly #describe: (error: unknown) => Thrown;
 	readonly #signal: AbortSignal;
 	readonly #errors: ScoreError[] = [];
-	/** Never resolves; rejects when the signal fires. */
+	/** Never resolves; rejects when the signal is aborted. */
 	readonly #aborted: Promise<never>;
 
-	/** @param file the reward file, or null; @param own the folder of this program */
+	/** @param file reward file, or null; @param own folder that contains this program */
 	constructor(reward: LoadedReward, file: string | null, own: string, signal: AbortSignal) {
 		this.#reward = reward;
 		this.#describe = (error) => describeThrown(error, file, own);
@@ -67,7 +67,7 @@ export class RowScorer {
 				pending.add(one);
 				if (pending.size >= this.#reward.concurrency) await Promise.race([...pending, this.#aborted]);
 			} else this.#keep(values, i, returned);
-			// The clock is asked for every 32nd row only: it costs as much as a small reward.
+			// Check the clock only every 32 rows, because that costs as much as a small reward.
 			if ((i & 31) === 31 && performance.now() > sliceEnd) {
 				await new Promise(setImmediate);
 				this.#signal.throwIfAborted();

@@ -4,11 +4,14 @@ import { Failure } from '../../base/failure.ts';
 const maxMessage = 2000;
 const maxFrames = 12;
 
-/** What was thrown, told to a person: its words, the frames outside Node and this program, and the line in the file. */
+/**
+ * User-facing description of a thrown value: its message, the stack frames outside Node and this program, and the line
+ * in the file.
+ */
 export interface Thrown {
 	readonly message: string;
 	readonly stack?: string;
-	/** Of the reward file, from 1: the innermost frame that is in it. */
+	/** 1-based line of the innermost frame in the reward file. */
 	readonly line?: number;
 }
 
@@ -24,7 +27,7 @@ function pathOf(place: string): string | null {
 	}
 }
 
-/** The words of a thrown value, whatever it is; never throws. */
+/** Returns the message of any thrown value. Never throws. */
 export function messageOf(error: unknown): string {
 	try {
 		if (error instanceof Error) {
@@ -42,11 +45,12 @@ function cut(text: string): string {
 }
 
 /**
- * @param file the reward file, absolute; null: a built-in reward
- * @param own the folder of this program, whose frames say nothing to the author
+ * Describes a thrown value for the author of the reward.
+ * @param file absolute path of the reward file; null for a built-in reward
+ * @param own folder that contains this program, whose frames are of no use to the author
  */
 export function describeThrown(error: unknown, file: string | null, own: string): Thrown {
-	// Only this program throws these: a sentence, and what to do. Frames would say nothing more.
+	// Only this program throws a Failure. It already says what to do, so stack frames would add nothing.
 	if (error instanceof Failure) return { message: cut(error.toString()) };
 	const message = messageOf(error);
 	let stack: unknown;
@@ -64,7 +68,7 @@ export function describeThrown(error: unknown, file: string | null, own: string)
 		const path = pathOf(match[1] as string);
 		if (path === null) continue;
 		if (path.startsWith(own)) {
-			if (frames.length > 0) break; // who called the reward
+			if (frames.length > 0) break; // The caller of the reward.
 			continue;
 		}
 		if (line === undefined && path === file) line = Number(match[2]);

@@ -1,15 +1,15 @@
-"""Facts about a Python reward file that an export to another trainer depends on, read from its source.
+"""Determines, from the source of a Python reward file, facts that matter when exporting it to another trainer.
 
-    python reward_facts.py FILE
+      python reward_facts.py FILE
 
-prints one JSON object. The file is parsed, never run.
+  Prints one JSON object. The file is parsed, never executed.
 """
 
 import ast
 import json
 import sys
 
-# What TRL passes beside the dataset's columns (GRPOTrainer._calculate_rewards of 1.13).
+# Arguments that TRL passes in addition to the dataset's columns (GRPOTrainer._calculate_rewards in 1.13).
 TRAINER_ARGUMENTS = {
     "completion_ids",
     "trainer_state",
@@ -17,7 +17,7 @@ TRAINER_ARGUMENTS = {
     "log_metric",
     "environments",
 }
-# Calls at module level whose results cannot be pickled, or hold a connection that a worker process must open itself.
+# Module-level calls whose results cannot be pickled, or hold a connection that each worker process must open itself.
 HANDLES = {
     "open": "an open file",
     "Lock": "a lock",
@@ -40,7 +40,7 @@ HANDLES = {
 
 
 def call_name(node):
-    """The last name of what is called: `threading.Lock()` is `Lock`."""
+    """Returns the last name in a call: `threading.Lock()` yields `Lock`."""
     function = node.func
     if isinstance(function, ast.Attribute):
         return function.attr
@@ -48,7 +48,7 @@ def call_name(node):
 
 
 def own_nodes(function):
-    """The nodes of a function without those of functions inside it."""
+    """Yields a function's nodes, except those in nested functions."""
     waiting = list(function.body)
     while waiting:
         node = waiting.pop()
@@ -62,7 +62,8 @@ def is_none(node):
 
 
 def none_lines(function):
-    """Lines where None can get into the returned list: in a returned list, appended, or by a conditional."""
+    """Returns the lines where None can end up in the returned list: in a list literal, via append, or via a conditional.
+    """
     lines = set()
     for node in own_nodes(function):
         if isinstance(node, ast.Return) and node.value is not None:
@@ -77,7 +78,9 @@ def none_lines(function):
 
 
 def message_lines(function):
-    """Lines that read a completion or a prompt as a list of messages: a subscript by "content" or "role"."""
+    """Returns the lines that access a completion or prompt as a list of messages, with the subscript "content" or
+    "role".
+    """
     lines = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
@@ -90,7 +93,7 @@ def message_lines(function):
 
 
 def batch_lines(function):
-    """Lines that look over the batch: a mean, a maximum, a sort or a count of the completions themselves."""
+    """Returns the lines that look at the whole batch: a mean, maximum, sort or count over the completions."""
     lines = set()
     for node in own_nodes(function):
         if isinstance(node, ast.Call) and call_name(node) in {"mean", "max", "min", "sorted", "Counter", "median", "std"}:
@@ -101,7 +104,7 @@ def batch_lines(function):
 
 
 def attributes_of(tree, name):
-    """`name.weight = 0.5`, `name.batch_only = True` at module level."""
+    """Returns module-level assignments such as `name.weight = 0.5` and `name.batch_only = True`."""
     found = {}
     for node in tree.body:
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
@@ -113,7 +116,7 @@ def attributes_of(tree, name):
 
 
 def is_reward(function):
-    """TRL's signature: `completions` is a parameter, and the name is public."""
+    """Returns whether a function has TRL's signature: `completions` is a parameter, and the name is public."""
     names = [argument.arg for argument in function.args.posonlyargs + function.args.args + function.args.kwonlyargs]
     return not function.name.startswith("_") and "completions" in names
 

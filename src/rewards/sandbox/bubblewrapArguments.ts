@@ -1,15 +1,15 @@
 import type { Interpreter } from './interpreters.ts';
 import type { SandboxCommand, SandboxLimits } from './sandbox.ts';
 
-/** What bubblewrap and the kernel allow here, as the probe found. */
+/** Features that bubblewrap and the kernel support on this machine, as determined by the probe. */
 export interface BubblewrapFeatures {
-	/** The program cannot make user namespaces of its own (bubblewrap 0.8 and newer). */
+	/** Whether the program can be prevented from creating user namespaces (bubblewrap 0.8 and newer). */
 	readonly disableUserns: boolean;
-	/** A fresh /proc can be mounted; some containers do not allow it, and then there is none. */
+	/** Whether a fresh /proc can be mounted. Some containers do not allow that, in which case there is no /proc. */
 	readonly proc: boolean;
 }
 
-/** Where a top folder of the system leads: a link (usr/lib), or a folder of its own that is shown read-only. */
+/** A top-level system folder: either a link (usr/lib) or a real folder, which is mounted read-only. */
 export interface SystemFolder {
 	readonly path: string;
 	readonly link: string | null;
@@ -22,29 +22,32 @@ export interface BubblewrapPlan {
 	readonly launcher: readonly string[];
 	readonly command: SandboxCommand;
 	readonly limits: SandboxLimits;
-	/** File descriptor of the seccomp filter; null: there is none. */
+	/** File descriptor of the seccomp filter, or null if there is none. */
 	readonly filterDescriptor: number | null;
-	/** File descriptor of each file of the work folder. */
+	/** File descriptors of the files in the work folder. */
 	readonly fileDescriptors: Readonly<Record<string, number>>;
-	/** File descriptor with the whole input; null: the input is what the process is given as its own. */
+	/** File descriptor containing the complete input, or null if the program inherits its standard input. */
 	readonly inputDescriptor: number | null;
-	/** File descriptor that reports the start. */
+	/** File descriptor on which the start is reported. */
 	readonly statusDescriptor: number;
 }
 
-/** Of /etc a program needs how libraries are found, what `python3` is, and the time zone; no users, hosts or keys. */
+/**
+ * Parts of /etc that programs need: library lookup, the target of `python3` and the time zone, but no users, hosts or
+ * keys.
+ */
 const etc = ['/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/alternatives', '/etc/localtime'];
 
 /**
- * Process 1 is bubblewrap's own, and the filter of system calls does not hold for it: nobody may get at its memory. The rest
- * is read-only, so that a sandbox of root cannot change the kernel's settings.
+ * Process 1 is bubblewrap itself and is not subject to the system call filter, so its memory must be inaccessible. The
+ * rest of /proc is read-only, so a sandbox run by root cannot change kernel settings.
  */
 const proc = ['--proc', '/proc', '--tmpfs', '/proc/1', '--remount-ro', '/proc/1', '--remount-ro', '/proc'];
 
-/** The work folder inside, and the home folder. */
+/** Work folder inside the sandbox, which is also the home folder. */
 export const workFolder = '/work';
 
-/** Input is a file, for what Node gives a program is a socket, and that cannot be opened as /dev/stdin. */
+/** Standard input is a file, because Node passes a socket to programs, which cannot be opened as /dev/stdin. */
 const inputFile = '/stdin';
 
 export const sandboxEnvironment: Readonly<Record<string, string>> = {
@@ -52,14 +55,14 @@ export const sandboxEnvironment: Readonly<Record<string, string>> = {
 	HOME: workFolder,
 	TMPDIR: '/tmp',
 	LANG: 'C.UTF-8',
-	// The order of sets is then the same whenever the same answer is scored.
+	// Makes set iteration order the same whenever an answer is scored.
 	PYTHONHASHSEED: '0',
 	PYTHONDONTWRITEBYTECODE: '1',
 };
 
 /**
- * bubblewrap's arguments: nothing of this machine but /usr and the interpreter, read-only; namespaces of all kinds; a
- * file system in memory with a fixed size for /tmp and the work folder; no capabilities and a new session.
+ * Returns bubblewrap's arguments: only /usr and the interpreter are visible, read-only; namespaces of all types;
+ * in-memory file systems of a fixed size for /tmp and the work folder; no capabilities; a new session.
  */
 export function bubblewrapArguments(plan: BubblewrapPlan): string[] {
 	const { features, system, interpreter, launcher, command, limits } = plan;

@@ -24,7 +24,7 @@ import { seccompFilter } from './seccompFilter.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
 export interface BubblewrapOptions {
-	/** false: root stays root outside of the sandbox, as where other users cannot be had. */
+	/** false: root remains root outside the sandbox, for environments where other users are not available. */
 	readonly dropUser?: boolean;
 }
 
@@ -34,26 +34,26 @@ interface Setup extends BubblewrapFeatures {
 	readonly system: readonly SystemFolder[];
 	readonly dropUser: boolean;
 	readonly inherited: readonly number[];
-	/** Where each program gets a group of its own; or why it gets none. */
+	/** Control groups, one of which is created for each program, or the reason why there are none. */
 	readonly groups: ControlGroups | { readonly missing: string };
 }
 
-/** The sandbox's two processes: the one outside that waits, and the first one inside. */
+/** The sandbox's own processes: the one outside that waits, and the first one inside. */
 const ownTasks = 2;
-/** /tmp, /dev/shm and the work folder, each of which may be full. */
+/** /tmp, /dev/shm and the work folder. Each of them can be full. */
 const fileSystems = 3;
-/** Room in a control group for pages of program files, which the kernel reads again and again where it has none, MB. */
+/** Memory in a control group for pages of program files, in MB. Without it, the kernel would read them repeatedly. */
 const programFilesMb = 32;
 
-/** From Linux 5.14 on the kernel counts processes of a user for each user namespace of its own. */
+/** Returns whether the kernel counts a user's processes per user namespace, as it does since Linux 5.14. */
 function countsProcessesByNamespace(kernel = release()): boolean {
 	const [major = 0, minor = 0] = kernel.split('.').map(Number);
 	return major > 5 || (major === 5 && minor >= 14);
 }
 
 /**
- * A user that nobody else is: no file is its own, and the kernel's count of processes, from which root is exempt, holds
- * for it. Above the ranges that distributions and containers give out.
+ * Returns a user ID that is not in use. That user owns no files, and the kernel's process limit, from which root is
+ * exempt, applies to it. The ID is above the ranges assigned by distributions and containers.
  */
 function freshUser(): number {
 	return 0x60000000 + Math.floor(Math.random() * 0x0fffffff);
@@ -110,7 +110,7 @@ class BubblewrapSandbox implements Sandbox {
 		}
 		const inputDescriptor = input === null ? null : firstData + data.length;
 		if (input !== null) data.push(Buffer.from(input));
-		// For root the kernel does not count.
+		// The kernel does not count processes for root.
 		const counts = (dropUser || process.getuid?.() !== 0) && countsProcessesByNamespace();
 		return superviseProcess(
 			{
@@ -149,7 +149,8 @@ class BubblewrapSandbox implements Sandbox {
 	#makeGroup(limits: SandboxLimits): ControlGroup | undefined {
 		const { groups } = this.#setup;
 		if ('missing' in groups) return undefined;
-		// What its file systems hold is charged, too. One task more than is allowed, so that the supervision sees who tries.
+		// Data in the file systems is charged as well. Allow one extra task so that the supervisor notices when the limit
+		// is exceeded.
 		const memoryBytes = (limits.memoryMb + fileSystems * limits.diskMb + programFilesMb) * 1_000_000;
 		try {
 			return groups.make({ memoryBytes, tasks: limits.processes + ownTasks + 1 });
@@ -159,7 +160,10 @@ class BubblewrapSandbox implements Sandbox {
 		}
 	}
 
-	/** Whether what the last sandbox left was reaped: process 1 of a container may be a program that does not. */
+	/**
+	 * Checks whether the previous sandbox's process was reaped. Process 1 in a container may be a program that does not
+	 * reap.
+	 */
 	async lookForZombie(): Promise<void> {
 		const first = this.#first;
 		for (let look = 0; look < 20; look++) {
@@ -186,7 +190,7 @@ async function systemFolders(): Promise<SystemFolder[]> {
 	return folders;
 }
 
-/** Whether interpreters can be had by the user that a sandbox runs as; those that cannot are run as root outside. */
+/** Returns whether the sandbox's user can access the interpreters. Otherwise they run as root outside the sandbox. */
 async function reachable(interpreters: Interpreters): Promise<boolean> {
 	const paths = Object.values(interpreters).flatMap((interpreter) =>
 		'missing' in interpreter ? [] : interpreter.mounts.map(([outside]) => outside),
@@ -200,8 +204,8 @@ const allowNamespaces =
 	'Allow user namespaces (Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sudo sysctl kernel.unprivileged_userns_clone=1), or set reasoningLab.sandbox.mode to a container.';
 
 /**
- * The sandbox by bubblewrap, after a program was really run in it. Fails with `unavailable` and what to do: it is not
- * installed, or the kernel does not let it make namespaces.
+ * Creates a bubblewrap sandbox after successfully running a program in it. Fails with `unavailable` and advice if
+ * bubblewrap is not installed or the kernel does not let it create namespaces.
  */
 export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promise<Sandbox> {
 	if (process.platform !== 'linux') {

@@ -7,31 +7,34 @@ export type ContainerEngine = (typeof containerEngines)[number];
 export interface ContainerPlan {
 	readonly engine: ContainerEngine;
 	readonly image: string;
-	/** Name of the container, by which it is ended. */
+	/** Container name, used to stop it. */
 	readonly name: string;
 	readonly command: SandboxCommand;
 	readonly limits: SandboxLimits;
-	/** How long the container may be there at all, seconds. */
+	/** Maximum lifetime of the container, in seconds. */
 	readonly timeoutSeconds: number;
-	/** Folder outside that holds the command's files; null: there are none. */
+	/** Folder on the host that contains the command's files, or null if there are none. */
 	readonly files: string | null;
-	/** File outside with the filter of system calls; null: the engine's own is used. */
+	/** File on the host that contains the system call filter, or null to use the engine's default filter. */
 	readonly filter: string | null;
 }
 
-/** Names that images use. */
+/** Program names used in container images. */
 const programs: Readonly<Record<SandboxProgram, string>> = { python: 'python3', node: 'node', sh: 'sh' };
 
-/** A field of CSV, as which engines read a mount: a comma in the path of a temporary folder is no further option. */
+/**
+ * Quotes a CSV field. Engines parse mounts as CSV, so a comma in a temporary folder's path must not start another
+ * option.
+ */
 const field = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Nobody's user. */
+/** User ID of `nobody`. */
 const user = 65534;
 
 /**
- * What engines say in words of their own. File systems in memory belong to the user: with some versions of runc their mode
- * is that of the folder in the image, whatever was asked for. Podman can hide the memory of the container's first process,
- * which has the program's user, and ends the container itself where nobody is left to do so.
+ * Options that differ between engines. In-memory file systems must belong to the user, because some versions of runc
+ * use the mode of the image's folder instead of the requested one. Podman can hide the memory of the container's first
+ * process, which runs as the program's user, and can stop the container itself if no other process is left to do it.
  */
 const own: Readonly<
 	Record<ContainerEngine, { readonly fileSystem: string; options(timeoutSeconds: number): string[] }>
@@ -46,7 +49,7 @@ const own: Readonly<
 	},
 };
 
-/** Arguments for `docker run` and `podman run`, which understand the same ones but for a few. */
+/** Returns the arguments for `docker run` or `podman run`, which are mostly the same. */
 export function containerArguments(plan: ContainerPlan): string[] {
 	const { engine, image, name, command, limits, files, filter } = plan;
 	const disk = limits.diskMb * 1_000_000;
@@ -57,11 +60,11 @@ export function containerArguments(plan: ContainerPlan): string[] {
 		'run',
 		'--rm',
 		'--interactive',
-		// A first process that reaps orphans; it counts as one more.
+		// Use an init process that reaps orphans. It counts as an additional process.
 		'--init',
 		'--no-healthcheck',
 		...['--name', name],
-		// An image is fetched by a person, not by a reward.
+		// Users pull images, not rewards.
 		...['--pull', 'never'],
 		...['--network', 'none'],
 		'--read-only',
@@ -73,7 +76,7 @@ export function containerArguments(plan: ContainerPlan): string[] {
 		...['--hostname', 'sandbox'],
 		...['--ipc', 'private'],
 		...['--pids-limit', String(limits.processes + 1)],
-		// The same number for both: no swap beside it.
+		// With the same value for both, there is no additional swap.
 		...['--memory', memory, '--memory-swap', memory],
 		...['--ulimit', 'core=0', '--ulimit', `cpu=${cpu}:${cpu + 1}`],
 		...['--ulimit', `fsize=${limits.fileMb * 1_000_000}`, '--ulimit', `nofile=${limits.openFiles}`],
@@ -88,7 +91,7 @@ export function containerArguments(plan: ContainerPlan): string[] {
 			.filter(([variable]) => variable !== 'PATH')
 			.flatMap(([variable, value]) => ['--env', `${variable}=${value}`]),
 		...['--log-driver', 'none'],
-		// The image's own entry point must not stand between.
+		// Bypass the image's own entry point.
 		...['--entrypoint', programs[command.program]],
 		image,
 		...command.args,

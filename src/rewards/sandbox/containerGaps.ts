@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Of what `docker info` and `podman info` say as JSON. */
+/** Part of the JSON output of `docker info` and `podman info`. */
 const infoSchema = v.object({
 	MemoryLimit: v.optional(v.boolean()),
 	PidsLimit: v.optional(v.boolean()),
@@ -14,8 +14,8 @@ const infoSchema = v.object({
 });
 
 /**
- * Protections that a container engine does not have on this machine, by its own account. An engine accepts a limit that
- * its kernel cannot keep with no more than a warning. What it does not say counts as missing.
+ * Returns the protections that a container engine reports as missing on this machine. If the kernel cannot enforce a
+ * limit, the engine accepts it anyway with only a warning. Anything that the engine does not report counts as missing.
  */
 export function containerGaps(info: string): string[] {
 	let said: v.InferOutput<typeof infoSchema> = {};
@@ -42,7 +42,7 @@ const imageSchema = v.tuple([
 	v.object({ Config: v.nullish(v.object({ Volumes: v.nullish(v.record(v.string(), v.unknown())) })) }),
 ]);
 
-/** Volumes that an image declares, of what `docker image inspect` says; null: unknown. */
+/** Returns the volumes that an image declares, from the output of `docker image inspect`, or null if unknown. */
 export function imageVolumes(inspected: string): string[] | null {
 	try {
 		const decoded = v.safeParse(imageSchema, JSON.parse(inspected));

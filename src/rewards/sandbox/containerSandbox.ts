@@ -21,10 +21,10 @@ import {
 import { seccompProfile } from './seccompProfile.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
-/** A container takes its time to start; the program's own clock starts with it. */
+/** Extra time for starting a container, during which the program's own clock is already running. */
 const startAllowanceMs = 15_000;
 
-/** For a program of the image to show that it is there: an image is unpacked when it is first used. */
+/** Time limit for testing whether a program in an image runs. An image is unpacked on first use. */
 const probeMs = 45_000;
 
 const uncounted = {
@@ -38,7 +38,7 @@ interface ContainerSetup {
 	readonly image: string;
 	readonly programs: ReadonlySet<string>;
 	readonly gaps: readonly string[];
-	/** Whether our filter of system calls takes the place of the engine's own. */
+	/** Whether our system call filter replaces the engine's default filter. */
 	readonly filtered: boolean;
 }
 
@@ -73,7 +73,7 @@ class ContainerSandbox implements Sandbox {
 			const engine = this.#engine;
 			const wallMs = limits.wallMs + startAllowanceMs;
 			const remove = () => promisify(execFile)(engine, ['rm', '--force', name], { timeout: 30_000 });
-			// Beside the program's files, which cannot have that name; not one of them.
+			// Next to the program's files but not one of them: they cannot have this name.
 			const filter = this.#filtered ? join(folder.path, '.seccomp.json') : null;
 			if (filter !== null) await writeFile(filter, seccompProfile(), { mode: 0o444 });
 			return superviseProcess(
@@ -83,7 +83,7 @@ class ContainerSandbox implements Sandbox {
 					args: containerArguments({
 						...{ engine, image: this.#image, name, command, limits, filter },
 						files: folder.path,
-						// Where this process ends it itself, that comes first.
+						// Longer than our own timeout, so ours takes effect first.
 						timeoutSeconds: Math.ceil(wallMs / 1000) + 5,
 					}),
 					environment: engineEnvironment(),
@@ -94,7 +94,7 @@ class ContainerSandbox implements Sandbox {
 						await folder.remove();
 					},
 				},
-				// The tree here is the engine's client; the engine itself limits what runs inside.
+				// The local process tree belongs to the engine's client. The engine itself limits what runs in the container.
 				{ ...limits, wallMs, ...uncounted },
 				signal,
 			);
@@ -103,20 +103,21 @@ class ContainerSandbox implements Sandbox {
 
 	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
 		const output = await runSandboxed(this.start(command, signal), command.stdin);
-		// 125: the engine could not start the container.
+		// 125 means that the engine could not start the container.
 		if (output.status === 125) {
 			throw new Failure('unavailable', `${this.#engine} could not start: ${output.stderr.trim().split('\n').at(-1)}`);
 		}
 		const { cpuSeconds } = { ...defaultSandboxLimits, ...command.limits };
-		// 137: killed from outside the program, by the limit of memory; or by that of processor time, if it was there as long.
+		// 137 means that the program was killed from outside: by the memory limit, or by the CPU limit if it ran long
+		// enough.
 		const isMemory = output.status === 137 && output.end === 'signal' && output.durationMs < cpuSeconds * 1000;
 		return { ...output, peakMemoryMb: 0, peakProcesses: 0, ...(isMemory ? { end: 'memory' as const } : {}) };
 	}
 }
 
 /**
- * Programs of the image that come up. Fails with `unavailable` if none does, and with `timeout` as its cause if that is only
- * for how long it takes.
+ * Returns the programs in the image that can run. Fails with `unavailable` if there are none, with the cause `timeout`
+ * if the only reason is that starting takes too long.
  */
 async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promise<Set<SandboxProgram>> {
 	const { engine, image } = setup;
@@ -146,7 +147,7 @@ async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promi
 	return new Set(found.map(({ program }) => program));
 }
 
-/** The client finds its engine by these; nothing of them reaches the container. */
+/** Returns the variables that the client needs to find its engine. None of them are passed to the container. */
 function engineEnvironment(): Record<string, string> {
 	const names = ['PATH', 'HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'DOCKER_CONFIG', 'CONTAINER_HOST'];
 	return Object.fromEntries(
@@ -157,7 +158,9 @@ function engineEnvironment(): Record<string, string> {
 	);
 }
 
-/** The sandbox by Docker or Podman. Fails with `unavailable`: no engine runs, or it does not have the image. */
+/**
+ * Creates a Docker or Podman sandbox. Fails with `unavailable` if no engine is running or it does not have the image.
+ */
 export async function containerSandbox(image: string): Promise<Sandbox> {
 	let reason = 'Neither Docker nor Podman is installed.';
 	for (const engine of containerEngines) {
@@ -170,7 +173,7 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 		const inspected = await ask(['image', 'inspect', image]).catch(() => null);
 		if (inspected !== null) {
 			const volumes = imageVolumes(inspected.stdout);
-			// The engine makes a folder on this machine's disk for each, which is writable and has no size.
+			// For each volume, the engine creates a writable folder without a size limit on this machine's disk.
 			if (volumes === null || volumes.length > 0) {
 				throw new Failure(
 					'unavailable',
@@ -188,7 +191,7 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 			);
 			const setup = { engine, image, gaps };
 			const filtered = await startablePrograms({ ...setup, filtered: true }).catch((error: Error) => {
-				// A machine that is slow says nothing about the filter.
+				// A timeout on a slow machine does not mean that the filter is at fault.
 				if (error.cause === 'timeout') throw error;
 				return null;
 			});

@@ -4,27 +4,27 @@ import { join } from 'node:path';
 
 export interface GroupLimits {
 	readonly memoryBytes: number;
-	/** Processes and threads together. */
+	/** Maximum number of processes and threads combined. */
 	readonly tasks: number;
 }
 
-/** How long processes that were ended may take to leave their group. */
+/** Time in milliseconds that killed processes have to leave their group. */
 const leaveMs = 2000;
 
 /**
- * A control group for one program: the kernel charges it for all memory, its own for the program included, and ends what
- * is in there at the limit, however fast that grows and however often it forks.
+ * A control group for a single program. The kernel charges it for all memory, including kernel memory used on behalf of
+ * the program, and kills its processes at the limit, no matter how fast they grow or how often they fork.
  */
 export class ControlGroup {
 	readonly folder: string;
 	/**
-	 * Open for writing: a process that writes 0 to it moves itself into the group. The right to do so goes with the file, so
-	 * that a program which root starts as another user has it too.
+	 * Open for writing: a process that writes 0 moves itself into the group. Permission is tied to the open file, so it
+	 * also applies to a program that root starts as a different user.
 	 */
 	readonly descriptor: number;
 	#isOpen = true;
 
-	/** Makes the group. Throws what the file system says. */
+	/** Creates the group. Throws file system errors. */
 	constructor(folder: string, limits: GroupLimits) {
 		this.folder = folder;
 		mkdirSync(folder);
@@ -47,15 +47,15 @@ export class ControlGroup {
 		writeFileSync(join(this.folder, name), String(value), { flag: 'r+' });
 	}
 
-	/** The program was started and has the descriptor: this process does without. */
+	/** Called when the program has started and inherited the descriptor, so this process can close its own. */
 	handedOn(): void {
 		if (this.#isOpen) closeSync(this.descriptor);
 		this.#isOpen = false;
 	}
 
 	/**
-	 * Memory that it is charged for, the kernel's own for its pipes, files and page tables included, but not what its files
-	 * take: those of its file systems have a size, and the kernel drops others where memory is short.
+	 * Returns the memory charged to the group, including kernel memory for its pipes, files and page tables, but not its
+	 * file contents: its file systems have a fixed size, and the kernel drops other cached files when memory is low.
 	 */
 	usedMb(): number {
 		const read = (name: string) => readFileSync(join(this.folder, name), 'latin1');
@@ -67,7 +67,7 @@ export class ControlGroup {
 		}
 	}
 
-	/** Whether the kernel has ended a process of it for its memory. */
+	/** Returns whether the kernel killed a process in the group because of its memory usage. */
 	exceededMemory(): boolean {
 		try {
 			const events = readFileSync(join(this.folder, 'memory.events'), 'latin1');
@@ -77,14 +77,14 @@ export class ControlGroup {
 		}
 	}
 
-	/** Ends all that is left in it, and removes it. */
+	/** Kills all remaining processes in the group and removes it. */
 	async end(): Promise<void> {
 		this.handedOn();
 		await endGroup(this.folder);
 	}
 }
 
-/** Ends all processes of a group and removes it. @returns whether it is gone */
+/** Kills all processes in a group and removes it. @returns whether it was removed */
 export async function endGroup(folder: string): Promise<boolean> {
 	for (const end = performance.now() + leaveMs; ; ) {
 		const failure = await rmdir(folder).then(
@@ -102,11 +102,11 @@ async function killAll(folder: string): Promise<void> {
 	try {
 		await writeFile(join(folder, 'cgroup.kill'), '1', { flag: 'r+' });
 	} catch {
-		// Before Linux 5.14: one by one, and again until none is left.
+		// Before Linux 5.14, processes must be killed one by one, repeating until none are left.
 		const processes = await readFile(join(folder, 'cgroup.procs'), 'latin1').catch(() => '');
 		for (const pid of processes.split('\n').map(Number)) {
 			try {
-				// 0 is a process that this namespace does not show, and would be this process's own group.
+				// 0 is a process outside this PID namespace. Killing it would kill this process's own group.
 				if (pid > 0) process.kill(pid, 'SIGKILL');
 			} catch {
 				// It has ended in the meantime.

@@ -5,9 +5,9 @@ import { startTime } from '../../processes/procfs.ts';
 import { ControlGroup, endGroup, type GroupLimits } from './controlGroup.ts';
 import { findGroupPlace, groupControllers } from './findGroupPlace.ts';
 
-/** Makes control groups for sandboxed programs below one that is delegated. */
+/** Creates control groups for sandboxed programs inside a delegated group. */
 export class ControlGroups {
-	/** The group below which they are. */
+	/** Folder of the parent group. */
 	readonly folder: string;
 	readonly #owner: string;
 
@@ -16,15 +16,15 @@ export class ControlGroups {
 		this.#owner = owner;
 	}
 
-	/** A group in which nothing runs yet. Throws what the file system says. */
+	/** Creates a group with no processes. Throws file system errors. */
 	make(limits: GroupLimits): ControlGroup {
 		return new ControlGroup(join(this.folder, `${this.#owner}-${randomBytes(5).toString('hex')}`), limits);
 	}
 }
 
 /**
- * The control groups that this process may make, after those of processes that have ended were removed; else a phrase that
- * says why it may make none.
+ * Returns the control groups that this process may create, after removing those of processes that have exited, or a
+ * phrase that says why it may not create any.
  */
 export async function openControlGroups(): Promise<ControlGroups | { readonly missing: string }> {
 	const read = (name: string) => readFile(`/proc/self/${name}`, 'utf8').catch(() => '');
@@ -49,7 +49,10 @@ export async function openControlGroups(): Promise<ControlGroups | { readonly mi
 
 const namePattern = /^reasoning-lab-(\d+)-(\d+)-(\d+)-[0-9a-f]+$/;
 
-/** Numbers of processes mean something in their namespace alone, and are given again: the start tells two apart. */
+/**
+ * Returns a name that identifies this process. Process IDs are reused and depend on the namespace, so it includes the
+ * start time.
+ */
 async function ownerName(): Promise<string | null> {
 	const [namespace, start] = await Promise.all([processNamespace(), startTime(process.pid)]);
 	return namespace === null || start === null ? null : `reasoning-lab-${namespace}-${process.pid}-${start}`;
@@ -59,7 +62,7 @@ async function processNamespace(): Promise<string | null> {
 	return /\d+/.exec(await readlink('/proc/self/ns/pid').catch(() => ''))?.[0] ?? null;
 }
 
-/** Removes groups whose process did not get to it: it was killed itself. */
+/** Removes groups whose process was killed before it could remove them. */
 export async function removeLeftGroups(folder: string): Promise<void> {
 	const own = await processNamespace();
 	for (const name of await readdir(folder)) {

@@ -5,13 +5,15 @@ import { Failure } from '../../base/failure.ts';
 
 const namePattern = /^[A-Za-z0-9_][\w.-]*$/;
 
-/** Fails with `invalid` unless every name is a plain one, without folders and options. */
+/**
+ * Fails with `invalid` unless every name is a plain file name, without folders, that cannot be mistaken for an option.
+ */
 export function checkFileNames(files: Readonly<Record<string, string>>): void {
 	const wrong = Object.keys(files).find((name) => !namePattern.test(name));
 	if (wrong !== undefined) throw new Failure('invalid', `"${wrong}" is not a valid file name for a sandbox.`);
 }
 
-/** A temporary folder with files that a sandbox shows. @returns its path and what removes it */
+/** Creates a temporary folder with files for a sandbox. @returns its path and a function that removes it */
 export async function fileFolder(
 	files: Readonly<Record<string, string>>,
 ): Promise<{ readonly path: string; remove(): Promise<void> }> {
@@ -19,7 +21,7 @@ export async function fileFolder(
 	const path = await mkdtemp(join(tmpdir(), 'reasoning-lab-'));
 	const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 });
 	try {
-		// Inside, somebody else reads them.
+		// A different user reads the files inside the sandbox.
 		await chmod(path, 0o755);
 		for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text, { mode: 0o444 });
 		return { path, remove };

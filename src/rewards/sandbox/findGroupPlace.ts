@@ -2,26 +2,27 @@ import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 
-/** Controllers that the limits of a sandbox need. */
+/** Controllers required for sandbox limits. */
 export const groupControllers = ['memory', 'pids'] as const;
 
-/** The texts of /proc/self/mountinfo and /proc/self/cgroup. */
+/** Contents of /proc/self/mountinfo and /proc/self/cgroup. */
 export interface GroupFacts {
 	readonly mountinfo: string;
 	readonly cgroup: string;
 }
 
-/** A control group below which this process may make others. */
+/** A control group in which this process may create others. */
 export interface GroupPlace {
 	readonly folder: string;
-	/** Whether it has to hand its controllers on first. */
+	/** Whether its controllers must be enabled for subgroups first. */
 	readonly enable: boolean;
 }
 
 /**
- * The nearest control group (version 2), from this process's own upwards, below which it may make groups with limits of
- * memory and processes; else a phrase that says why there is none. A group that holds processes cannot hand its
- * controllers on, so it is mostly one above: a slice of the user's systemd, or the root group.
+ * Finds the nearest control group (version 2), starting from this process's own and moving up, in which the process may
+ * create groups with memory and process limits. If there is none, returns a phrase that says why. A group that contains
+ * processes cannot delegate controllers, so the result is usually a parent: a slice of the user's systemd, or the root
+ * group.
  */
 export async function findGroupPlace(
 	{ mountinfo, cgroup }: GroupFacts,
@@ -37,11 +38,11 @@ export async function findGroupPlace(
 			),
 		);
 		if (folder === own.folder && !hasAll(offered)) missing = 'the controllers memory and pids are not delegated';
-		// To move a program takes the right to write to the nearest group above both places.
+		// Moving a program requires write permission for the nearest common ancestor of both groups.
 		const writable = (await mayWrite(folder)) && (await mayWrite(`${folder}/cgroup.procs`));
 		if (writable && hasAll(handedOn)) return { folder, enable: false };
 		if (writable && hasAll(offered)) {
-			// The root group alone has no type, and may hold processes.
+			// Only the root group has no type. It may contain processes.
 			const mayHandOn = type?.length === 0 || processes?.length === 0;
 			if (mayHandOn && (await mayWrite(`${folder}/cgroup.subtree_control`))) return { folder, enable: true };
 			missing = 'the control group of this process contains other processes, and no parent is delegated';
@@ -50,24 +51,24 @@ export async function findGroupPlace(
 	}
 }
 
-/** The mount of control groups that shows the group of this process, and its folder there. */
+/** Returns the cgroup mount that contains this process's group, and the group's folder there. */
 function ownGroup(mountinfo: string, cgroup: string): { readonly mount: string; readonly folder: string } | null {
 	const own = /^0::(\/.*)$/m.exec(cgroup)?.[1];
 	if (own === undefined) return null;
-	// Of mounts on one another the last is seen.
+	// If mounts are stacked, the last one is visible.
 	for (const line of mountinfo.split('\n').reverse()) {
 		// `id parent device root mountpoint options [fields...] - type source options`
 		const [before = '', after = ''] = line.split(' - ');
 		if (!after.startsWith('cgroup2 ')) continue;
 		const [, , , root = '', mount = ''] = before.split(' ').map(unescaped);
 		const way = posix.relative(root, own);
-		// A group outside of the namespace of this process is written with `..`.
+		// A group outside this process's namespace has a path that contains `..`.
 		if (!`${root}/${own}/${way}`.split('/').includes('..')) return { mount, folder: posix.join(mount, way) };
 	}
 	return null;
 }
 
-/** Blanks and the like are octal in mountinfo. */
+/** Decodes spaces and other characters that are octal escapes in mountinfo. */
 function unescaped(text: string): string {
 	return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

@@ -5,12 +5,12 @@ import type { Sandbox } from './sandbox.ts';
 import { parseSandboxMode, type SandboxMode, sandboxVariable } from './sandboxMode.ts';
 import { unsafeSandbox } from './unsafeSandbox.ts';
 
-/** Says what follows, where the reason alone does not. */
+/** Consequence that is added if the reason alone does not make it clear. */
 const refused = 'Model-written code is not run without a sandbox';
 
 /**
- * The sandbox of a mode, after it has really run a program. Fails with `unavailable`, a reason and what to do; never
- * falls back to something weaker.
+ * Returns the sandbox for a mode, after successfully running a program in it. Fails with `unavailable`, a reason and
+ * advice. Never falls back to weaker isolation.
  */
 export async function findSandbox(
 	mode: SandboxMode = parseSandboxMode(process.env[sandboxVariable]),

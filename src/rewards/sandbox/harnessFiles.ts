@@ -1,12 +1,17 @@
 import { readFile } from 'node:fs/promises';
 
-/** The harness in a bundle: what is started then reads nothing from a folder that an update may replace. */
-/** JSON of texts by name, a string so that only the chunk of this module has it: an object would be in every program's first. */
+/** Harness files included in a bundle, so a running process never reads from a folder that an update may replace. */
+/**
+ * JSON of file contents by name. It is a string so that it ends up only in this module's chunk; an object would be in
+ * the first chunk of every program.
+ */
 declare const HARNESS_FILES: string | undefined;
 const bundled: Readonly<Record<string, string>> | null =
 	typeof HARNESS_FILES === 'undefined' ? null : JSON.parse(HARNESS_FILES);
 
-/** The text of a program that runs inside a sandbox: of harness/, which a build puts into the bundle. */
+/**
+ * Returns the source of a program that runs inside a sandbox. It is in harness/, and a build includes it in the bundle.
+ */
 export async function readHarness(name: string): Promise<string> {
 	return bundled?.[name] ?? (await readFile(new URL(`./harness/${name}`, import.meta.url), 'utf8'));
 }

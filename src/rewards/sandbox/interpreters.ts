@@ -5,11 +5,11 @@ import { delimiter, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import type { SandboxProgram } from './sandbox.ts';
 
-/** An interpreter of this machine as a sandbox shows it. */
+/** An interpreter on this machine, as it appears in a sandbox. */
 export interface Interpreter {
-	/** The program's path inside. */
+	/** Path of the program inside the sandbox. */
 	readonly path: string;
-	/** Paths outside /usr that it needs, and where they are inside; read-only. */
+	/** Required paths outside /usr, and their locations in the sandbox. Mounted read-only. */
 	readonly mounts: readonly (readonly [outside: string, inside: string])[];
 	readonly environment: Readonly<Record<string, string>>;
 }
@@ -18,7 +18,10 @@ export type Interpreters = Readonly<Record<SandboxProgram, Interpreter | { reado
 
 const systemFolders = ['/usr/bin', '/usr/local/bin', '/bin'];
 
-/** The interpreters for bubblewrap: Python of the system, else the one on PATH; Node is the one that runs this code. */
+/**
+ * Returns the interpreters for bubblewrap. Python is the system's, or else the one on the PATH. Node is the one running
+ * this code.
+ */
 export async function findInterpreters(): Promise<Interpreters> {
 	const [python, node, sh] = await Promise.all([findPython(), findNode(), system('sh')]);
 	return {
@@ -37,7 +40,7 @@ async function system(name: string): Promise<Interpreter | null> {
 	return null;
 }
 
-/** The absolute path of a program; null: no folder of PATH has it. */
+/** Returns the absolute path of a program, or null if no folder on the PATH contains it. */
 export async function findOnPath(name: string, path = process.env.PATH ?? ''): Promise<string | null> {
 	for (const folder of path.split(delimiter)) {
 		const file = join(folder, name);
@@ -61,7 +64,7 @@ async function findPython(): Promise<Interpreter | null> {
 	}));
 	const [path, prefix] = stdout.split('\n');
 	if (path === undefined || prefix === undefined || !isAbsolute(path) || !isAbsolute(prefix)) return null;
-	// An installation that holds the home folder would show it.
+	// An installation that contains the home folder would expose it.
 	if (!isInside(path, prefix) || isInside(homedir(), prefix)) return null;
 	return { path, mounts: isInside(prefix, '/usr') ? [] : [[prefix, prefix]], environment: {} };
 }
@@ -69,7 +72,7 @@ async function findPython(): Promise<Interpreter | null> {
 async function findNode(): Promise<Interpreter> {
 	const path = await realpath(process.execPath);
 	if (process.versions.electron !== undefined) {
-		// Electron needs the files beside it.
+		// Electron needs the files next to it.
 		const inside = `/opt/node/${relative(dirname(path), path)}`;
 		return { path: inside, mounts: [[dirname(path), '/opt/node']], environment: { ELECTRON_RUN_AS_NODE: '1' } };
 	}
@@ -82,7 +85,7 @@ export function isInside(path: string, folder: string): boolean {
 	return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Whether a user without any rights of its own can get at a path: root can look into folders that others cannot. */
+/** Returns whether an unprivileged user can access a path, because root can read folders that others cannot. */
 export async function isOpenToAll(path: string): Promise<boolean> {
 	for (let at = path; ; at = dirname(at)) {
 		const stat = await lstat(at).catch(() => null);

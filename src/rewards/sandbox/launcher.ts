@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import type { SandboxLimits } from './sandbox.ts';
 
-/** Limits that the kernel keeps for each process (setrlimit), as arguments before the program that they hold for. */
+/** Per-process limits enforced by the kernel (setrlimit), as command-line arguments before the program. */
 export interface Launcher {
-	/** @param countsProcesses the kernel counts processes for this sandbox alone, so that its limit can be used */
+	/** @param countsProcesses whether the kernel counts processes for this sandbox separately, so the limit is usable */
 	wrap(limits: SandboxLimits, countsProcesses: boolean): readonly string[];
 }
 
 const mega = 1_000_000;
 
-/** util-linux has prlimit on every common Linux distribution. */
+/** Uses prlimit from util-linux, which every common Linux distribution includes. */
 const prlimit: Launcher = {
 	wrap(limits, countsProcesses) {
 		const cpu = Math.max(1, Math.ceil(limits.cpuSeconds));
@@ -26,14 +26,14 @@ const prlimit: Launcher = {
 	},
 };
 
-/** The shell's ulimit; dash calls the number of processes -p, bash -u. */
+/** Uses the shell's ulimit. The option for the number of processes is -p in dash and -u in bash. */
 const shell: Launcher = {
 	wrap(limits, countsProcesses) {
 		const cpu = Math.max(1, Math.ceil(limits.cpuSeconds));
 		const lines = [
 			'ulimit -c 0',
 			`ulimit -t ${cpu}`,
-			// In blocks of 512 bytes.
+			// In units of 512 bytes.
 			`ulimit -f ${Math.floor((limits.fileMb * mega) / 512)}`,
 			`ulimit -n ${limits.openFiles}`,
 			`ulimit -v ${Math.floor((limits.addressSpaceMb * mega) / 1024)}`,

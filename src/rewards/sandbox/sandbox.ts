@@ -3,34 +3,34 @@ import type { Readable, Writable } from 'node:stream';
 export const sandboxKinds = ['bubblewrap', 'container', 'unsafe'] as const;
 export type SandboxKind = (typeof sandboxKinds)[number];
 
-/** Interpreters that a sandbox knows by name; where they lie is its own matter. */
+/** Interpreters that every sandbox identifies by name. Their location depends on the sandbox. */
 export const sandboxPrograms = ['python', 'node', 'sh'] as const;
 export type SandboxProgram = (typeof sandboxPrograms)[number];
 
 export interface SandboxLimits {
-	/** Wall clock, milliseconds. */
+	/** Wall-clock time in milliseconds. */
 	readonly wallMs: number;
-	/** Processor time of one process, seconds. */
+	/** CPU time per process, in seconds. */
 	readonly cpuSeconds: number;
-	/** Resident memory, page tables and buffers of sockets of all processes together, MB. */
+	/** Resident memory, page tables and socket buffers of all processes combined, in MB. */
 	readonly memoryMb: number;
-	/** Address space of one process, MB: bounds page tables even between two looks. */
+	/** Address space per process, in MB. Limits page tables even between two checks. */
 	readonly addressSpaceMb: number;
-	/** Size of one file, MB. */
+	/** Maximum size of a file, in MB. */
 	readonly fileMb: number;
-	/** Room of each of the work folder and /tmp, MB. */
+	/** Capacity of the work folder and of /tmp, in MB each. */
 	readonly diskMb: number;
-	/** What may be written to stdout and stderr together, bytes. */
+	/** Maximum output to stdout and stderr combined, in bytes. */
 	readonly outputBytes: number;
-	/** Processes and threads together. */
+	/** Maximum number of processes and threads combined. */
 	readonly processes: number;
-	/** Open files of one process. */
+	/** Maximum number of open files per process. */
 	readonly openFiles: number;
 }
 
 /**
- * V8 reserves far more than it uses: 1.3 GB, 0.7 GB more for each worker, 9 GB for a memory of WebAssembly. Page tables for
- * all of this are 64 MB.
+ * V8 reserves much more address space than it uses: 1.3 GB, plus 0.7 GB per worker and 9 GB per WebAssembly memory.
+ * Page tables for that amount take 64 MB.
  */
 const defaultAddressSpaceMb = 32_768;
 
@@ -49,7 +49,10 @@ export const defaultSandboxLimits: SandboxLimits = {
 export interface SandboxCommand {
 	readonly program: SandboxProgram;
 	readonly args: readonly string[];
-	/** Text files of the work folder, which is the working directory; names without folders. The program cannot change them. */
+	/**
+	 * Text files in the work folder, which is the working directory. Names must not contain folders. The program cannot
+	 * modify the files.
+	 */
 	readonly files?: Readonly<Record<string, string>>;
 	/** Default: `defaultSandboxLimits`. */
 	readonly limits?: Partial<SandboxLimits>;
@@ -57,8 +60,8 @@ export interface SandboxCommand {
 
 /**
  * How a program in a sandbox ended.
- * - `exited`: by itself, see `status`; `signal`: by a signal, see `signal`
- * - `wall`, `cpu`, `memory`, `processes`, `output`: ended because it went beyond that limit
+ * - `exited`: on its own, see `status`; `signal`: by a signal, see `signal`
+ * - `wall`, `cpu`, `memory`, `processes`, `output`: killed because it exceeded that limit
  * - `cancelled`: ended on request
  */
 export const sandboxEnds = ['exited', 'signal', 'wall', 'cpu', 'memory', 'processes', 'output', 'cancelled'] as const;
@@ -69,7 +72,10 @@ export interface SandboxOutcome {
 	readonly status: number | null;
 	readonly signal: string | null;
 	readonly durationMs: number;
-	/** Most that was seen while it ran, inspected every few milliseconds; 0: it ended before the first look, or an engine runs it. */
+	/**
+	 * Maximum observed while the program ran, sampled every few milliseconds. 0 if it ended before the first sample, or
+	 * an engine runs it.
+	 */
 	readonly peakMemoryMb: number;
 	readonly peakProcesses: number;
 }
@@ -79,27 +85,29 @@ export interface SandboxOutput extends SandboxOutcome {
 	readonly stderr: string;
 }
 
-/** A program that runs in a sandbox. */
+/** A program running in a sandbox. */
 export interface SandboxProcess {
 	readonly stdin: Writable;
 	readonly stdout: Readable;
 	readonly stderr: Readable;
-	/** Settles once nothing of it runs any more; fails with `unavailable` when the sandbox itself could not start. */
+	/** Settles when all of its processes have ended. Fails with `unavailable` if the sandbox itself could not start. */
 	readonly ended: Promise<SandboxOutcome>;
-	/** Ends it with all its processes. */
+	/** Kills the program along with all its processes. */
 	kill(): void;
 }
 
-/** Runs programs that nobody has to trust. Every run is a sandbox of its own: nothing is left of it for the next. */
+/** Runs untrusted programs. Every run gets a new sandbox, and leaves nothing behind for the next one. */
 export interface Sandbox {
 	readonly kind: SandboxKind;
-	/** One sentence for people: which program isolates, and how far. */
+	/** One-sentence description for users: the isolating program, and the protections it provides. */
 	readonly description: string;
-	/** Protections that this sandbox does not have here, or of which that is not known: a phrase each. */
+	/** Protections that are missing or unknown in this sandbox, as one phrase each. */
 	readonly gaps: readonly string[];
-	/** Whether an interpreter is there, and if not, why: one sentence. */
+	/** Returns one sentence that says why an interpreter is unavailable, or null if it is available. */
 	missing(program: SandboxProgram): string | null;
 	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess;
-	/** Fails with `unavailable` when the sandbox itself could not start, with `cancelled` when the signal fires. */
+	/**
+	 * Fails with `unavailable` if the sandbox itself could not start, and with `cancelled` when the signal is aborted.
+	 */
 	run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal): Promise<SandboxOutput>;
 }

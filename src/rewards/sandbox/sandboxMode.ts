@@ -1,11 +1,11 @@
 import { Failure } from '../../base/failure.ts';
 
-/** Environment variable by which host processes and engines learn the mode. */
+/** Environment variable that passes the mode to host processes and engines. */
 export const sandboxVariable = 'REASONING_LAB_SANDBOX';
 
 /**
- * Where code of a model may run: `auto` (bubblewrap, else nowhere), `bubblewrap`, `container:<image>`, or `unsafe`: as a
- * plain process with limits, which isolates nothing.
+ * Where model-written code may run: `auto` (bubblewrap, or not at all), `bubblewrap`, `container:<image>`, or `unsafe`
+ * for a plain process with limits but no isolation.
  */
 export type SandboxMode =
 	| { readonly kind: 'auto' | 'bubblewrap' | 'unsafe' }
@@ -13,13 +13,13 @@ export type SandboxMode =
 
 const imagePattern = /^[a-z0-9][\w.:/@-]{0,254}$/i;
 
-/** Reads `auto`, `bubblewrap`, `container:<image>` or `unsafe`; nothing is `auto`. Fails with `invalid`. */
+/** Parses `auto`, `bubblewrap`, `container:<image>` or `unsafe`. An empty value means `auto`. Fails with `invalid`. */
 export function parseSandboxMode(text: string | undefined): SandboxMode {
 	const mode = text?.trim() || 'auto';
 	if (mode === 'auto' || mode === 'bubblewrap' || mode === 'unsafe') return { kind: mode };
 	if (mode.startsWith('container:')) {
 		const image = mode.slice('container:'.length);
-		// A name that starts with a dash would be an option of the container engine.
+		// A name that starts with a dash would be parsed as an option by the container engine.
 		if (imagePattern.test(image)) return { kind: 'container', image };
 		throw new Failure(
 			'invalid',

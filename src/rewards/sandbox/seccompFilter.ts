@@ -1,9 +1,9 @@
 import { type Architecture, allowedCalls, newestCall } from './systemCalls.ts';
 
 /**
- * A seccomp filter as classic BPF (linux/filter.h, linux/seccomp.h) that allows what programs of the supported runtimes
- * need and refuses every other system call. It comes after the namespaces, in case one of those does not hold, and
- * keeps programs from memory of the kernel that no limit counts.
+ * A seccomp filter in classic BPF (linux/filter.h, linux/seccomp.h). Allows the system calls that programs in the
+ * supported runtimes need and rejects all others. It is a second line of defense in case a namespace fails, and
+ * prevents programs from using kernel memory that no limit counts.
  */
 
 const special = {
@@ -23,16 +23,17 @@ const special = {
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const namespaceFlags = 0x7e020000;
 /**
- * Other families reach past a network namespace (AF_VSOCK) or deep into the kernel; those of the internet lead nowhere in
- * here, and their buffers (6 MB a TCP connection), MPTCP and UDP-Lite would only cost memory of the kernel.
+ * Other socket families reach beyond a network namespace (AF_VSOCK) or deep into the kernel. Internet families lead
+ * nowhere in a sandbox, and their buffers (6 MB per TCP connection), MPTCP and UDP-Lite would only consume kernel
+ * memory.
  */
 const AF_UNIX = 1;
 const SOL_SOCKET = 1;
-/** SO_SNDBUF, SO_RCVBUF: a socket keeps the kernel's default size. */
+/** SO_SNDBUF, SO_RCVBUF: sockets must keep the kernel's default size. */
 const bufferOptions = [7, 8];
-/** TIOCSTI, TIOCLINUX: input for a terminal. */
+/** TIOCSTI, TIOCLINUX: inject terminal input. */
 const terminalRequests = [0x5412, 0x541c];
-/** F_SETPIPE_SZ: pipes keep their size. F_NOTIFY: the older inotify. */
+/** F_SETPIPE_SZ: pipes must keep their size. F_NOTIFY: predecessor of inotify. */
 const fileRequests = [1031, 1026];
 
 const errno = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 } as const;
@@ -45,7 +46,7 @@ const BPF_JGT = 0x25;
 const BPF_JGE = 0x35;
 const BPF_JSET = 0x45;
 const BPF_RET = 0x06;
-/** Offsets in struct seccomp_data; arguments are 64 bit, little endian. */
+/** Offsets in struct seccomp_data. Arguments are 64-bit little-endian. */
 const offsets = { nr: 0, arch: 4, arg0: 16, arg1: 24, arg2: 32 } as const;
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number];
@@ -54,17 +55,17 @@ const fail = (code: number): Instruction => [BPF_RET, 0, 0, SECCOMP_RET_ERRNO | 
 const load = (offset: number): Instruction => [BPF_LD_W_ABS, 0, 0, offset];
 const allow: Instruction = [BPF_RET, 0, 0, SECCOMP_RET_ALLOW];
 
-/** For one call: `body` decides, and ends in a return on every way. */
+/** Handles a single system call. `body` decides, and must return on every path. */
 const forCall = (nr: number, body: readonly Instruction[]): Instruction[] => [[BPF_JEQ, 0, body.length, nr], ...body];
 
-/** Refuses with `code` where the value is one of `values`, else allows. */
+/** Rejects the listed values with `code` and allows all others. */
 const allBut = (values: readonly number[], code: number): Instruction[] => [
 	...values.map((value, i): Instruction => [BPF_JEQ, values.length - i, 0, value]),
 	allow,
 	fail(code),
 ];
 
-/** Numbers as runs without a gap, both ends included. */
+/** Groups numbers into ranges without gaps, with both ends inclusive. */
 function runs(numbers: readonly number[]): [first: number, last: number][] {
 	const list: [number, number][] = [];
 	for (const nr of [...numbers].sort((a, b) => a - b)) {
@@ -79,25 +80,25 @@ function program(architecture: Architecture): Instruction[] {
 	const numbers = special[architecture];
 	const list: Instruction[] = [
 		load(offsets.arch),
-		// A 32-bit program has other numbers: it is not let in at all.
+		// 32-bit programs use different call numbers, so reject them entirely.
 		[BPF_JEQ, 1, 0, numbers.audit],
 		[BPF_RET, 0, 0, SECCOMP_RET_KILL_PROCESS],
 		load(offsets.nr),
 	];
-	// x32 calls on x86-64: the same numbers with a bit set.
+	// x32 calls on x86-64 use the same numbers with an additional bit.
 	if (architecture === 'x64') list.push([BPF_JGE, 0, 1, 0x40000000], fail(errno.ENOSYS));
 	const families: Instruction[] = [
 		load(offsets.arg0),
 		[BPF_JEQ, 1, 0, AF_UNIX],
 		fail(errno.EAFNOSUPPORT),
-		// Protocol 0, or PF_UNIX by its number.
+		// Protocol 0 or PF_UNIX.
 		load(offsets.arg2),
 		[BPF_JGT, 1, 0, AF_UNIX],
 		allow,
 		fail(errno.EPERM),
 	];
 	list.push(
-		// Its flags are in memory, where no filter can look; without it, libraries use clone.
+		// clone3 passes its flags in memory, which filters cannot inspect. Libraries fall back to clone.
 		...forCall(numbers.clone3, [fail(errno.ENOSYS)]),
 		...forCall(numbers.clone, [load(offsets.arg0), [BPF_JSET, 0, 1, namespaceFlags], fail(errno.EPERM), allow]),
 		...forCall(numbers.socket, families),
@@ -118,7 +119,7 @@ function program(architecture: Architecture): Instruction[] {
 	return list;
 }
 
-/** The filter as `struct sock_filter[]`; null: there is none for this architecture. */
+/** Returns the filter as `struct sock_filter[]`, or null if this architecture is not supported. */
 export function seccompFilter(architecture: string = process.arch): Buffer | null {
 	if (architecture !== 'x64' && architecture !== 'arm64') return null;
 	const instructions = program(architecture);

@@ -1,6 +1,6 @@
 import { allowedCalls } from './systemCalls.ts';
 
-/** Of the flags of clone: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
+/** Flags of clone: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const namespaceFlags = 0x7e020000;
 const ENOSYS = 38;
 
@@ -18,9 +18,10 @@ const below = (index: number, value: number): Argument => ({ index, value, op: '
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 /**
- * What seccompFilter.ts allows, as a profile for container engines (the format of `docker run --security-opt seccomp=FILE`,
- * which Podman reads, too). Their own profiles allow more: Podman's lets a program without rights make user namespaces.
- * Comparisons are of 64 bits where the kernel looks at 32, so values are allowed one by one, or below a bound.
+ * Returns a profile for container engines that allows the same calls as seccompFilter.ts, in the format of `docker run
+ * --security-opt seccomp=FILE`, which Podman supports as well. The engines' default profiles allow more: Podman's lets
+ * an unprivileged program create user namespaces. The profile compares 64 bits even where the kernel looks at only 32,
+ * so values are allowed individually or below a bound.
  */
 export function seccompProfile(): string {
 	const names = allowedCalls.map(({ name }) => name);
@@ -29,16 +30,16 @@ export function seccompProfile(): string {
 		defaultErrnoRet: 1,
 		syscalls: [
 			allow(names),
-			// No terminal is in reach of the requests that the other filter refuses.
+			// The terminal requests that the other filter rejects are harmless here, because no terminal is accessible.
 			allow(['ioctl']),
 			allow(['clone'], { index: 0, value: namespaceFlags, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }),
-			// Its flags are in memory, where no filter can look; without it, libraries use clone.
+			// clone3 passes its flags in memory, which filters cannot inspect. Libraries fall back to clone.
 			{ names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS, args: [] },
-			// Unix sockets alone, which keep the kernel's default size.
+			// Only Unix sockets, which keep the kernel's default size.
 			allow(['socket', 'socketpair'], is(0, 1), { index: 2, value: 1, op: 'SCMP_CMP_LE' }),
 			allow(['setsockopt'], is(1, 1), below(2, 7)),
 			...range(9, 21).map((option) => allow(['setsockopt'], is(1, 1), is(2, option))),
-			// Neither F_NOTIFY (1026) nor F_SETPIPE_SZ (1031).
+			// Excludes F_NOTIFY (1026) and F_SETPIPE_SZ (1031).
 			allow(['fcntl'], below(1, 1026)),
 			...[1030, 1032].map((command) => allow(['fcntl'], is(1, command))),
 		],

@@ -3,13 +3,13 @@ import { Failure } from '../../base/failure.ts';
 import type { Sandbox, SandboxCommand, SandboxProcess } from './sandbox.ts';
 
 export interface ServedAnswer {
-	/** Serves the answer's functions on its stdin and stdout, a line of JSON a call. */
+	/** Serves the answer's functions on stdin and stdout, with one line of JSON per call. */
 	readonly answer: SandboxCommand;
-	/** Asks on its stdout, is answered on its stdin, and writes its verdicts to stderr, a line of JSON each. */
+	/** Sends requests on stdout, receives replies on stdin, and writes verdicts to stderr, each as one line of JSON. */
 	readonly checker: SandboxCommand;
-	/** Longest that one call may take, milliseconds. */
+	/** Maximum duration of a call, in milliseconds. */
 	readonly callMs: number;
-	/** Whether nothing after this verdict matters. */
+	/** Returns whether all verdicts after this one are irrelevant. */
 	isEnough(verdict: TestVerdict): boolean;
 }
 
@@ -25,19 +25,19 @@ const lineSchema = v.union([verdictSchema, v.object({ load: v.string() }), v.obj
 
 export interface ServedVerdicts {
 	readonly tests: readonly TestVerdict[];
-	/** Why the answer could not be loaded. */
+	/** Why the answer could not be loaded, or null. */
 	readonly load: string | null;
-	/** Why the tests themselves cannot be run, whatever the answer. */
+	/** Why the tests themselves cannot run with any answer, or null. */
 	readonly fault: string | null;
-	/** Why the answer's process was ended from here. */
+	/** Why we killed the answer's process, or null. */
 	readonly why: string | null;
 }
 
 const newline = 10;
 
 /**
- * Connects an answer with the tests that check it, in two sandboxes that share nothing but two pipes. The verdicts come from
- * the checker's own stream, which the answer's process does not have.
+ * Connects an answer to the tests that check it. They run in two sandboxes that share only two pipes. Verdicts come
+ * from the checker's own stream, to which the answer's process has no access.
  */
 export async function serveAnswer(
 	sandbox: Sandbox,
@@ -59,7 +59,7 @@ export async function serveAnswer(
 	let load: string | null = null;
 	let fault: string | null = null;
 
-	// One call at a time: a line goes out, a line comes back.
+	// There is only one call at a time: one line is sent, then one line is received.
 	checking.stdout.on('data', (chunk: Buffer) => {
 		if (!chunk.includes(newline)) return;
 		clearTimeout(timer);
@@ -94,7 +94,7 @@ export async function serveAnswer(
 	});
 
 	try {
-		// The checker sees the end of the answer as the end of its input.
+		// When the answer ends, the checker sees end-of-file on its input.
 		const answered = served.ended.then((outcome) => {
 			checking.stdin.end();
 			return outcome;

@@ -11,43 +11,50 @@ export interface SupervisedProgram {
 	readonly args: readonly string[];
 	readonly environment: Readonly<Record<string, string>>;
 	readonly folder: string;
-	/** User and group to run as; only root can choose. */
+	/** User and group to run as. Only root can set this. */
 	readonly user?: number;
-	/** What it runs in, with limits of the kernel; it is removed at the end. */
+	/** Control group with kernel limits in which the program runs. Removed when the program ends. */
 	readonly group?: ControlGroup | undefined;
-	/** What the program reads from file descriptors 4, 5, ..., from 5 on where it has a group. */
+	/** Data that the program can read from file descriptors 4, 5, and so on, or starting at 5 if it has a group. */
 	readonly data?: readonly Buffer[];
-	/** File descriptors that this process itself was started with and would hand on; see `inheritedDescriptors`. */
+	/** File descriptors that this process inherited and would otherwise pass on. See `inheritedDescriptors`. */
 	readonly inherited?: readonly number[];
-	/** File descriptor 3 reports, by a line `"exit-code": n`, that the sandbox started; without it it could not start. */
+	/**
+	 * Whether file descriptor 3 reports a successful start with a line `"exit-code": n`. Without that line, the sandbox
+	 * failed to start.
+	 */
 	readonly reportsStart?: boolean;
-	/** It has a network namespace of its own, whose sockets count as memory. */
+	/** Whether the program has its own network namespace, whose sockets count as memory. */
 	readonly ownNetwork?: boolean;
-	/** Is told the first process inside, by its number outside, once it has ended. */
+	/** Called with the PID of the first process in the sandbox, as seen from outside, after it has ended. */
 	readonly onFirst?: (pid: number) => void;
-	/** Tasks that belong to the sandbox itself and do not count. */
+	/** Number of tasks that belong to the sandbox itself and do not count toward limits. */
 	readonly ownTasks?: number;
-	/** What else ends it: a container's engine has its own processes. */
+	/** Called to stop anything else that must end, because a container engine has its own processes. */
 	readonly onKill?: () => void;
-	/** What is to be tidied once it has ended. */
+	/** Called after the program has ended, to clean up. */
 	readonly onEnd?: () => Promise<void>;
-	/** Who could not start, for the failure: "bubblewrap". */
+	/** Name for the error message if it fails to start: "bubblewrap". */
 	readonly name: string;
 }
 
-/** Moves itself into the control group behind a file descriptor before it becomes the program, so that nothing is ever outside. */
+/**
+ * Moves the process into the control group of a file descriptor before executing the program, so the program never runs
+ * outside.
+ */
 const enterGroup = ['-c', 'echo 0 >&4 && exec "$@" 4>&-', 'sh'];
 
 const firstLookMs = 5;
 const lookMs = 20;
-/** How long the end of a sandbox may take before all of its processes are ended one by one. */
+/** Time in milliseconds that a sandbox has to end before its processes are killed one by one. */
 const graceMs = 100;
-/** Pipes that stay open after the end of the program are closed after this long. */
+/** Time in milliseconds after which pipes that stay open after the program has ended are closed. */
 const lingerMs = 300;
 
 /**
- * Starts a program and ends it with all its descendants as soon as it goes beyond a limit. The kernel's own limits are
- * set by the program's launcher; this is what counts over the tree, and the wall clock.
+ * Starts a program and kills it with all its descendants as soon as it exceeds a limit. The program's launcher sets the
+ * kernel's per-process limits. This function enforces wall-clock time and the limits that apply to the whole process
+ * tree.
  */
 export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits, signal?: AbortSignal): SandboxProcess {
 	const started = performance.now();
@@ -91,7 +98,8 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 		if (ended || end !== null) return;
 		end = why;
 		const first = what.reportsStart ? known[1] : undefined;
-		// The process outside reaps the first one inside, and all others end with that. Where it ends before, nobody may.
+		// The process outside reaps the first one inside, whose end kills all others. Without it, there may be nothing to
+		// reap them.
 		if (first !== undefined && killOne(first)) grace = setTimeout(() => killTree(child, known), graceMs);
 		else killTree(child, known);
 		what.onKill?.();
@@ -136,7 +144,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			if (tasks > limits.processes) stop('processes');
 			else if (memoryMb > limits.memoryMb || group?.exceededMemory()) stop('memory');
 			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
-			// Those that were made between the look and the end.
+			// Kill processes created between the last check and the end.
 			if (end !== null && grace === undefined) killTree(child, known);
 		}
 		look = setTimeout(watch, lookMs);
@@ -164,7 +172,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 				await gone(first);
 				what.onFirst?.(first);
 			}
-			// The kernel may have ended what is waited for here before a look saw it.
+			// The kernel may have killed a process before a check noticed it.
 			if (end === null && group?.exceededMemory()) end = 'memory';
 			await group?.end().catch(() => undefined);
 			await what.onEnd?.().catch(() => undefined);
@@ -192,12 +200,15 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 		});
 		child.once('close', () => void finish());
 	});
-	// Who only wants the streams need not look at the end.
+	// Callers that only use the streams do not have to handle the outcome.
 	outcome.catch(() => undefined);
 	return { stdin, stdout, stderr, ended: outcome, kill: () => stop('cancelled') };
 }
 
-/** The first process inside ends a moment after the one that waits for it outside, and all others with it. */
+/**
+ * Waits for the first process in the sandbox to end, shortly after the one waiting for it outside. All others end with
+ * it.
+ */
 async function gone(first: number): Promise<void> {
 	for (let look = 0; look < 100 && (await isAlive(first)); look++) {
 		await new Promise((resolve) => setTimeout(resolve, look < 10 ? 1 : 10));
@@ -208,7 +219,7 @@ function notStarted(name: string, words: string): Failure {
 	return new Failure('unavailable', `${name} could not start: ${words.replace(/[.\s]*$/, '')}.`);
 }
 
-/** A launcher hands on the death of its program as status 128 + signal. */
+/** Signals by number. A launcher reports its program's death by a signal as exit code 128 + signal. */
 const names: Readonly<Record<number, string>> = {
 	6: 'SIGABRT',
 	9: 'SIGKILL',
@@ -232,7 +243,7 @@ function ending(
 	return cpu ? { end: 'cpu', status: null, signal: by } : { end: 'signal', status: code, signal: by };
 }
 
-/** @returns whether it was there */
+/** @returns whether the process existed */
 function killOne(pid: number): boolean {
 	try {
 		return process.kill(pid, 'SIGKILL');
@@ -241,7 +252,7 @@ function killOne(pid: number): boolean {
 	}
 }
 
-/** The process group of the program, and those descendants that have left it. */
+/** Kills the program's process group, and descendants that have left it. */
 function killTree(child: ChildProcess, known: readonly number[]): void {
 	if (child.pid === undefined) return;
 	if (process.platform === 'win32') {
@@ -249,9 +260,10 @@ function killTree(child: ChildProcess, known: readonly number[]): void {
 		return;
 	}
 	const running = child.exitCode === null && child.signalCode === null;
-	// Once it was waited for, the numbers of its descendants may be another's; that of its group is kept while one is left.
+	// After the program has been reaped, the PIDs of its descendants may belong to other processes. Its group ID is not
+	// reused while a member is left.
 	for (const pid of running ? [-child.pid, ...known] : [-child.pid]) {
-		// What has ended already is no matter.
+		// Ignore processes that have already ended.
 		killOne(pid);
 	}
 }

@@ -1,11 +1,12 @@
 /**
- * System calls that a sandboxed program may use: `name, number on x86-64, number on AArch64`, `-` where there is none
- * (arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux). Everything else is refused.
- * Calls of which only some arguments are allowed (clone, socket, ioctl, ...) are in seccompFilter.ts.
+ * System calls available to sandboxed programs: `name, number on x86-64, number on AArch64`, with `-` where the
+ * architecture does not have the call (arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h in
+ * Linux). All others are rejected. Calls that allow only some arguments (clone, socket, ioctl, ...) are in
+ * seccompFilter.ts.
  *
- * Deliberately missing: AIO and io_uring (memory and requests that no limit of a process counts), inotify and fanotify
- * (they see accesses to the host's files), memfd, System V shared memory and message queues (memory of no process), sync and
- * syncfs (they flush the host's disks), tee and vmsplice, setxattr, changes of the user.
+ * Deliberately excluded: AIO and io_uring (memory and requests that no process limit counts), inotify and fanotify
+ * (they report accesses to the host's files), memfd, System V shared memory and message queues (memory charged to no
+ * process), sync and syncfs (they flush the host's disks), tee and vmsplice, setxattr, and changing the user.
  */
 const table = {
 	'files and folders': `
@@ -61,7 +62,7 @@ export type Architecture = 'x64' | 'arm64';
 
 export interface SystemCall {
 	readonly name: string;
-	/** null: the architecture does not have it. */
+	/** null if the architecture does not have the call. */
 	readonly x64: number | null;
 	readonly arm64: number | null;
 }
@@ -75,5 +76,7 @@ export const allowedCalls: readonly SystemCall[] = Object.values(table)
 		return { name, x64: number(x64), arm64: number(arm64) };
 	});
 
-/** The newest call that was there when the list was made. Newer ones are answered with ENOSYS, so that libraries do without. */
+/**
+ * Number of the newest call at the time of writing. Newer calls fail with ENOSYS, so libraries fall back to older ones.
+ */
 export const newestCall = 450;

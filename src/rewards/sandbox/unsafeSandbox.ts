@@ -14,10 +14,10 @@ import {
 } from './sandbox.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
-/** Input is a file, as in bubblewrap: /dev/stdin can be opened then. */
+/** Standard input is a file, as with bubblewrap, so /dev/stdin can be opened. */
 const inputFile = 'stdin.txt';
 
-/** No sandbox: a plain process of the same user, with limits of time and memory and without this process's environment. */
+/** No sandbox: a plain process of the same user, with time and memory limits and without this process's environment. */
 class UnsafeSandbox implements Sandbox {
 	readonly kind = 'unsafe';
 	readonly description = 'unsafe: a plain process with limits and all your permissions';
@@ -41,7 +41,7 @@ class UnsafeSandbox implements Sandbox {
 		return this.#start(command, null, signal);
 	}
 
-	/** @param input null: what the process is given as its own */
+	/** @param input null: the process inherits its input */
 	#start(command: SandboxCommand, input: string | null, signal: AbortSignal | undefined): SandboxProcess {
 		const limits = { ...defaultSandboxLimits, ...command.limits };
 		return deferredProcess(async () => {

@@ -1,7 +1,9 @@
 /** Environment variable with a JSON object of API keys by origin: `{"https://api.example.com": "..."}`. */
 export const apiKeysVariable = 'REASONING_LAB_API_KEYS';
 
-/** The keys by origin that the process was given; none when there are none. A key is sent to its own origin alone. */
+/**
+ * Returns the API keys passed to the process, by origin. Empty if there are none. A key is sent only to its own origin.
+ */
 export function apiKeysOf(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
 	try {
 		const keys: unknown = JSON.parse(environment[apiKeysVariable] ?? '{}');

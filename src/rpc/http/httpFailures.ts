@@ -1,22 +1,22 @@
 import { Failure } from '../../base/failure.ts';
 
-/** What to do about a failure, in the words of whoever asked. */
+/** Advice on how to fix a failure, worded for the caller. */
 export interface HttpAdvice {
-	/** Nobody answers there. */
+	/** Nothing responds at the address. */
 	readonly unreachable: string;
 	readonly slow: string;
 	/** 429. */
 	readonly busy: string;
-	/** 401, 403: with a key, and without one. */
+	/** 401 or 403, with and without a key. */
 	readonly wrongKey: string;
 	readonly noKey: string;
-	/** It leads elsewhere, or what it answers is not what was expected. */
+	/** The address redirects, or the response has an unexpected format. */
 	readonly address: string;
-	/** Another refusal. */
+	/** Any other error status. */
 	readonly refused: string;
 }
 
-/** A failure, and whether a further try may help. */
+/** A failure, and whether retrying may help. */
 export interface HttpFailure {
 	readonly failure: Failure;
 	readonly passing: boolean;
@@ -25,17 +25,17 @@ export interface HttpFailure {
 	readonly busy?: boolean;
 }
 
-/** No answer in time. */
+/** Creates the failure for a timeout. */
 export function tooSlow(origin: string, seconds: number, advice: HttpAdvice): HttpFailure {
 	const failure = new Failure('unavailable', `${origin} did not respond within ${seconds} s.`, advice.slow);
 	return { failure, passing: true };
 }
 
-/** No answer at all: what `fetch` threw. */
+/** Creates the failure for a request without a response, from the error thrown by `fetch`. */
 export function lostConnection(origin: string, error: unknown, advice: HttpAdvice): HttpFailure {
 	const cause = (error as { cause?: { code?: unknown; message?: unknown } }).cause;
 	const code = String(cause?.code ?? '');
-	// Nobody listens there, or the name or the certificate is wrong: waiting does not change that.
+	// Retrying does not help if nothing is listening or the name or certificate is wrong.
 	const passing = ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT'].includes(code);
 	const why =
 		code === 'ECONNREFUSED' ? 'nothing is listening there' : String(cause?.message ?? (error as Error).message);
@@ -47,7 +47,7 @@ export function lostConnection(origin: string, error: unknown, advice: HttpAdvic
 	};
 }
 
-/** An answer other than 2xx; null: it is none. `body` is the text of the answer. */
+/** Creates the failure for a status other than 2xx, or returns null if there is none. `body` is the response text. */
 export function refusal(
 	response: { readonly status: number; readonly headers: Headers },
 	body: string,
@@ -90,7 +90,7 @@ export function refusal(
 	return null;
 }
 
-/** What a server says of an error; the text itself where that is not JSON. */
+/** Returns the error message in a server's response, or the text itself if it is not JSON. */
 export function serverMessage(text: string): string {
 	try {
 		const { error, message: plain, detail } = JSON.parse(text) ?? {};
@@ -101,7 +101,7 @@ export function serverMessage(text: string): string {
 	}
 }
 
-/** ": what it said", in brief and without control characters; '' for nothing. */
+/** Returns ": " and a shortened message without control characters, or '' if the response is empty. */
 export function saidOf(text: string): string {
 	const message = serverMessage(text);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
@@ -109,7 +109,7 @@ export function saidOf(text: string): string {
 	return brief === '' ? '' : `: ${brief.length > 200 ? `${brief.slice(0, 200)}…` : brief.replace(/\.$/, '')}`;
 }
 
-/** Milliseconds of a Retry-After header, a number of seconds or a date. */
+/** Parses a Retry-After header, either seconds or a date, and returns milliseconds. */
 function retryAfter(header: string | null): number | null {
 	if (header === null) return null;
 	const seconds = Number(header);

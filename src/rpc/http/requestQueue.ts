@@ -2,39 +2,39 @@ import { Failure } from '../../base/failure.ts';
 import { pause } from '../pause.ts';
 
 export interface QueueOptions {
-	/** Requests in flight at once; the others wait in their order. */
+	/** Maximum number of concurrent requests. Others wait in order. */
 	readonly concurrency: number;
-	/** Further tries after a failure that may pass. */
+	/** Maximum number of retries after a transient failure. */
 	readonly retries: number;
-	/** Wait before the first further try; it doubles each time. Default 500. */
+	/** Delay before the first retry, in milliseconds. Doubles with each retry. Default 500. */
 	readonly firstWaitMs?: number;
-	/** Requests that begin within any minute at most, tries counted. Default: any number. */
+	/** Maximum number of requests started in any one minute, including retries. Default: unlimited. */
 	readonly requestsPerMinute?: number;
 }
 
-/** What a try came to: a result, or a failure, which may pass. */
+/** Result of an attempt: a value, or a failure that may be transient. */
 export type Tried<T> =
 	| { readonly result: T }
 	| {
 			readonly failure: Failure;
 			readonly passing: boolean;
-			/** The server said how long to wait, so it says it to all requests. */
+			/** How long the server asked to wait, in milliseconds. Applies to all requests. */
 			readonly waitMs?: number;
-			/** There were too many requests, which says nothing about this one. */
+			/** Whether the failure was caused by too many requests rather than by this request. */
 			readonly busy?: boolean;
 	  };
 
 const longestWaitMs = 60_000;
 const minuteMs = 60_000;
 
-/** Requests to one server: so many at once, so many a minute, again after failures that pass. */
+/** Queues requests to a server. Limits concurrency and requests per minute, and retries transient failures. */
 export class RequestQueue {
 	readonly #options: QueueOptions;
 	readonly #waiting: (() => void)[] = [];
-	/** When the last requests began, as far as they count for the limit of a minute. */
+	/** Start times of recent requests that count toward the per-minute limit. */
 	readonly #begun: number[] = [];
 	#inFlight = 0;
-	/** Nothing is sent before this time: a server that says "slow down" says it to all requests. */
+	/** Time before which nothing is sent, because a server's "slow down" applies to all requests. */
 	#pausedUntil = 0;
 	#retries = 0;
 
@@ -42,14 +42,14 @@ export class RequestQueue {
 		this.#options = options;
 	}
 
-	/** Tries that were made again so far. */
+	/** Number of retries so far. */
 	get retries(): number {
 		return this.#retries;
 	}
 
 	/**
-	 * Tries until there is a result. Fails with the last failure, or `cancelled`.
-	 * @param once tries again only where there were too many requests: for who wants to know whether this one is answered
+	 * Repeats an attempt until it succeeds. Fails with the last failure, or `cancelled`.
+	 * @param once retry only after too many requests, for callers that want to know whether this request succeeds
 	 */
 	async run<T>(attempt: () => Promise<Tried<T>>, signal: AbortSignal, once = false): Promise<T> {
 		await this.#enter(signal);
@@ -91,7 +91,7 @@ export class RequestQueue {
 		});
 	}
 
-	/** The place goes to the next that waits. */
+	/** Passes the slot to the next waiting request. */
 	#leave(): void {
 		const next = this.#waiting.shift();
 		if (next === undefined) this.#inFlight--;
@@ -103,7 +103,7 @@ export class RequestQueue {
 		if (this.#options.requestsPerMinute !== undefined) this.#begun.push(Date.now());
 	}
 
-	/** Milliseconds until the next request may begin. */
+	/** Returns the milliseconds until the next request may start. */
 	#wait(): number {
 		const now = Date.now();
 		const paused = this.#pausedUntil - now;

@@ -20,18 +20,18 @@ import { openTests } from './walkOverlaps.ts';
 
 export interface CheckedDataset extends DatasetReport {
 	readonly columns: ColumnMapping;
-	/** What the columns were guessed by. */
+	/** Why these columns were guessed. */
 	readonly because: readonly string[];
-	/** Prompts of rows that the report's first groups of duplicates begin with. */
+	/** Prompts of the rows that start the first groups of duplicates in the report. */
 	readonly prompts: ReadonlyMap<number, string>;
 }
 
-/** Groups of each kind whose prompts are told. */
+/** Maximum number of duplicate groups of each type whose prompts are reported. */
 const maxTold = 10;
 
 /**
- * Goes through a dataset once, in bounded memory. Fails with `invalid` at the first row that a recipe would refuse, naming
- * file and row, and where there is none; with `cancelled`.
+ * Reads a dataset once, in bounded memory. Fails with `invalid` at the first row that a recipe would reject, naming
+ * file and row, or if there are no rows; fails with `cancelled` when the signal fires.
  * @param against paths of test sets
  */
 export async function checkDataset(
@@ -74,7 +74,7 @@ export async function checkDataset(
 	}
 }
 
-/** @param action for a recipe, whose columns are options here */
+/** @param action suggested action for recipes, where columns are keys instead of command-line options */
 function actionOf(action: string | undefined): string | undefined {
 	const role = /^Name the column in the dataset of the recipe: "(\w+)"/.exec(action ?? '')?.[1];
 	return role === undefined ? action : `Name the column with --${role}.`;

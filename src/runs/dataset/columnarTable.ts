@@ -8,21 +8,21 @@ import type { ColumnarFormat } from '../importers/decoding/decodingMessages.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 512;
-/** Of a group that fails: each try may take seconds, and a group has thousands of portions. */
+/** Maximum number of attempts per failing group: each may take seconds, and a group has thousands of chunks. */
 const maxTries = 3;
 
-/** A Parquet or Arrow file: its groups of rows are decoded in the decoding thread when rows of them are asked for. */
+/** A Parquet or Arrow file. Its row groups are decoded on demand in the decoding thread. */
 export class ColumnarTable implements DataTable {
 	readonly format: ColumnarFormat;
 	readonly size: number;
 	readonly stamp: string;
 	readonly rowCount: number;
 	readonly complete = true;
-	/** Names of the columns, also where there is no row. */
+	/** Column names, available even if there are no rows. */
 	readonly columns: readonly string[];
 	readonly #file: DecodedFile;
 	readonly #groups: readonly number[];
-	/** Of groups that could not be read. */
+	/** Errors of groups that could not be read. */
 	readonly #faults = new Map<number, { readonly fault: string; readonly times: number }>();
 
 	private constructor(
@@ -40,7 +40,10 @@ export class ColumnarTable implements DataTable {
 		this.rowCount = groups.reduce((sum, rows) => sum + rows, 0);
 	}
 
-	/** Fails with `corrupt` for what is not in the format. @param name for people */
+	/**
+	 * Fails with `corrupt` if the file is not in the expected format.
+	 * @param name display name
+	 */
 	static async open(opened: OpenedFile, name: string, format: ColumnarFormat): Promise<ColumnarTable> {
 		const file = new DecodedFile(opened, format);
 		try {
@@ -101,7 +104,7 @@ export class ColumnarTable implements DataTable {
 		return this.#file.file.close();
 	}
 
-	/** Rows of one group, at least one; those of a damaged one are faults. */
+	/** Reads at least one row from a single group; rows in a damaged group become faults. */
 	async #read(group: number, from: number, to: number): Promise<TableRow[]> {
 		const known = this.#faults.get(group);
 		const failed = (fault: string): TableRow[] =>

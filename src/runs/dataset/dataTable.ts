@@ -1,24 +1,24 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import type { TableFormat, TableRow } from '../../core/dataset/table/tableRow.ts';
 
-/** How far a walk over a table has come, in the table's own unit. */
+/** Progress of a pass over a table, in the table's own unit. */
 export type OnWalk = (done: number, total: number) => void;
 
-/** Rows that are read where they lie, in portions: a file, or a generator. */
+/** Rows that are read from their source in chunks: a file or a generator. */
 export interface DataTable {
 	readonly format: TableFormat;
-	/** Bytes; null: it is generated. */
+	/** Size in bytes; null if generated. */
 	readonly size: number | null;
-	/** Changes when the file is replaced or written to. */
+	/** Changes when the file is replaced or modified. */
 	readonly stamp: string;
-	/** Rows known so far; all of them once it is `complete`. */
+	/** Number of rows found so far; the total once `complete`. */
 	readonly rowCount: number;
 	readonly complete: boolean;
-	/** Finds where all rows are. Fails with `cancelled`. */
+	/** Locates all rows. Fails with `cancelled`. */
 	index(signal?: AbortSignalLike, onWalk?: OnWalk): Promise<void>;
-	/** Known rows `from` to `to` (excluded), or fewer where there are none. */
+	/** Returns the known rows from `from` to `to` (exclusive), or fewer if there are not enough. */
 	rows(from: number, to: number): Promise<TableRow[]>;
-	/** All rows in their order. Fails with `cancelled`. */
+	/** Yields all rows in order. Fails with `cancelled`. */
 	scan(signal?: AbortSignalLike, onWalk?: OnWalk): AsyncGenerator<TableRow>;
 	close(): Promise<void>;
 }

@@ -7,12 +7,12 @@ import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 256;
 
-/** Known rows by their numbers, in that order; neighbors are read together. */
+/** Returns known rows by number, in the given order; adjacent rows are read together. */
 export async function rowsOf(table: DataTable, numbers: readonly number[]): Promise<TableRow[]> {
 	const rows: TableRow[] = [];
 	for (let i = 0; i < numbers.length; ) {
 		let end = i + 1;
-		// A gap that is shorter than what is read anyway.
+		// Bridge gaps that are shorter than the minimum read size.
 		while (end < numbers.length && near(numbers[end - 1] as number, numbers[end] as number)) end++;
 		const wanted = new Set(numbers.slice(i, end));
 		const read = await table.rows(numbers[i] as number, (numbers[end - 1] as number) + 1);
@@ -25,9 +25,9 @@ export async function rowsOf(table: DataTable, numbers: readonly number[]): Prom
 const near = (before: number, after: number): boolean => after > before && after - before <= 32;
 
 /**
- * Writes rows as JSONL, whole or not at all. Fails with `exists`, `denied`, `full` or `cancelled`.
- * @param numbers of the rows, in the order in which they are written; null: all of them
- * @returns how many were written; those that cannot be read are left out
+ * Writes rows as JSONL, completely or not at all. Fails with `exists`, `denied`, `full` or `cancelled`.
+ * @param numbers row numbers in output order; null for all rows
+ * @returns the number of rows written; unreadable rows are skipped
  */
 export async function exportRows(
 	table: DataTable,
@@ -39,7 +39,7 @@ export async function exportRows(
 		signal,
 		onWalk,
 	}: {
-		replace: boolean /** null: the row is left out. */;
+		replace: boolean /** null skips the row. */;
 		line: (value: RowValue) => RowValue | null;
 		signal?: AbortSignalLike;
 		onWalk?: OnWalk;

@@ -11,16 +11,16 @@ import type { DataTable } from './dataTable.ts';
 import { PartsTable } from './partsTable.ts';
 import { RecordTable, type SeparatedFormat } from './recordTable.ts';
 
-/** Extensions of the files that are read, without the dot. */
+/** Supported file extensions, without the dot. */
 export const tableExtensions = ['jsonl', 'ndjson', 'json', 'csv', 'tsv', 'parquet', 'arrow'] as const;
 
-/** Of a text; the names of the columns must fit in. */
+/** Number of bytes at the start of a text file to read; the column names must fit in it. */
 const headBytes = 1 << 20;
 
 /**
- * Opens a file of rows, a folder of Parquet files, or one that `save_to_disk` wrote, that a person chose. Fails with `missing`, `invalid` (no regular file, no
- * text), `unsupported` (another extension or encoding) or `corrupt`.
- * @param anyName whether a file with another extension has lines of JSON, and is not refused
+ * Opens a data file, a folder of Parquet files, or a `save_to_disk` folder selected by the user. Fails with `missing`,
+ * `invalid` (not a regular file, or not text), `unsupported` (a different extension or encoding) or `corrupt`.
+ * @param anyName whether to read files with other extensions as JSON lines instead of rejecting them
  */
 export async function openTable(path: string, { anyName = false } = {}): Promise<DataTable> {
 	if ((await stat(path).catch(() => null))?.isDirectory()) return PartsTable.open(path);
@@ -43,7 +43,7 @@ export async function openTable(path: string, { anyName = false } = {}): Promise
 	}
 }
 
-/** After a byte order mark. */
+/** Returns the offset after a byte order mark. */
 function textBegin(head: Uint8Array, name: string): number {
 	const [a, b, c] = head;
 	if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) {
@@ -80,7 +80,9 @@ function separated(
 	return new RecordTable(file, { format, delimiter, names }, Math.min(file.size, end + 1));
 }
 
-/** Whether a file called .json has a document a line: its first line is a whole object, and it is not the only one. */
+/**
+ * Returns whether a .json file has one document per line: the first line is a complete object, and more lines follow.
+ */
 function isJsonLines(head: Uint8Array): boolean {
 	const [first = '', second] = new TextDecoder().decode(head).trimStart().split('\n', 2);
 	if (second === undefined || !first.startsWith('{') || !second.startsWith('{')) return false;

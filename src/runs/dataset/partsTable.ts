@@ -8,11 +8,11 @@ import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 import { savedParts } from './savedFolder.ts';
 
-/** Each is an open file. */
+/** Each part is an open file. */
 const maxParts = 500;
 const splitNames = ['train', 'training', 'test', 'validation', 'valid', 'val', 'dev', 'eval'];
 
-/** The files of a folder as one table: Parquet in the order of their names, or Arrow as `save_to_disk` has it. */
+/** The files in a folder as one table: Parquet files by name, or Arrow files in `save_to_disk` order. */
 export class PartsTable implements DataTable {
 	readonly format: ColumnarTable['format'];
 	readonly size: number;
@@ -31,7 +31,7 @@ export class PartsTable implements DataTable {
 		this.columns = [...new Set(parts.flatMap(({ columns }) => columns))];
 	}
 
-	/** Fails as {@link partsOf} and `ColumnarTable.open`. */
+	/** Fails like {@link partsOf} and `ColumnarTable.open`. */
 	static async open(folder: string): Promise<PartsTable> {
 		const parts: ColumnarTable[] = [];
 		try {
@@ -88,9 +88,9 @@ export class PartsTable implements DataTable {
 }
 
 /**
- * Paths of the Parquet files in a folder, or of the Arrow files that `save_to_disk` wrote. Fails with `invalid` where there are
- * none, and where they are several splits: a test set must not be trained on because it is in the same folder; and as
- * {@link savedParts}.
+ * Returns the paths of the Parquet files in a folder, or of the Arrow files written by `save_to_disk`. Fails with
+ * `invalid` if there are none, or if they belong to several splits, so that a test set in the same folder is never
+ * trained on. Also fails like {@link savedParts}.
  */
 export async function partsOf(folder: string): Promise<string[]> {
 	const name = basename(folder);
@@ -128,7 +128,7 @@ export async function partsOf(folder: string): Promise<string[]> {
 
 const isParquet = (name: string): boolean => /^[^._].*\.parquet$/i.test(name);
 
-/** What the parts of one set have in common: "train" of "train-00000-of-00003.parquet". */
+/** Returns the common part of the file names in a set: "train" for "train-00000-of-00003.parquet". */
 function setOf(name: string): string {
 	return name.replace(/\.parquet$/i, '').replace(/[-_.]?\d+([-_]of[-_]\d+)?$/, '');
 }

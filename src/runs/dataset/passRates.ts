@@ -5,23 +5,23 @@ import { fileLines } from '../../files/fileLines.ts';
 import { decode } from '../../protocol/decode.ts';
 import { evaluatedQuestionSchema, evaluationFiles } from '../../protocol/evaluationFolder.ts';
 
-/** Of a policy on questions: how often its samples were right. */
+/** Pass rates of a policy: the fraction of correct samples per question. */
 export interface PassRates {
-	/** Of the evaluation's folder. */
+	/** Name of the evaluation folder. */
 	readonly name: string;
 	readonly questions: number;
-	/** The share of right samples of the question with this prompt; null: it was not asked. */
+	/** Returns the fraction of correct samples for the question with this prompt, or null if it was not asked. */
 	of(prompt: string): number | null;
 }
 
 /**
- * The pass rates of an evaluation's folder (docs/evaluation.md), also of one that is not done yet. Questions that were asked
- * more than once count with all of their samples. Fails with `invalid` where no question is done.
+ * Reads the pass rates from an evaluation folder (docs/evaluation.md), even if the evaluation is unfinished. Questions
+ * that were asked several times count with all their samples. Fails with `invalid` if no question is finished.
  */
 export async function readPassRates(folder: string): Promise<PassRates> {
 	const name = basename(folder);
 	const counts = new Map<string, { right: number; samples: number }>();
-	/** The last line of a question counts: one that is asked again is not counted twice. */
+	/** The last line for a question wins, so a question that was repeated is not counted twice. */
 	const problems = new Map<number, { key: string; right: number; samples: number }>();
 	for await (const value of fileLines(folder, evaluationFiles.samples)) {
 		const question = decode(evaluatedQuestionSchema, value);

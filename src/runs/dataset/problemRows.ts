@@ -4,13 +4,13 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import type { TableRow } from '../../core/dataset/table/tableRow.ts';
 
 export interface ProblemReading {
-	/** Of the file, for people. */
+	/** Display name of the file. */
 	readonly name: string;
-	/** What to do about a row, where it is not what a recipe's author would do. */
+	/** Overrides the suggested action for a row, for callers whose users are not recipe authors. */
 	readonly advice?: (action: string | undefined) => string | undefined;
 }
 
-/** A row's problem as recipes read it. Fails with `invalid` where it is none. */
+/** Returns the problem in a row as recipes read it. Fails with `invalid` if there is none. */
 export function problemOf(
 	read: TableRow,
 	columns: DatasetColumns,
@@ -24,7 +24,7 @@ export function problemOf(
 	throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, advice(action));
 }
 
-/** Where a row stands, as its file counts. */
+/** Returns the location of a row in its file's own terms. */
 export function placeOf({ row, line }: TableRow): string {
 	return line === undefined ? `row ${row + 1}` : `line ${line}`;
 }

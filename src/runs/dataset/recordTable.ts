@@ -14,15 +14,15 @@ import { Turns } from '../../files/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const chunkBytes = 1 << 18;
-/** The place of every so manieth row is remembered: a file of 1 GB takes a megabyte or two. */
+/** The position of every nth row is stored, which takes one or two megabytes for a 1 GB file. */
 const rowsPerMark = 64;
-/** Longer records are not read. */
+/** Records longer than this many bytes are not read. */
 export const longestRecord = 16 << 20;
 
-/** Tables of text whose cells are separated by a character. */
+/** Text tables whose cells are separated by a character. */
 export type SeparatedFormat = 'csv' | 'tsv';
 
-/** How the records of a file are distinguished and read. */
+/** How to separate and parse the records in a file. */
 export type RecordSyntax =
 	| { readonly format: 'jsonl' | 'json' }
 	| { readonly format: SeparatedFormat; readonly delimiter: string; readonly names: readonly string[] };
@@ -33,16 +33,16 @@ interface Place {
 	readonly line?: number | undefined;
 }
 
-/** A file of records one after the other: lines, separated values, a JSON list. It contains no rows, only where they are. */
+/** A file of consecutive records: lines, separated values, or a JSON list. Stores row positions, not rows. */
 export class RecordTable implements DataTable {
 	readonly format: TableFormat;
 	readonly size: number;
 	readonly stamp: string;
 	readonly #file: OpenedFile;
 	readonly #syntax: RecordSyntax;
-	/** Where the first record begins: after a byte order mark and the names of the columns. */
+	/** Offset of the first record, after a byte order mark and the header row. */
 	readonly #begin: number;
-	/** Where rows 0, 64, 128, ... begin. */
+	/** Offsets of rows 0, 64, 128, ... */
 	#marks: number[] = [];
 	readonly #decoder = new TextDecoder('utf-8', { fatal: true });
 	#rowCount = 0;
@@ -98,11 +98,11 @@ export class RecordTable implements DataTable {
 		if (from >= end || start === undefined) return [];
 		const rows: TableRow[] = [];
 		let row = mark * rowsPerMark;
-		// As much as lies before the next known place: rows that are asked for in any order are read one by one.
+		// Read no further than the next stored position, because rows requested in random order are read one at a time.
 		const portion = Math.max(4096, Math.min(chunkBytes, (this.#marks[mark + 1] ?? this.size) - start));
 		for await (const { places, bytes, chunkAt } of this.#places(start, true, undefined, portion)) {
 			for (const place of places) {
-				// Lines are counted from the mark here, so there are none to tell.
+				// Lines are counted from the stored position, so absolute line numbers are unknown.
 				const unnumbered = { start: place.start, end: place.end };
 				if (row >= from) rows.push(await this.#row(row, unnumbered, bytes, chunkAt));
 				if (++row >= end) return rows;
@@ -134,7 +134,10 @@ export class RecordTable implements DataTable {
 		return this.#file.close();
 	}
 
-	/** Where records lie, portion by portion. @param inside whether it begins at a record */
+	/**
+	 * Yields record positions, chunk by chunk.
+	 * @param inside whether the start position is at the beginning of a record
+	 */
 	async *#places(
 		from: number,
 		inside: boolean,
@@ -176,7 +179,7 @@ export class RecordTable implements DataTable {
 				fault: `has ${end - start} bytes, more than the limit of ${longestRecord}`,
 			};
 		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), place);
-		// A record that began in the portion before is read again.
+		// A record that began in the previous chunk is read again.
 		return this.#file.read(start, end - start).then((own) => this.#parsed(row, own, place));
 	}
 
@@ -195,7 +198,7 @@ export class RecordTable implements DataTable {
 		try {
 			const value: unknown = parseBoundedJson(text);
 			if (!isRow(value)) return { ...placed(row, place), value: rowOfValue(value), fault: null, bare: true };
-			// Most rows: one object is made, without a copy.
+			// Most rows take this path: one object, without a copy.
 			const { line } = place;
 			return line === undefined ? { row, value, fault: null } : { row, value, fault: null, line };
 		} catch {

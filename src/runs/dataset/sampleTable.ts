@@ -4,10 +4,10 @@ import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable } from './dataTable.ts';
 import { PartsTable } from './partsTable.ts';
 
-/** Rows that are inspected before anything is shown, as far as that takes no longer than a moment. */
+/** Number of rows to sample before anything is displayed, limited by time and size. */
 const sampled = { rows: 200, ms: 250, bytes: 16 << 20 } as const;
 
-/** Columns by the first rows. */
+/** Determines the columns from the first rows. */
 export async function sampleTable(table: DataTable): Promise<{ columns: TableColumn[]; values: RowValue[] }> {
 	const finder = new ColumnFinder({ textNumbers: table.format === 'csv' || table.format === 'tsv' });
 	const values: RowValue[] = [];

@@ -4,20 +4,20 @@ import { Failure } from '../../base/failure.ts';
 import { readJson } from '../../files/safeFile.ts';
 
 /*
- * Folders that `save_to_disk` of Hugging Face datasets wrote: state.json names the Arrow files of a dataset in their order;
- * dataset_dict.json the splits of a DatasetDict, each a folder of that kind.
+ * Folders written by `save_to_disk` from Hugging Face datasets: state.json lists the Arrow files of a dataset in order,
+ * and dataset_dict.json lists the splits of a DatasetDict, each of which is a dataset folder.
  */
 
 const dictFile = 'dataset_dict.json';
 const stateFile = 'state.json';
 const maxBytes = 1 << 20;
-/** As datasets has it. */
+/** Valid split names, as defined by datasets. */
 const splitName = /^\w+(\.\w+)*$/;
 
-/** Of a folder of several splits, as the trainer has it. */
+/** Split to use from a folder with several splits, same as in the trainer. */
 export const defaultSplit = 'train';
 
-/** Names of the splits in a folder of a DatasetDict; null: it is none. Fails with `corrupt`. */
+/** Returns the split names in a DatasetDict folder, or null if it is not one. Fails with `corrupt`. */
 export async function savedSplits(folder: string): Promise<string[] | null> {
 	const entries = await readdir(folder).catch((): string[] => []);
 	if (!entries.includes(dictFile)) return null;
@@ -26,7 +26,10 @@ export async function savedSplits(folder: string): Promise<string[] | null> {
 	return splits.filter((split): split is string => typeof split === 'string' && splitName.test(split));
 }
 
-/** The folder of one split where a path is a folder of a DatasetDict; else the path. Fails with `missing`. */
+/**
+ * Returns the folder of a split if the path is a DatasetDict folder, and the path itself otherwise. Fails with
+ * `missing`.
+ */
 export async function folderOfSplit(path: string, split: string): Promise<string> {
 	const splits = await savedSplits(path);
 	if (splits === null) return path;
@@ -39,8 +42,9 @@ export async function folderOfSplit(path: string, split: string): Promise<string
 }
 
 /**
- * Paths of the Arrow files of a dataset, in the order of its rows; null: the folder, whose names are given, was not written
- * by `save_to_disk`. Fails with `invalid` for a folder of several splits or without files, `missing` and `corrupt`.
+ * Returns the paths of a dataset's Arrow files in row order, or null if the folder with these entries was not written
+ * by `save_to_disk`. Fails with `invalid` if the folder has several splits or no files, and with `missing` and
+ * `corrupt`.
  */
 export async function savedParts(folder: string, entries: readonly string[]): Promise<string[] | null> {
 	const name = basename(folder);

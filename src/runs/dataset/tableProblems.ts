@@ -10,24 +10,27 @@ import { openTable } from './openTable.ts';
 import { placeOf } from './problemRows.ts';
 import { sampleTable } from './sampleTable.ts';
 
-/** Rows that are inspected for the first problems. */
+/** Maximum number of rows to read when looking for the first problems. */
 const maxPassed = 50_000;
 
-/** A problem, or why the row is none. */
+/** Returns the problem in a row, or the reason there is none. */
 export type RowReader = (row: TableRow) => Problem | string;
 
 export const openRows = (path: string): Promise<DataTable> => openTable(path, { anyName: true });
-/** From 1: the line in a file of lines, the row in others. */
+/** Number from 1: the line in line-based files, otherwise the row. */
 export const numberOf = ({ line, row }: TableRow): number => line ?? row + 1;
 
-/** Reads rows by the columns that are named, and by guesses of the others. A row without an answer has none. */
+/**
+ * Returns a reader that uses the named columns and guesses the others. Rows without an answer yield a problem without
+ * one.
+ */
 export async function columnReader(table: DataTable, named: NamedColumns): Promise<RowReader> {
 	const { columns: found, values } = await sampleTable(table);
 	const columns = datasetColumns(withNamed(guessMapping(found, values, false), named));
 	return ({ row, value, fault, bare }) => {
 		if (value === null || bare) return bare ? 'is not a JSON object' : (fault ?? 'cannot be read');
 		const lacking = columnCell(value, columns.answer) === undefined;
-		// A column that somebody named is there, or they meant another.
+		// A column that the user named explicitly must exist; otherwise they meant a different one.
 		if (lacking && named.answer !== undefined && named.answer !== 'answer') {
 			return `has no column ${JSON.stringify(named.answer)}`;
 		}
@@ -37,7 +40,10 @@ export async function columnReader(table: DataTable, named: NamedColumns): Promi
 	};
 }
 
-/** The first `limit` rows with a problem, each with its place, as far as they are at the beginning of the file. Fails with `missing`, `invalid`. */
+/**
+ * Returns the first `limit` rows that contain a problem, with their locations, searching only the start of the file.
+ * Fails with `missing`, `invalid`.
+ */
 export async function firstProblems(path: string, limit: number): Promise<{ place: string; problem: SearchProblem }[]> {
 	const found: { place: string; problem: SearchProblem }[] = [];
 	const table = await openRows(path);

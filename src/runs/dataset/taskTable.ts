@@ -8,7 +8,7 @@ import { Turns } from '../../files/turns.ts';
 import type { TaskDataset } from '../../protocol/recipe.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
-/** The training problems of a generated task under a seed, as rows: those that a run with that seed is given. */
+/** Training problems of a generated task as rows, identical to those in a run with the same seed. */
 export class TaskTable implements DataTable {
 	readonly format = 'task';
 	readonly size = null;
@@ -17,10 +17,10 @@ export class TaskTable implements DataTable {
 	readonly complete = true;
 	readonly #problem: (index: number) => Problem;
 
-	/** Fails with `invalid` for settings that make no task. */
+	/** Fails with `invalid` if the settings do not define a task. */
 	constructor(dataset: TaskDataset, rows: number, seed: number) {
 		const source = taskSource(createTask(dataset));
-		// One that leaves nothing to train on says so here.
+		// Fail here if the settings leave nothing to train on.
 		source.training(seed, 0);
 		this.stamp = JSON.stringify([resolveTaskSettings(dataset), rows, seed]);
 		this.rowCount = rows;
@@ -57,7 +57,7 @@ export class TaskTable implements DataTable {
 	}
 }
 
-/** A problem as a line of a dataset: what its row holds beside stays in columns of its own. */
+/** Converts a problem to a dataset row; additional fields of its row become separate columns. */
 export function problemRow({ prompt, answer, solution, row }: Problem): RowValue {
 	return { ...row, prompt, answer, solution };
 }

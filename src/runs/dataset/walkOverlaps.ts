@@ -9,10 +9,10 @@ import type { DataTable, OnWalk } from './dataTable.ts';
 import { openTable } from './openTable.ts';
 import { sampleTable } from './sampleTable.ts';
 
-/** Tests of more rows than this are not held in memory. */
+/** Test sets with more rows than this do not fit in memory. */
 const maxTests = 200_000;
 
-/** A test set whose words are looked for. */
+/** Index of a test set for finding shared words. */
 export interface TestIndex {
 	readonly path: string;
 	readonly name: string;
@@ -22,8 +22,8 @@ export interface TestIndex {
 }
 
 /**
- * Reads a test set. Fails with `invalid` when it has no prompts, and with `unsupported`.
- * @param column of its prompts, where it has one of this name; else its columns are guessed
+ * Reads a test set. Fails with `invalid` if it has no prompts, and with `unsupported`.
+ * @param column prompt column, used if the test set has it; otherwise columns are guessed
  */
 export async function openTests(path: string, signal?: AbortSignalLike, column?: string): Promise<TestIndex> {
 	const name = basename(path);
@@ -56,8 +56,8 @@ export async function openTests(path: string, signal?: AbortSignalLike, column?:
 }
 
 /**
- * The rows whose prompt or solution shares words with a test set, as `dataset check` finds them: each with its first overlap.
- * Fails with `cancelled`.
+ * Returns the rows whose prompt or solution shares words with a test set, as `dataset check` does, each with its first
+ * overlap. Fails with `cancelled`.
  */
 export async function walkOverlaps(
 	table: DataTable,

@@ -11,17 +11,17 @@ import { inTurns } from '../../files/turns.ts';
 import type { DatasetStatistics } from '../../protocol/datasetMessages.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
-/** What is kept in memory has a limit, which the statistics tell. */
+/** Limits on what is kept in memory; the statistics report when they apply. */
 export const statisticsLimits = { exact: 2_000_000, near: 20_000, vocabulary: 500_000 } as const;
 export type StatisticsLimits = { readonly [Limit in keyof typeof statisticsLimits]: number };
 
 export interface WalkedStatistics {
 	readonly statistics: DatasetStatistics;
-	/** Rows that repeat an earlier one, exactly or nearly, and which one that is. */
+	/** Rows that are exact or near duplicates, mapped to the earlier row. */
 	readonly repeats: ReadonlyMap<number, number>;
 }
 
-/** Goes through all rows once. Fails with `cancelled`. */
+/** Reads all rows once. Fails with `cancelled`. */
 export async function walkStatistics(
 	table: DataTable,
 	mapping: ColumnMapping,

@@ -12,12 +12,12 @@ import type { RowValue } from '../../core/dataset/table/tableRow.ts';
 import type { RowFilter, RowSort } from '../../protocol/datasetMessages.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
-/** Keys of more rows than this are not held in memory. */
+/** Sort keys for more rows than this do not fit in memory. */
 export const maxSorted = 1_000_000;
 
 /**
- * The numbers of the rows that a filter lets through, in the order of a column; null: all of them as they stand. Rows that
- * cannot be read are left out. Fails with `cancelled`, and with `unsupported` where there are too many to sort.
+ * Returns the row numbers that match a filter, sorted by a column, or null for all rows in file order. Unreadable rows
+ * are skipped. Fails with `cancelled`, and with `unsupported` if there are too many rows to sort.
  */
 export async function walkView(
 	table: DataTable,
@@ -29,7 +29,7 @@ export async function walkView(
 		signal,
 		onWalk,
 	}: {
-		/** What is known of a row, and the row with what was found out about it. */
+		/** `marks` returns what is known about a row; `complete` returns the row with that information added. */
 		marks: (row: number, value: RowValue) => RowMarks;
 		complete: (value: RowValue) => RowValue;
 		signal?: AbortSignalLike;

@@ -5,7 +5,7 @@ for (let i = 0; i < 256; i++) {
 	table[i] = value;
 }
 
-/** CRC-32C (Castagnoli), masked as TFRecord files have it: rotated right by 15 bits, plus 0xa282ead8. */
+/** Computes the CRC-32C (Castagnoli), masked as in TFRecord files: rotated right by 15 bits, plus 0xa282ead8. */
 export function maskedCrc32c(bytes: Uint8Array): number {
 	let crc = 0xffffffff;
 	for (let i = 0; i < bytes.length; i++) crc = (crc >>> 8) ^ (table[(crc ^ (bytes[i] as number)) & 0xff] as number);

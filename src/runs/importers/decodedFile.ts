@@ -4,7 +4,7 @@ import { decodingThread } from './decoding/decodingThread.ts';
 
 let keys = 0;
 
-/** Rows of a Parquet or Arrow file, which the decoding thread decodes in portions. */
+/** Rows of a Parquet or Arrow file, decoded in chunks by the decoding thread. */
 export class DecodedFile {
 	readonly #file: OpenedFile;
 	readonly #decoded: Decoded;
@@ -19,13 +19,16 @@ export class DecodedFile {
 		return this.#file;
 	}
 
-	/** Fails with an Error in words. */
+	/** Fails with an Error whose message is a sentence fragment. */
 	shape(): Promise<TableShape> {
 		this.#shape ??= decodingThread.ask({ kind: 'shape', file: this.#decoded }, this.#file.size) as Promise<TableShape>;
 		return this.#shape;
 	}
 
-	/** Rows `from` to `to` (excluded), all of one group; fewer where they are large. Fails with an Error in words. */
+	/**
+	 * Returns rows `from` to `to` (exclusive), all from one group; fewer if they are large. Fails with an Error whose
+	 * message is a sentence fragment.
+	 */
 	async rows(from: number, to: number): Promise<readonly unknown[]> {
 		const rows = await decodingThread.ask({ kind: 'rows', file: this.#decoded, from, to }, this.#file.size);
 		return rows as readonly unknown[];

@@ -6,28 +6,28 @@ import { Turns } from '../../files/turns.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
 import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
 
-/** Names of one folder that are inspected; what is beyond is told as left out. */
+/** Maximum number of names to read per folder; anything beyond is reported as skipped. */
 const mostNames = 2_000_000;
-/** Names of one folder that recognition looks at: it asks of every folder that is looked through. */
+/** Maximum number of names to read per folder during format detection, which checks every folder in a search. */
 const maxNamesForHas = 20_000;
-/** Folders that one search enters. */
+/** Maximum number of folders to enter per search. */
 const maxFolders = 50_000;
-/** How deep `**` leads. */
+/** Maximum depth of `**`. */
 const deepest = 12;
-/** Listings up to this long are kept while their folder does not change. */
+/** Listings up to this length are cached until the folder changes. */
 const longestKept = 20_000;
 const keptListings = 256;
-/** Times of folders may be as coarse as this. */
+/** Worst-case resolution of folder timestamps. */
 const coarsestMs = 2500;
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'wandb']);
 
-/** A name in a folder that is a file or a folder; links and devices are neither. */
+/** A name in a folder that belongs to a file or a folder, but not to a link or a device. */
 interface Entry {
 	readonly name: string;
 	readonly folder: boolean;
 }
 
-/** A path that matches a pattern, and what its `{name}` parts are. */
+/** A path that matches a pattern, with the values of its `{name}` parts. */
 export interface PathMatch {
 	/** Relative to the folder, with `/`. */
 	readonly path: string;
@@ -39,11 +39,11 @@ interface Listing {
 	readonly modifiedMs: number;
 }
 
-/** A folder of the disk. Patterns guide what is listed: nothing is walked through that no pattern names. */
+/** A folder on disk. Only folders that a pattern can match are listed. */
 export class DiskFolder implements FolderView {
 	readonly path: string;
 	readonly #listings = new Map<string, Listing>();
-	/** Folders with more names than are inspected, relative. */
+	/** Relative paths of folders with more names than can be read. */
 	readonly cut = new Set<string>();
 
 	constructor(path: string) {
@@ -94,7 +94,7 @@ export class DiskFolder implements FolderView {
 		return readJson(this.path, path).catch(() => undefined);
 	}
 
-	/** A regular file; null when it is none. */
+	/** Returns a regular file, or null if the path is not one. */
 	async stat(path: string): Promise<FoundFile | null> {
 		const info = await lstat(join(this.path, path), { bigint: true }).catch(() => null);
 		if (info === null || !info.isFile()) return null;
@@ -107,9 +107,9 @@ export class DiskFolder implements FolderView {
 	}
 
 	/**
-	 * Files that match, in no certain order.
-	 * @param options `until`: a segment at which to stop, with the paths up to it, which may be folders; `within`: what an
-	 * earlier match of the segments before `from` led to; `names`: of one folder that are inspected
+	 * Yields matching files in no particular order.
+	 * @param options `until`: a segment to stop at, yielding the paths up to it, which can be folders; `within`: the
+	 * result of an earlier match of the segments before `from`; `names`: maximum number of names to read per folder
 	 */
 	async *matches(
 		pattern: PathPattern,
@@ -161,7 +161,10 @@ export class DiskFolder implements FolderView {
 		}
 	}
 
-	/** What is in a folder; read in portions, since a hundred thousand names at once would hold up the event loop. */
+	/**
+	 * Yields the entries in a folder in chunks, because reading a hundred thousand names in one go would block the event
+	 * loop.
+	 */
 	async *#entries(path: string, most: number): AsyncGenerator<Entry> {
 		const absolute = join(this.path, path);
 		const info = await lstat(absolute).catch(() => null);
@@ -190,10 +193,10 @@ export class DiskFolder implements FolderView {
 				yield plain;
 			}
 		} catch {
-			// Removed in the meantime; what was read is as good as an earlier look.
+			// Removed in the meantime: what was read so far is as valid as an earlier listing.
 			return;
 		}
-		// A folder that changed a moment ago may change again under the same time.
+		// A folder that has just changed can change again without a new timestamp.
 		const settled = Math.abs(Date.now() - info.mtimeMs) > coarsestMs;
 		if (!settled || seen > longestKept) return;
 		this.#listings.set(path, { entries, modifiedMs: info.mtimeMs });
@@ -206,10 +209,10 @@ function plainEntry(entry: Dirent): Entry | null {
 	return entry.isFile() ? { name: entry.name, folder: false } : null;
 }
 
-/** Sorted at one stretch. */
+/** Number of items to sort without yielding. */
 const sortedAtOnce = 1000;
 
-/** By step, then by name. A hundred thousand are sorted in portions, with turns of other work between. */
+/** Sorts by step, then by name. Long lists are sorted in chunks, yielding to other work in between. */
 export async function sortMatches(matches: readonly PathMatch[]): Promise<PathMatch[]> {
 	const turns = new Turns();
 	const byStep = new Map<number, PathMatch[]>();

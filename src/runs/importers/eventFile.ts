@@ -6,15 +6,15 @@ import { maskedCrc32c } from './crc32c.ts';
 import { tensorboardValues } from './tensorboardEvent.ts';
 
 const chunkBytes = 1 << 20;
-/** Length and its checksum before an event, the event's checksum after it. */
+/** Bytes before an event: its length and the checksum of the length. The event's own checksum follows it. */
 const before = 12;
 const after = 4;
-/** Largest event that is read: events with images may be large, and are stepped over. */
+/** Largest event to read; events with images can be larger and are skipped. */
 const largestEvent = 16 << 20;
 
 /**
- * A TensorBoard event file: TFRecords of events. An event that does not match its checksum is a fault; when the length of
- * one does not, nothing tells where the next begins.
+ * A TensorBoard event file: a sequence of events in TFRecord format. An event that does not match its checksum is a
+ * fault. If its length does not match, the start of the next event is unknown.
  */
 export class EventFile implements FrameFile {
 	readonly #file: OpenedFile;
@@ -102,7 +102,7 @@ export class EventFile implements FrameFile {
 	}
 }
 
-/** null: the length does not match its checksum. */
+/** Returns null if the length does not match its checksum. */
 function lengthIn(head: Uint8Array): number | null {
 	const view = new DataView(head.buffer, head.byteOffset, before);
 	const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;

@@ -4,14 +4,14 @@ import { DiskFolder } from './diskFolder.ts';
 import { formats } from './formats.ts';
 import type { RunFormat } from './runFormat.ts';
 
-/** The formats that a folder is a run of, most likely first; none: it is not a run of another trainer. */
+/** Returns the formats that match a folder, most likely first; empty if it is not another trainer's run. */
 export async function findFormats(folder: string, of: readonly RunFormat[] = formats): Promise<RunFormat[]> {
 	const path = await realpath(folder).catch(() => resolve(folder));
-	// One view for all of them: what one has listed another need not.
+	// All formats share one view, so that folders are listed only once.
 	const view = new DiskFolder(path);
 	const found: RunFormat[] = [];
 	for (const format of of) {
-		// A folder that cannot be read is none of theirs.
+		// A folder that cannot be read does not match.
 		if (await format.recognise(view).catch(() => false)) found.push(format);
 	}
 	return found;

@@ -1,25 +1,25 @@
-/** A regular file below a folder. */
+/** A regular file inside a folder. */
 export interface FoundFile {
 	/** Relative to the folder, with `/`. */
 	readonly path: string;
 	readonly size: number;
 	readonly modifiedMs: number;
-	/** Of the file's identity and content: changes when it is replaced or written to. */
+	/** File identity and content stamp: changes when the file is replaced or modified. */
 	readonly stamp: string;
 }
 
-/** A folder as importers see it: no links are followed, what is read is bounded. */
+/** A folder as importers see it: links are not followed, and reads are bounded. */
 export interface FolderView {
-	/** Absolute. */
+	/** Absolute path. */
 	readonly path: string;
-	/** Files that match a pattern (see `RolloutFiles`), in the order of their steps, then names. */
+	/** Returns the files that match a pattern (see `RolloutFiles`), sorted by step, then by name. */
 	find(pattern: string): Promise<readonly FoundFile[]>;
-	/** Whether any does; stops at the first. */
+	/** Returns whether any file matches; stops at the first match. */
 	has(pattern: string): Promise<boolean>;
-	/** So many of them, in no certain order; stops there. */
+	/** Returns up to `count` matching files in no particular order. */
 	some(pattern: string, count: number): Promise<readonly FoundFile[]>;
-	/** The beginning of a file as text; null if it does not exist. */
+	/** Returns the start of a file as text, or null if it does not exist. */
 	head(path: string, bytes?: number): Promise<string | null>;
-	/** A small JSON file; undefined if it does not exist or is not JSON. */
+	/** Reads a small JSON file; returns undefined if it does not exist or is not JSON. */
 	json(path: string): Promise<unknown>;
 }

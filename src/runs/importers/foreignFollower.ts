@@ -11,20 +11,20 @@ import type { RunFormat } from './runFormat.ts';
 import { differenceOf } from './stepDifference.ts';
 
 export interface FollowOptions {
-	/** Between two looks at the files; default 2000. */
+	/** Polling interval for the files; default 2000. */
 	readonly pollMs?: number;
 	readonly overview?: LineOverviewOptions;
 }
 
-/** After a look, the next waits this many times its length at least: large folders cost no more than 5%. */
+/** After each check, wait at least this many times its duration, which limits the cost of large folders to 5%. */
 const restFactor = 20;
-/** The newest steps are inspected in every round for more rollouts, the others in turn. */
+/** Number of latest steps that are checked for more rollouts in every round; the others take turns. */
 const newestSteps = 3;
 const othersARound = 50;
 
 /**
- * Follows another trainer's run by polling its files: they may be on any file system, and nothing in them says that the
- * run has ended. Files that only grow bring what is new in them; files that were rewritten, shortened or removed reset.
+ * Follows another trainer's run by polling, since its files can be on any file system and never state that the run has
+ * ended. Files that grow yield their new content; files that are rewritten, shortened or removed cause a reset.
  */
 export class ForeignFollower extends Disposable implements RunFollower {
 	readonly folder: string;
@@ -39,13 +39,13 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#again = false;
 	#started = false;
 	#record = '';
-	/** Step -> its files as they were last seen; null: not inspected yet. */
+	/** Maps each step to its files as last seen; null if not checked yet. */
 	#steps = new Map<number, readonly FoundFile[] | null>();
 	#turn = 0;
-	/** What was read and is not told yet: rows of metrics from this step on, and steps with rollouts. */
+	/** Data that was read but not reported yet: metrics rows from this step on, and steps with rollouts. */
 	#untold = { from: Number.POSITIVE_INFINITY, steps: new Set<number>() };
 	#lastFailure = '';
-	/** Something of what is in the run was told, and not reset since. */
+	/** Whether anything has been reported since the last reset. */
 	#told = false;
 	#gone = false;
 
@@ -72,7 +72,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 
 	async refresh(): Promise<void> {
 		if (this.#round !== null) {
-			// The round that is under way may have passed what the caller means.
+			// The current round may already be past the data that the caller wants.
 			this.#again = true;
 			await this.#round;
 		}
@@ -104,7 +104,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			});
 			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is no longer a folder.`);
 			if (this.#gone) this.#reset();
-			// What was removed is told again, but not without end in one round.
+			// After removals everything is reported again, but with a limited number of attempts per round.
 			for (let i = 0; i < 3; i++) if (await this.#tellNews()) break;
 			this.#lastFailure = '';
 		} catch (error) {
@@ -112,11 +112,11 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		}
 	}
 
-	/** @returns false when what was told no longer holds: it was reset and is to be told again */
+	/** @returns false if reported data is no longer valid: it was reset and must be reported again */
 	async #tellNews(): Promise<boolean> {
 		if (!this.#told) await this.#tellOverview();
 		const news = await this.#run.metricSources.read();
-		// What comes next may fail: the news is told at the next look then.
+		// The next operation can fail; in that case, the changes are reported in the next round.
 		this.#untold.from = Math.min(this.#untold.from, news.from);
 		if (this.disposed) return true;
 		if (news.reset && this.#told) {
@@ -131,7 +131,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		}
 		await this.#tellRecord();
 		if (this.disposed) return true;
-		// Others may have read before.
+		// Other callers may have read these rows earlier.
 		const from = this.#told ? this.#untold.from : Number.NEGATIVE_INFINITY;
 		this.#told = true;
 		if (from !== Number.POSITIVE_INFINITY) {
@@ -148,7 +148,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		return true;
 	}
 
-	/** Long files are read in some time: what the run looks like is told before. */
+	/** Reading long files takes a while, so report an overview of the run first. */
 	async #tellOverview(): Promise<void> {
 		const lines = await this.#run.metricSources.overview(this.#overview).catch(() => null);
 		if (lines === null || this.disposed) return;
@@ -164,7 +164,10 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		this.#fire({ kind: 'record', record, status: record.status });
 	}
 
-	/** Finds steps whose rollouts are new or more than before. @returns false: some are gone, or their files are others */
+	/**
+	 * Finds steps with new or additional rollouts.
+	 * @returns false if some are gone or their files were replaced
+	 */
 	async #lookForRollouts(): Promise<boolean> {
 		const steps = await this.#run.steps('train');
 		const now = new Set(steps);

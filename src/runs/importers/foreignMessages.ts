@@ -1,10 +1,13 @@
 import type { Message } from '../../protocol/rolloutLine.ts';
 import { boundedValue, type Fields, fieldsOf, listOf, parsedJson, textOf } from './foreignValues.ts';
 
-/** What stands for the parts of a message that are no text. */
+/** Placeholder for the non-text parts of a message. */
 const otherPart = (type: string) => `[${type.replace(/_url$/, '')}]`;
 
-/** The text of a message's content: a string, or a list of parts of which some are no text. null: there is none. */
+/**
+ * Returns the text of a message's content, which is a string or a list of parts, some of them not text. Returns null if
+ * there is none.
+ */
 export function contentText(content: unknown): string | null {
 	if (typeof content === 'string') return content;
 	if (!Array.isArray(content)) {
@@ -19,7 +22,10 @@ export function contentText(content: unknown): string | null {
 	return texts.join('\n');
 }
 
-/** A call in OpenAI's form, `{ id, type, function: { name, arguments } }`; verifiers write name and arguments flat. */
+/**
+ * Converts a call to OpenAI's format, `{ id, type, function: { name, arguments } }`; verifiers stores name and
+ * arguments at the top level.
+ */
 function toolCall(value: unknown): unknown {
 	const call = fieldsOf(value);
 	if (!call) return boundedValue(parsedJson(value) ?? value);
@@ -28,7 +34,7 @@ function toolCall(value: unknown): unknown {
 	return boundedValue({ ...rest, type: 'function', function: { name, arguments: given } });
 }
 
-/** Calls as a list, or as JSON text of one. */
+/** Reads calls from a list, or from the JSON text of a list. */
 export function toolCalls(value: unknown): unknown[] {
 	const calls = typeof value === 'string' ? parsedJson(value) : value;
 	if (Array.isArray(calls)) return calls.map(toolCall);
@@ -37,11 +43,11 @@ export function toolCalls(value: unknown): unknown[] {
 
 function thinkingOf(message: Fields, content: string | null): string | null {
 	const thinking = textOf(message.reasoning_content) ?? textOf(message.reasoning);
-	// Some repeat the thinking that is in the content already.
+	// Some trainers repeat the thinking that is already in the content.
 	return thinking && !content?.includes(thinking) ? thinking : null;
 }
 
-/** One chat message; null: it has no role. */
+/** Reads a chat message; returns null if it has no role. */
 export function messageOf(value: unknown): Message | null {
 	const message = fieldsOf(value);
 	const role = textOf(message?.role);
@@ -61,7 +67,7 @@ export function messageOf(value: unknown): Message | null {
 	};
 }
 
-/** A chat; null: it is no list of messages. */
+/** Reads a chat; returns null if the value is not a list of messages. */
 export function messagesOf(value: unknown): Message[] | null {
 	if (!Array.isArray(value)) return null;
 	const messages: Message[] = [];
@@ -73,7 +79,7 @@ export function messagesOf(value: unknown): Message[] | null {
 	return messages;
 }
 
-/** A prompt or a completion, as text or as a chat; null: neither. */
+/** Reads a prompt or a completion, as text or as a chat; returns null if it is neither. */
 export function textOrMessages(value: unknown): string | Message[] | null {
 	return textOf(value) ?? messagesOf(value);
 }

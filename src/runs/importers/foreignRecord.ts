@@ -1,36 +1,36 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
-/** A rollout as a foreign record tells it; step, group and index are given by the reader of the run. */
+/** A rollout from a foreign record; the run reader assigns step, group and index. */
 export interface ForeignRollout {
 	readonly prompt: RolloutLine['prompt'];
 	readonly completion: RolloutLine['completion'];
 	readonly answer?: unknown;
 	readonly row?: unknown;
-	/** What is not finite is taken for null. */
+	/** Non-finite values count as null. */
 	readonly reward: number | null;
 	readonly tokens?: RolloutLine['tokens'];
 	readonly parents?: RolloutLine['parents'];
 	readonly extra?: RolloutLine['extra'];
-	/** The record's own step, where the file's name has none. */
+	/** Step in the record, if the file name has none. */
 	readonly step?: number | null;
 	/**
-	 * What the rollouts of one group share within a step: the recorded group id or, where the format has none, the prompt.
+	 * Identifies the rollouts of one group within a step: the recorded group id or, if the format has none, the prompt.
 	 */
 	readonly groupKey: string | number;
-	/** Component rewards by the trainer's names; empty where only the total is recorded. */
+	/** Component rewards with the trainer's names; empty if only the total is recorded. */
 	readonly rewards?: Readonly<Record<string, number | null>>;
 	readonly advantage?: number | null;
 	/** null or absent: not recorded. */
 	readonly truncated?: boolean | null;
-	/** Absent: `train`, or `validation` by the split of its file. */
+	/** Defaults to `train`, or `validation` depending on the file's split. */
 	readonly stage?: string;
 }
 
 export interface ForeignMetrics {
 	readonly step: number;
-	/** Seconds since the epoch; null: not recorded. */
+	/** Seconds since the epoch; null if not recorded. */
 	readonly time: number | null;
-	/** By the trainer's own names; what is not finite is null. */
+	/** Values by the trainer's own names; non-finite values are null. */
 	readonly values: Readonly<Record<string, number | null>>;
 	readonly stage?: string;
 }

@@ -3,17 +3,17 @@ import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { RunFacts, RunFormat } from './runFormat.ts';
 import { runTimes, type TimeSigns } from './runTimes.ts';
 
-/** What was inspected to describe a run. */
+/** Data from which a run is described. */
 export interface RunSigns {
 	readonly folder: string;
 	readonly format: RunFormat;
 	readonly facts: RunFacts;
 	readonly times: TimeSigns;
-	/** The newest step that anything tells of; null: nothing. */
+	/** Latest step mentioned anywhere; null if there is none. */
 	readonly step: number | null;
 }
 
-/** A run record made from what a foreign run's files tell. Nothing in it names a process: there is none to judge. */
+/** Creates a run record from a foreign run's files. It has no process, because there is none to check. */
 export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): AnyRunRecord {
 	const { created, updated, working } = runTimes(times);
 	const total = facts.totalSteps ?? null;

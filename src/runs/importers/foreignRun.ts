@@ -16,22 +16,25 @@ import { RolloutSteps } from './rolloutSteps.ts';
 import type { FileForm, RunEvidence, RunFormat } from './runFormat.ts';
 
 export interface ForeignOptions {
-	/** The run is followed: the torn end of a file that was just written to is waited for, not a fault. */
+	/**
+	 * Whether the run is being followed, so that an incomplete end of a recently written file is not a fault but read
+	 * later.
+	 */
 	readonly live?: boolean;
 }
 
-/** Largest file of metrics that is read for the newest values alone. */
+/** Largest metrics file to read when only the latest values are needed. */
 const largestForNewest = 4 << 20;
 
-/** SummaryWriter's `flush_secs`, and a little for the disk. */
+/** SummaryWriter's `flush_secs`, plus some time for the disk. */
 const eventFlushSeconds = 150;
-/** Whose times tell how long a step takes. */
+/** Number of latest steps whose times are used to estimate the duration of a step. */
 const newestSteps = 4;
 
-/** Files of rollouts whose change may change what a format learns of a run. */
+/** Number of rollout files that are checked for changes that affect what a format learns about a run. */
 const learntFrom = 8;
 
-/** A run of another trainer, read by its format. */
+/** Another trainer's run, read through its format. */
 export class ForeignRun implements RunContent {
 	readonly folder: string;
 	readonly format: string;
@@ -62,13 +65,13 @@ export class ForeignRun implements RunContent {
 		return [...this.#faults.all, ...cut];
 	}
 
-	/** For the follower, which reads on where this object has read to. */
+	/** For the follower, which continues reading where this object stopped. */
 	get metricSources(): MetricSources {
 		return this.#metrics;
 	}
 
 	async record(): Promise<AnyRunRecord> {
-		// For lists, too: long metrics are not read for it.
+		// Lists use this too, so it does not read long metrics.
 		const learnt = (await this.#metricsAreSmall()) ? await this.#learnt() : undefined;
 		const steps = await this.#steps.list('train', learnt);
 		const facts = (await this.runFormat.describe?.(this.disk, learnt).catch(() => undefined)) ?? {};
@@ -108,7 +111,7 @@ export class ForeignRun implements RunContent {
 		return new ForeignStep(files, { ...this.#stepOptions(step), learnt });
 	}
 
-	/** The files of a step as they are, without opening them. */
+	/** Returns the current files of a step without opening them. */
 	async stepFiles(step: number, split: RolloutSplit): Promise<FoundFile[]> {
 		const files = await this.#steps.files(step, split, await this.#learnt());
 		return files.flatMap(({ found, companion }) => (companion === null ? [found] : [found, companion]));
@@ -123,7 +126,7 @@ export class ForeignRun implements RunContent {
 	}
 
 	async newest(): Promise<MetricsLine[]> {
-		// Without what was read so far: files of metrics that are small are read as a whole.
+		// If nothing has been read yet, small metrics files are read in full.
 		if (this.#metrics.lastStep === null) {
 			if (!(await this.#metricsAreSmall())) return [];
 			await this.#metrics.load();
@@ -132,7 +135,7 @@ export class ForeignRun implements RunContent {
 		return last === null ? [] : [...this.#metrics.lines(last - 20)].flat();
 	}
 
-	/** Foreign formats keep no such summaries; their metrics tell what they have. */
+	/** Foreign formats have no such summaries; their metrics contain what is available. */
 	async evaluations(): Promise<EvaluationSummary[]> {
 		return [];
 	}
@@ -141,7 +144,7 @@ export class ForeignRun implements RunContent {
 		return [];
 	}
 
-	/** Whether metrics are read already, or in a moment. */
+	/** Returns whether metrics have been read, or can be read quickly. */
 	async #metricsAreSmall(): Promise<boolean> {
 		if (this.#metrics.lastStep !== null) return true;
 		for (const { pattern } of this.runFormat.metrics) {
@@ -151,7 +154,7 @@ export class ForeignRun implements RunContent {
 		return true;
 	}
 
-	/** What the format learns of the run, as long as the files that tell it are the same. */
+	/** Returns what the format has learned about the run, cached until the relevant files change. */
 	async #learnt(): Promise<unknown> {
 		const { learn } = this.runFormat;
 		if (learn === undefined) return undefined;
@@ -198,7 +201,7 @@ export class ForeignRun implements RunContent {
 				if (records.length >= most) break;
 			}
 		} catch {
-			// What was read before counts.
+			// What was read before counts too.
 			whole = false;
 		} finally {
 			await frames.close().catch(() => undefined);
@@ -210,7 +213,7 @@ export class ForeignRun implements RunContent {
 		return { folder: this.folder, step, faults: this.#faults, live: this.#live };
 	}
 
-	/** When files were written, in seconds since the epoch: of metrics, and of its first and last steps. */
+	/** Collects write times of the metrics files and of the first and latest steps, in seconds since the epoch. */
 	async #signs(steps: readonly number[], learnt: unknown): Promise<{ written: number[]; stepTimes: number[] }> {
 		const written: number[] = [];
 		const seconds = ({ modifiedMs }: FoundFile) => modifiedMs / 1000;
@@ -221,7 +224,7 @@ export class ForeignRun implements RunContent {
 		for (const step of new Set([...steps.slice(0, 1), ...steps.slice(-newestSteps)])) {
 			const times = (await this.#steps.files(step, 'train', learnt)).slice(-100).map(({ found }) => seconds(found));
 			written.push(...times);
-			// The first tells when the run began; between it and the newest are others.
+			// The first step shows when the run started; the others are between it and the latest.
 			const isNewest = steps.indexOf(step) >= steps.length - newestSteps;
 			if (times.length > 0 && isNewest) stepTimes.push(Math.max(...times));
 		}

@@ -13,18 +13,18 @@ import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
 import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
 
-/** Rollouts of one row of a Parquet file that a place can name. */
+/** Maximum number of rollouts per Parquet row that a location can refer to. */
 const maxInRow = 64;
 const openAhead = 8;
 
-/** A file of a step and what reads it. */
+/** A file of a step and its reader. */
 export interface StepFile {
 	readonly files: RolloutFiles;
 	readonly match: PathMatch;
 	readonly found: FoundFile;
-	/** Which pieces of the file belong to the step; null: all. */
+	/** Pieces of the file that belong to the step; null for the whole file. */
 	readonly pieces: readonly KnownPiece[] | null;
-	/** What tells more of its rollouts; null: there is none. */
+	/** Companion file with more data about the rollouts; null if there is none. */
 	readonly companion: FoundFile | null;
 }
 
@@ -32,12 +32,12 @@ export interface StepOptions {
 	readonly folder: string;
 	readonly step: number;
 	readonly faults: FaultList;
-	/** Whether a torn end of a file that was just written to is waited for; else it is a fault. */
+	/** Whether an incomplete end of a recently written file is read later instead of being a fault. */
 	readonly live: boolean;
 	readonly learnt?: unknown;
 }
 
-/** The rollouts of one step and split of another trainer's run. */
+/** The rollouts of one step and split from another trainer's run. */
 export class ForeignStep implements StepRollouts {
 	readonly identity: string;
 	readonly #files: readonly StepFile[];
@@ -109,7 +109,7 @@ export class ForeignStep implements StepRollouts {
 		if (told === undefined) {
 			told = this.#readCompanion(companion.path, form, largest, entries, signal);
 			this.#companions.set(companion.path, told);
-			// One that was given up is read again by who asks next.
+			// If reading was aborted, the next caller reads the file again.
 			told.catch(() => this.#companions.delete(companion.path));
 		}
 		const map = await told;
@@ -151,7 +151,7 @@ export class ForeignStep implements StepRollouts {
 		return map;
 	}
 
-	/** A step may have a hundred thousand files. */
+	/** Limits the number of open files, because a step can have a hundred thousand of them. */
 	#keep(path: string, frames: FrameFile): void {
 		this.#open.set(path, frames);
 		if (this.#open.size <= 16) return;
@@ -197,7 +197,7 @@ export class ForeignStep implements StepRollouts {
 						continue;
 					}
 					for (const foreign of read) {
-						// Of a file whose records tell their steps, other steps' rollouts keep their places.
+						// If records contain their own steps, rollouts of other steps still count, so that locations are stable.
 						const place = placeOf(file, frame, item++);
 						if (file.pieces !== null && (foreign.step ?? 0) !== step) continue;
 						const wrong = item > maxInRow && files.form === 'parquet' ? 'has too many rollouts' : faultIn(foreign);
@@ -212,7 +212,7 @@ export class ForeignStep implements StepRollouts {
 	}
 }
 
-/** Opens a few files before their turn: where each holds one rollout, opening is most of the work. */
+/** Opens the next few files ahead of time, because opening dominates if each file contains one rollout. */
 class FilesAhead {
 	readonly #files: readonly StepFile[];
 	readonly #folder: string;
@@ -228,7 +228,7 @@ class FilesAhead {
 			const { files, match } = this.#files[i] as StepFile;
 			if (this.#opened.has(i)) continue;
 			const opened = openFrames(this.#folder, match.path, files.form, files.largest);
-			// Told when its turn comes.
+			// The error is reported when the file's turn comes.
 			opened.catch(() => undefined);
 			this.#opened.set(i, opened);
 		}
@@ -276,7 +276,7 @@ export function contextOf(
 	return companion === null ? context : { ...context, companion };
 }
 
-/** What a format makes of a record; that it throws is a fault of the record, too. */
+/** Lets a format interpret a record; an exception counts as a fault in the record. */
 export function understood(
 	files: RolloutFiles,
 	record: unknown,
@@ -324,7 +324,7 @@ function pieceOf(place: RolloutPlace, { form }: RolloutFiles): { readonly number
 	return { number: Math.floor(place.item / maxInRow) + 1, item: place.item % maxInRow };
 }
 
-/** What makes a rollout unusable, in words; null: nothing. */
+/** Describes what makes a rollout unusable, or returns null if it is usable. */
 function faultIn({ prompt, completion, groupKey }: ForeignRollout): string | null {
 	if (typeof prompt !== 'string' && !Array.isArray(prompt)) return 'has no prompt';
 	if (typeof completion !== 'string' && !Array.isArray(completion)) return 'has no completion';
@@ -338,7 +338,7 @@ function lineOf(
 	{ group, index }: Numbered,
 ): RolloutLine {
 	const { step: own, groupKey: _, rewards, reward, advantage, truncated, stage, ...rest } = foreign;
-	// What neither a path nor a record gives a step lies with step 0, and is of none.
+	// Rollouts without a step in the path or the record are stored at step 0 and have no step.
 	const known = stepIn(match.parts) !== null || typeof own === 'number';
 	return {
 		...rest,

@@ -1,12 +1,10 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 
-/*
- * Values as other trainers write them, taken for what they are: nothing here throws, whatever is in a file.
- */
+/* Helpers for values written by other trainers. None of them throws, whatever the file contains. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An object that is no list; null: something else. */
+/** Returns the value if it is an object but not a list, otherwise null. */
 export function fieldsOf(value: unknown): Fields | null {
 	return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
@@ -15,7 +13,7 @@ export function listOf(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
 }
 
-/** A finite number; those of 64-bit columns too. null: something else. */
+/** Returns a finite number, including from 64-bit columns, or null for anything else. */
 export function numberOf(value: unknown): number | null {
 	if (typeof value === 'bigint') return Number(value);
 	return typeof value === 'number' && Number.isFinite(value) ? value : null;
@@ -26,7 +24,7 @@ export function integerOf(value: unknown): number | null {
 	return number !== null && Number.isSafeInteger(number) ? number : null;
 }
 
-/** As a score: true is 1, false is 0. */
+/** Reads a score: true is 1, false is 0. */
 export function scoreOf(value: unknown): number | null {
 	return typeof value === 'boolean' ? Number(value) : numberOf(value);
 }
@@ -35,18 +33,18 @@ export function textOf(value: unknown): string | null {
 	return typeof value === 'string' ? value : null;
 }
 
-/** Whether a completion was truncated, by the reason why it ended; null: none is recorded. */
+/** Returns whether a completion was truncated according to its finish reason, or null if none is recorded. */
 export function truncatedBy(finishReason: unknown): boolean | null {
 	const reason = textOf(finishReason);
 	return reason === null || reason === '' ? null : reason === 'length';
 }
 
-/** Numbers, one by one; what is none is null. */
+/** Reads a list of numbers, with null for entries that are not numbers. */
 export function numbersOf(value: unknown): (number | null)[] {
 	return listOf(value).map(numberOf);
 }
 
-/** The entries of an object that are scores or null; null and NaN stay, as null. */
+/** Returns the entries of an object that are scores or null; null and NaN entries are kept as null. */
 export function scoresOf(value: unknown, takes: (key: string) => boolean = () => true): Record<string, number | null> {
 	const scores: Record<string, number | null> = {};
 	const fields = fieldsOf(value) ?? {};
@@ -54,13 +52,13 @@ export function scoresOf(value: unknown, takes: (key: string) => boolean = () =>
 		const entry = fields[key];
 		const type = typeof entry;
 		if (entry !== null && type !== 'number' && type !== 'boolean' && type !== 'bigint') continue;
-		// What is assigned to this name would be no entry.
+		// Assigning to this name would not create an entry.
 		if (takes(key) && key !== '__proto__') scores[key] = scoreOf(entry);
 	}
 	return scores;
 }
 
-/** Sum of those that are not null; null: none is. */
+/** Sums the values that are not null; returns null if there are none. */
 export function sumOf(values: Iterable<number | null>): number | null {
 	let sum: number | null = null;
 	for (const value of values) if (value !== null) sum = (sum ?? 0) + value;
@@ -70,7 +68,7 @@ export function sumOf(values: Iterable<number | null>): number | null {
 const deepest = 12;
 const maxEntries = 10_000;
 
-/** A value as it stands, but no deeper than anybody looks: panels and processes hand it on. */
+/** Returns a value with its nesting depth limited, because it is passed on to panels and processes. */
 export function boundedValue(value: unknown, depth = 0): unknown {
 	if (typeof value === 'bigint') return Number(value);
 	if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
@@ -82,7 +80,7 @@ export function boundedValue(value: unknown, depth = 0): unknown {
 	return Object.fromEntries(entries.map(([key, entry]) => [key, boundedValue(entry, depth + 1)]));
 }
 
-/** JSON that stands as text in a field; undefined: it is none. */
+/** Parses a field that contains JSON text; returns undefined if it does not. */
 export function parsedJson(value: unknown): unknown {
 	if (typeof value !== 'string') return undefined;
 	try {
@@ -92,20 +90,20 @@ export function parsedJson(value: unknown): unknown {
 	}
 }
 
-/** Whether there is anything to say in a value: `extra` says nothing of what is null or empty. */
+/** Returns whether a value is worth adding to `extra`, which omits null and empty values. */
 function isSaid(value: unknown): boolean {
 	if (value === undefined || value === null || value === '') return false;
 	return typeof value !== 'object' || Object.keys(value).length > 0;
 }
 
-/** The facts that are there, for `extra`; undefined: none. */
+/** Returns the values that are present, for `extra`, or undefined if there are none. */
 export function extraOf(facts: Fields): Record<string, unknown> | undefined {
 	const said = Object.entries(facts).filter(([, value]) => isSaid(value));
 	if (said.length === 0) return undefined;
 	return Object.fromEntries(said.map(([key, value]) => [key, boundedValue(value)]));
 }
 
-/** `{ [name]: value }`, or nothing where there is no value: for optional fields. */
+/** Returns `{ [name]: value }`, or an empty object if there is no value. For optional fields. */
 export function given<K extends string, V>(name: K, value: V | null | undefined): { [P in K]?: V } {
 	return value === null || value === undefined ? {} : ({ [name]: value } as { [P in K]: V });
 }

@@ -12,7 +12,7 @@ import { verifiersLegacy } from './formats/verifiersLegacy.ts';
 import { verl } from './formats/verl.ts';
 import type { RunFormat } from './runFormat.ts';
 
-/** Every format of another trainer that can be read. Those that fit one folder are offered in this order. */
+/** All supported formats of other trainers. If several match a folder, they are offered in this order. */
 export const formats: readonly RunFormat[] = [
 	trl,
 	verl,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Keys are often whole prompts: long ones are kept as hashes. */
+/** Keys are often whole prompts, so keys longer than this are stored as hashes. */
 const longestKey = 128;
 
 function shortKey(key: string | number): string | number {
@@ -13,14 +13,14 @@ export interface Numbered {
 	readonly index: number;
 }
 
-/** Numbers the groups of a step in the order in which they first appear, and the rollouts within each. */
+/** Numbers the groups in a step in order of first appearance, and the rollouts within each group. */
 export class GroupNumbers {
 	readonly #groups = new Map<string | number, { readonly group: number; size: number }>();
 	#count = 0;
-	/** Of the consecutive group that is being filled. */
+	/** The consecutive group that is being filled. */
 	#open: { readonly key: string | number; readonly group: number; size: number } | null = null;
 
-	/** The next rollout of the group with this key, wherever in the step. */
+	/** Returns the number of the next rollout for this group key, wherever it is in the step. */
 	byKey(key: string | number): Numbered {
 		const short = shortKey(key);
 		let entry = this.#groups.get(short);
@@ -31,7 +31,10 @@ export class GroupNumbers {
 		return { group: entry.group, index: entry.size++ };
 	}
 
-	/** The next rollout of a file whose groups follow each other, `size` rollouts each; null: as long as the key lasts. */
+	/**
+	 * Returns the number of the next rollout in a file whose groups are consecutive, with `size` rollouts each; null
+	 * starts a new group whenever the key changes.
+	 */
 	consecutive(key: string | number, size: number | null): Numbered {
 		const short = shortKey(key);
 		if (this.#open === null || this.#open.key !== short || this.#open.size === size) {
@@ -40,13 +43,15 @@ export class GroupNumbers {
 		return { group: this.#open.group, index: this.#open.size++ };
 	}
 
-	/** The consecutive group ends here, as at the end of a file. */
+	/** Ends the current consecutive group, such as at the end of a file. */
 	close(): void {
 		this.#open = null;
 	}
 }
 
-/** The size that all groups of a file share, by how long each key lasts; null: there is none. */
+/**
+ * Determines the size shared by all groups in a file from the lengths of runs with equal keys; null if there is none.
+ */
 export class GroupSize {
 	#key: string | number | null = null;
 	#length = 0;

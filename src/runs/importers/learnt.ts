@@ -1,4 +1,4 @@
-/** Runs whose facts are kept. */
+/** Maximum number of runs with cached facts. */
 const maxKept = 32;
 
 interface Kept {
@@ -9,10 +9,11 @@ interface Kept {
 const kept = new Map<string, Kept>();
 
 /**
- * What was learned of a run, for all who open it: read again only when the files that tell it have changed.
- * @param key which run, as which format
- * @param stamp of those files
- * @param learn `whole` is false where something could not be read, as on a machine that is busy: the next one tries again
+ * Returns what was learned about a run, shared by all callers and recomputed only when the relevant files have changed.
+ * @param key identifies the run and its format
+ * @param stamp stamp of the relevant files
+ * @param learn returns `whole: false` if something could not be read, such as on a busy machine; the next caller then
+ * retries
  */
 export function learntOf(
 	key: string,

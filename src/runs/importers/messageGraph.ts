@@ -1,23 +1,26 @@
 import type { Message } from '../../protocol/rolloutLine.ts';
 
-/** A message and what it follows, by index; null: it opens a conversation. */
+/** A message and the index of the message it follows; null if it starts a conversation. */
 export interface GraphNode {
 	readonly message: Message;
 	readonly parent: number | null;
-	/** Written by the model, in this rollout. */
+	/** Whether the model generated it in this rollout. */
 	readonly sampled: boolean;
 }
 
 export interface SplitGraph {
 	readonly prompt: Message[];
 	readonly completion: Message[];
-	/** As in a rollout line; undefined: each follows the one before. */
+	/** Same as in a rollout line; undefined if each message follows the one before it. */
 	readonly parents: (number | null)[] | undefined;
-	/** Indices of the nodes whose messages the completion has, in its order. */
+	/** Indices of the nodes that make up the completion, in order. */
 	readonly nodes: readonly number[];
 }
 
-/** The nodes from a root to one; a parent that is not before its child ends the walk, so there is no circle. */
+/**
+ * Returns the nodes on the path from a root. The path stops at a parent that does not precede its child, so there are
+ * no cycles.
+ */
 function pathTo(nodes: readonly GraphNode[], last: number): Set<number> {
 	const path = new Set<number>();
 	let at: number | null = last;
@@ -30,8 +33,8 @@ function pathTo(nodes: readonly GraphNode[], last: number): Set<number> {
 }
 
 /**
- * The prompt is what leads to the first message that the model wrote; everything else, whatever branch it is on, is the
- * completion. Without a sampled message the first of the assistant's counts as one.
+ * Splits a graph: the prompt is the path to the first message that the model generated, and everything else is the
+ * completion, regardless of branch. If no message is marked as sampled, the first assistant message counts as sampled.
  */
 export function splitGraph(nodes: readonly GraphNode[]): SplitGraph {
 	let first = nodes.findIndex((node) => node.sampled);

@@ -17,7 +17,7 @@ import { openFrames } from './openFrames.ts';
 import { PathPattern, stepIn } from './pathPattern.ts';
 import type { MetricFiles, RunFormat } from './runFormat.ts';
 
-/** One file of metrics, as far as it was read. */
+/** One metrics file, with the state of reading it. */
 class MetricSource {
 	readonly files: MetricFiles;
 	readonly match: PathMatch;
@@ -25,16 +25,16 @@ class MetricSource {
 	readonly #format: string;
 	table: MetricTable;
 	stamp = '';
-	/** When a file was written whose rows do not tell their times, in seconds since the epoch. */
+	/** Write time of the file if its rows contain no times, in seconds since the epoch. */
 	untimedAt = Number.NEGATIVE_INFINITY;
 	#last: FramePlace | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
 	readonly #names = new Map<string, string>();
-	/** Rows of steps before the newest: they are put in their places together, since each moves all that is behind it. */
+	/** Rows from steps before the latest one. They are inserted in batches, since each insertion moves all later rows. */
 	#late: LateRow[] = [];
 
-	/** @param seed what an older file said, of which this one repeats all */
+	/** @param seed contents of an older file, all of which this one repeats */
 	constructor(folder: string, format: string, files: MetricFiles, match: PathMatch, seed: MetricTable | undefined) {
 		this.table = seed ?? new MetricTable();
 		this.#folder = folder;
@@ -44,8 +44,9 @@ class MetricSource {
 	}
 
 	/**
-	 * Reads what is new. @returns the first step that changed; Infinity: none; null: the file is another than before, and
-	 * all that was read of it no longer holds
+	 * Reads new rows.
+	 * @returns the first step that changed, Infinity if there is none, or null if the file was replaced and everything
+	 * read from it is no longer valid
 	 */
 	async read(found: FoundFile, faults: FaultList, live: boolean, signal?: AbortSignalLike): Promise<number | null> {
 		if (found.stamp === this.stamp) return Number.POSITIVE_INFINITY;
@@ -75,7 +76,7 @@ class MetricSource {
 		}
 	}
 
-	/** Some rows of a long file that has not been read yet, spread over all of it; null: it is read in a moment. */
+	/** Returns sample rows from all over a long file that has not been read yet, or null if the file is fast to read. */
 	async overview(options: LineOverviewOptions): Promise<MetricTable | null> {
 		if (this.files.form !== 'jsonl' || this.files.cumulative || this.stamp !== '') return null;
 		const lines = await overviewLines(this.#folder, this.match.path, options).catch(() => null);
@@ -89,7 +90,7 @@ class MetricSource {
 		return sample.table;
 	}
 
-	/** Whether the file only has more than when it was read last. */
+	/** Returns whether the file has only been appended to since the last read. */
 	async #grown(frames: FrameFile): Promise<boolean> {
 		if (this.#last === null || this.#last.length === 0) return false;
 		const end = this.#last.offset + this.#last.length;
@@ -158,7 +159,7 @@ class MetricSource {
 		this.#late = [];
 	}
 
-	/** The same few names come with every row. */
+	/** Caches canonical names, because the same few names occur in every row. */
 	#canonical(name: string): string {
 		const known = this.#names.get(name);
 		if (known !== undefined) return known;
@@ -167,7 +168,7 @@ class MetricSource {
 		return canonical;
 	}
 
-	/** The first step in which the table differs from an earlier one; null when it lacks steps that were there. */
+	/** Returns the first step at which the table differs from an earlier one, or null if earlier steps are missing. */
 	#difference(before: MetricTable): number | null {
 		const after = this.table;
 		for (let row = 0; row < before.length; row++) if (after.rowOf(before.step[row] as number) === -1) return null;
@@ -183,7 +184,7 @@ class MetricSource {
 	}
 }
 
-/** A row of a step before the newest that was read. */
+/** A row whose step precedes the latest one read. */
 interface LateRow {
 	readonly step: number;
 	readonly time: number;
@@ -191,7 +192,7 @@ interface LateRow {
 	readonly values: Readonly<Record<string, number>>;
 }
 
-/** How many of them are put in their places together. */
+/** Minimum number of late rows to insert as a batch. */
 const minLate = 256;
 const maxLate = 8192;
 
@@ -199,11 +200,11 @@ function notNull(values: Readonly<Record<string, number | null>>): Record<string
 	return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== null));
 }
 
-/** What a look at the files of metrics brought. */
+/** Changes found in a check of the metrics files. */
 export interface MetricNews {
-	/** Rows from this step on are new or changed; Infinity: none. */
+	/** Rows from this step on are new or changed; Infinity if there are none. */
 	readonly from: number;
-	/** Files went or were rewritten: what was told before no longer holds. */
+	/** Whether files were removed or rewritten, so that previously reported rows are no longer valid. */
 	readonly reset: boolean;
 }
 
@@ -228,7 +229,7 @@ export class MetricSources {
 		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** For the one who follows: what is new since it asked last, whoever has read it in the meantime. */
+	/** For the follower: returns what is new since its last call, even if another caller has read it in the meantime. */
 	async read(signal?: AbortSignalLike): Promise<MetricNews> {
 		await this.load(signal);
 		const news = this.#news;
@@ -236,9 +237,9 @@ export class MetricSources {
 		return news;
 	}
 
-	/** Reads what is new for those who want all of it. */
+	/** Reads new rows for callers that need all of them. */
 	load(signal?: AbortSignalLike): Promise<void> {
-		// Several who ask at once would each begin the tables again.
+		// Concurrent callers would each start the tables over.
 		return this.#turns.queue(async () => {
 			const { from, reset } = await this.#read(signal);
 			this.#news = { from: Math.min(from, this.#news.from), reset: reset || this.#news.reset };
@@ -274,7 +275,7 @@ export class MetricSources {
 			}
 		}
 		for (const [key, source] of before) {
-			// A newer file repeats what an older one said.
+			// A newer file repeats the contents of an older one.
 			if (!now.has(key) && source.table.length > 0 && !source.files.cumulative) reset = true;
 		}
 		this.#sources = now;
@@ -287,8 +288,8 @@ export class MetricSources {
 	}
 
 	/**
-	 * Before the first `read` of a run whose files are long: some of its rows, ascending; null: nothing is long. Nothing of it
-	 * is kept.
+	 * Returns sample rows of a run with long files, ascending, before the first `read`; null if no file is long. The rows
+	 * are not stored.
 	 */
 	async overview(options: LineOverviewOptions = {}): Promise<MetricsLine[] | null> {
 		const tables: MetricTable[] = [];
@@ -305,7 +306,7 @@ export class MetricSources {
 		return lines.length === 0 ? null : lines;
 	}
 
-	/** Rows of steps from `from` on, ascending, each step once, in portions. */
+	/** Yields rows from step `from` on in chunks, ascending, with each step once. */
 	lines(from = Number.NEGATIVE_INFINITY, portion = 128): Generator<MetricsLine[]> {
 		const sources = [...this.#sources.values()];
 		const written = sources.reduce((newest, { untimedAt }) => Math.max(newest, untimedAt), 0);
@@ -317,7 +318,7 @@ export class MetricSources {
 		);
 	}
 
-	/** The newest step that has a row; null: none. */
+	/** Latest step with a row, or null if there is none. */
 	get lastStep(): number | null {
 		let last: number | null = null;
 		for (const { table } of this.#sources.values()) {
@@ -327,7 +328,7 @@ export class MetricSources {
 		return last;
 	}
 
-	/** What rows record of their times, ascending, in seconds since the epoch: the first, and the newest ones. */
+	/** Returns times recorded in rows, ascending, in seconds since the epoch: the first one and the latest ones. */
 	recordedTimes(): number[] {
 		let first = Number.POSITIVE_INFINITY;
 		const newest: number[] = [];
@@ -339,15 +340,15 @@ export class MetricSources {
 		return first < (newest.at(-timedRows) ?? first) ? [first, ...newest.slice(-timedRows)] : newest.slice(-timedRows);
 	}
 
-	/** Metric names beyond those that are kept. */
+	/** Number of metric names beyond the maximum that are not stored. */
 	get dropped(): number {
 		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);
 	}
 }
 
-/** Newest rows whose times tell the pace. */
+/** Number of latest rows whose times are used to estimate the pace. */
 const timedRows = 64;
-/** Long files whose overview is inspected. */
+/** Maximum number of long files to sample for an overview. */
 const maxOverviews = 4;
 
 function keyOf(files: MetricFiles, match: PathMatch): string {
@@ -362,7 +363,10 @@ function looseRecord(line: Uint8Array): unknown {
 	}
 }
 
-/** Rows of several tables as one, by step. @param written of rows that do not tell their times */
+/**
+ * Merges rows from several tables by step.
+ * @param written times for rows that contain none
+ */
 function* mergedLines(
 	tables: readonly MetricTable[],
 	from: number,
@@ -379,7 +383,7 @@ function* mergedLines(
 	}));
 	type Cursor = (typeof cursors)[number];
 	const stepAt = ({ steps, row }: Cursor) => steps[row] as number;
-	// Some trainers write a file a step: the next of ten thousand tables is not searched for among all of them.
+	// Some trainers write one file per step, so avoid a linear search over ten thousand tables.
 	const waiting = new Heap<Cursor>((a, b) => stepAt(a) - stepAt(b) || a.order - b.order);
 	for (const cursor of cursors) if (cursor.row < cursor.steps.length) waiting.push(cursor);
 	const nextAt = (step: number) => {

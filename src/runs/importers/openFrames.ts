@@ -6,10 +6,10 @@ import { ParquetFile } from './parquetFile.ts';
 import type { FileForm } from './runFormat.ts';
 import { WholeFile } from './wholeFile.ts';
 
-/** Largest file that is read whole, in bytes. */
+/** Largest file to read whole, in bytes. */
 const largestWhole = { json: 64 << 20, yaml: 8 << 20 } as const;
 
-/** Opens a file of a run for reading. Fails with `missing`, or `invalid` for what is not a regular file. */
+/** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
 export async function openFrames(
 	folder: string,
 	path: string,

@@ -7,7 +7,7 @@ import type { TableShape } from './decoding/decodingMessages.ts';
 
 const rowsAtOnce = 512;
 
-/** A Parquet file: a record a row. Rows are decoded in the decoding thread, in portions. */
+/** A Parquet file with one record per row. Rows are decoded in chunks in the decoding thread. */
 export class ParquetFile implements FrameFile {
 	readonly #file: OpenedFile;
 	readonly #decoded: DecodedFile;
@@ -29,7 +29,7 @@ export class ParquetFile implements FrameFile {
 		return this.#file.stamp;
 	}
 
-	/** A file that is still being written has no footer yet: torn. */
+	/** A file that is still being written has no footer, so it counts as incomplete. */
 	async *frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame> {
 		const turns = new Turns(signal);
 		let shape: TableShape;

@@ -1,4 +1,4 @@
-/** One segment of a pattern: `**`, a plain name, or an expression. */
+/** A pattern segment: `**`, a plain name, or a regular expression. */
 type Segment =
 	| { readonly kind: 'any' }
 	| { readonly kind: 'name'; readonly name: string }
@@ -9,18 +9,18 @@ type Segment =
 			readonly hidden: boolean;
 	  };
 
-/** What the `{name}` parts of a pattern matched. */
+/** Values matched by the `{name}` parts of a pattern. */
 export type PathParts = Readonly<Record<string, string>>;
 
 /**
- * Which paths of a folder a format reads: "rollouts/{step}.jsonl". `{name}` and `*` match within one segment, `{step}`
- * digits, `**` any folders. Hidden names match only a segment that begins with a dot, or no name at all would be safe from
- * a wildcard: `.git` holds a hundred thousand files.
+ * Pattern for the paths that a format reads: "rollouts/{step}.jsonl". `{name}` and `*` match within one segment,
+ * `{step}` matches digits, and `**` matches any folders. Hidden names match only segments that start with a dot;
+ * otherwise wildcards would match folders such as `.git`, which contains a hundred thousand files.
  */
 export class PathPattern {
 	readonly text: string;
 	readonly segments: readonly Segment[];
-	/** Which segment holds `{step}`; -1: none. */
+	/** Index of the segment with `{step}`, or -1. */
 	readonly stepSegment: number;
 
 	constructor(text: string) {
@@ -29,7 +29,7 @@ export class PathPattern {
 		this.stepSegment = this.segments.findIndex((segment) => segment.kind === 'match' && segment.names.includes('step'));
 	}
 
-	/** What a name matches of a segment; null: it does not. */
+	/** Matches a name against a segment; returns null if it does not match. */
 	part(segment: number, name: string): PathParts | null {
 		const known = this.segments[segment];
 		if (known === undefined || known.kind === 'any') return null;
@@ -40,7 +40,7 @@ export class PathPattern {
 		return Object.fromEntries(known.names.map((part, i) => [part, match[i + 1] ?? '']));
 	}
 
-	/** What a whole path matches; null: it does not. */
+	/** Matches a complete path; returns null if it does not match. */
 	match(path: string): PathParts | null {
 		return this.#matchFrom(path.split('/'), 0, 0);
 	}
@@ -77,7 +77,7 @@ function segmentOf(text: string): Segment {
 	return { kind: 'match', expression: new RegExp(`^${source}$`, 'su'), names, hidden: text.startsWith('.') };
 }
 
-/** The path that a pattern without wildcards names, by the parts of another path; null: it names a part that is missing. */
+/** Fills in a pattern without wildcards with the parts of another path, or returns null if a part is missing. */
 export function filledPath(pattern: string, parts: PathParts): string | null {
 	let whole = true;
 	const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -88,18 +88,21 @@ export function filledPath(pattern: string, parts: PathParts): string | null {
 	return whole ? path : null;
 }
 
-/** The step in what a pattern matched; null: it has none. */
+/** Returns the step in the matched parts, or null if there is none. */
 export function stepIn(parts: PathParts): number | null {
 	return parts.step === undefined ? null : Number(parts.step);
 }
 
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
-/** Names as people count: `step_2` before `step_10`. The same numbers in other digits keep a fixed order, too. */
+/**
+ * Compares names in natural order: `step_2` before `step_10`. Equal numbers with different digits have a fixed order
+ * too.
+ */
 export function compareNames(a: string, b: string): number {
 	let at = 0;
 	while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-	// Both are within a number, or one has just ended.
+	// Either both positions are within a number, or one number has just ended.
 	let start = at;
 	while (start > 0 && isDigit(a.charCodeAt(start - 1))) start--;
 	const left = digitsFrom(a, start);

@@ -5,7 +5,7 @@ export type Field =
 	| { readonly number: number; readonly kind: 'fixed32'; readonly value: Uint8Array }
 	| { readonly number: number; readonly kind: 'fixed64'; readonly value: Uint8Array };
 
-/** Fields of a message in their order. Fails with an Error when the bytes end within one. */
+/** Yields the fields of a message in order. Fails with an Error if the bytes end within a field. */
 export function* fieldsOf(bytes: Uint8Array): Generator<Field> {
 	const reader = { at: 0 };
 	const take = (length: number): Uint8Array => {
@@ -35,7 +35,10 @@ export function* fieldsOf(bytes: Uint8Array): Generator<Field> {
 	}
 }
 
-/** Unsigned below 2^53; a negative int64 comes out as its two's complement, which is as good as none. */
+/**
+ * Reads a varint as unsigned, below 2^53; negative int64 values come out as their two's complement, which callers treat
+ * as invalid.
+ */
 function varint(bytes: Uint8Array, reader: { at: number }): number {
 	let value = 0;
 	let scale = 1;

@@ -8,17 +8,17 @@ import { filledPath, PathPattern, stepIn } from './pathPattern.ts';
 import type { RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
 
-/** Where the rollouts of a step begin: a file, a folder that holds files, or pieces of a file. */
+/** Where the rollouts of a step are stored: a file, a folder with files, or pieces of a file. */
 interface Start {
 	readonly files: RolloutFiles;
 	readonly pattern: PathPattern;
 	readonly match: PathMatch;
 }
 
-/** Files whose sizes and times are asked for together. */
+/** Number of files to stat concurrently. */
 const together = 64;
 
-/** Which steps of a foreign run have rollouts, and in which files. */
+/** Determines which steps of a foreign run have rollouts, and in which files. */
 export class RolloutSteps {
 	readonly #disk: DiskFolder;
 	readonly #format: RunFormat;
@@ -33,12 +33,15 @@ export class RolloutSteps {
 		this.#patterns = new Map(format.rollouts.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** Ascending. @param learned what the format has learned of the run */
+	/**
+	 * Returns the steps in ascending order.
+	 * @param learned what the format has learned about the run
+	 */
 	async list(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<number[]> {
 		return [...(await this.#starts(split, learnt, signal)).keys()].sort((a, b) => a - b);
 	}
 
-	/** The files of a step, in the order in which they are read; none when it has no rollouts. */
+	/** Returns the files of a step in the order they are read, or an empty list if the step has no rollouts. */
 	async files(step: number, split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<StepFile[]> {
 		const found: StepFile[] = [];
 		for (const [files, pattern] of this.#patterns) {
@@ -53,7 +56,7 @@ export class RolloutSteps {
 					const stat = stats[j] ?? null;
 					if (stat === null) continue;
 					const pieces = this.#byRecord(pattern) ? await this.#piecesOf(files, match, stat, signal) : null;
-					// A copy: what is read later of a file that grows adds to the list.
+					// Copy the list, because it grows when more of the file is read later.
 					const own = pieces === null ? null : [...(pieces.get(step) ?? [])];
 					if (own !== null && own.length === 0) continue;
 					const companion = await this.#companionOf(files, match);
@@ -64,7 +67,10 @@ export class RolloutSteps {
 		return found;
 	}
 
-	/** The steps with what tells whether their files changed; of steps that share a file, the file's. */
+	/**
+	 * Returns the steps, with stamps that show whether their files have changed; steps that share a file have the stamp
+	 * of that file.
+	 */
 	async #starts(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<Map<number, Start[]>> {
 		const starts = new Map<number, Start[]>();
 		const add = (step: number, start: Start) => {
@@ -102,12 +108,12 @@ export class RolloutSteps {
 		return starts;
 	}
 
-	/** Whether the records themselves say which step they are of. */
+	/** Returns whether records contain their own steps. */
 	#byRecord(pattern: PathPattern): boolean {
 		return this.#format.hasSteps && pattern.stepSegment === -1;
 	}
 
-	/** Of a step. */
+	/** Yields the matches for a step. */
 	async *#matchesOf(
 		files: RolloutFiles,
 		pattern: PathPattern,
@@ -139,7 +145,7 @@ export class RolloutSteps {
 		return false;
 	}
 
-	/** Whether a file that its pattern matches is read: not when other copies of the same rollouts are. */
+	/** Returns whether a matching file is read; it is not if another copy of the same rollouts takes precedence. */
 	async #takes(files: RolloutFiles, match: PathMatch, learnt: unknown): Promise<boolean> {
 		if (!isOfSplit(files, match, learnt)) return false;
 		for (const other of files.unlessThere ?? []) {

@@ -3,9 +3,9 @@ import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 import type { FolderView } from './folderView.ts';
 import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
 
-/** How a file is cut into records. */
+/** How a file is divided into records. */
 export type FileForm =
-	/** One JSON value a line, split at \n alone; a bare NaN reads as null. */
+	/** One JSON value per line, split at \n only; a bare NaN is read as null. */
 	| 'jsonl'
 	/** One record: the file. */
 	| 'json'
@@ -15,102 +15,113 @@ export type FileForm =
 	/** TensorBoard event file: one record an event, `{ step, time, tag, value | text }`. */
 	| 'events';
 
-/** What a reader of one record knows beside it. */
+/** Context for reading one record. */
 export interface RecordContext {
 	/** Relative to the run folder. */
 	readonly file: string;
-	/** What the pattern's `{name}` parts matched: `step`, `source`, `split`. */
+	/** Values of the pattern's `{name}` parts: `step`, `source`, `split`. */
 	readonly parts: Readonly<Record<string, string>>;
-	/** `parts.step` as a number; null where the pattern has none. */
+	/** `parts.step` as a number; null if the pattern has no step. */
 	readonly step: number | null;
-	/** From 0, in the file. */
+	/** Index in the file, from 0. */
 	readonly record: number;
 	/** What the format's `learn` found in the folder. */
 	readonly learnt?: unknown;
-	/** What a companion file tells by key; absent: the files have none, or it does not exist. */
+	/** Looks up an entry in the companion file; absent if the files have none or it does not exist. */
 	readonly companion?: (key: string) => unknown;
 }
 
 /**
- * A file that tells more of the rollouts of another: of the same step, read before it. `pattern` names one file, by the
- * parts of the other's path ("iteration_{step}/train_logtree.json", as written there).
+ * A file with additional data about rollouts in another file of the same step, which is read before it. `pattern`
+ * identifies a single file, using parts of the other file's path ("iteration_{step}/train_logtree.json").
  */
 export interface CompanionFile {
 	readonly pattern: string;
 	readonly form: FileForm;
 	readonly largest?: number;
-	/** What it tells, by key; small, for all of it is kept while the step is open. Never throws. */
+	/** Returns entries by key. They must be small, because all of them are kept while the step is open. Never throws. */
 	entries(record: unknown): Iterable<readonly [key: string, value: unknown]>;
 }
 
 /**
- * Files of one kind in a run. `pattern` is relative to the run folder: `{name}` matches within one segment, `{step}`
- * digits, `**` any folders: "rollouts/{step}.jsonl".
+ * Files of one type in a run. `pattern` is relative to the run folder: `{name}` matches within one segment, `{step}`
+ * matches digits, and `**` matches any folders: "rollouts/{step}.jsonl".
  */
 interface Files {
 	readonly pattern: string;
 	readonly form: FileForm;
-	/** Larger files are a fault; default by form. Files of lines and Parquet are read in portions whatever their size. */
+	/**
+	 * Size limit, above which files are a fault; default depends on the form. Line-based files and Parquet are read in
+	 * chunks regardless of size.
+	 */
 	readonly largest?: number;
-	/** Which of the files that the pattern matches; absent: all. */
+	/** Which of the matching files to read; absent for all. */
 	accepts?(parts: Readonly<Record<string, string>>): boolean;
 }
 
 export interface RolloutFiles extends Files {
 	readonly split: RolloutSplit;
-	/** Whether a file has rollouts of this split, where that is known from what the format's `learn` found; absent: it has. */
+	/** Returns whether a file contains rollouts of this split, if `learn` determined that; absent if it always does. */
 	holds?(path: string, learnt: unknown): boolean;
-	/** What of `learned` a file's rollouts depend on, as text: they are read again when it changes. */
+	/** Returns the part of `learned` that affects a file's rollouts, as text; they are read again when it changes. */
 	dependsOn?(path: string, learnt: unknown): string;
-	/** Passed over where one of these files is there: other copies of the same rollouts, by the parts of this path. */
+	/**
+	 * Skip a file if one of these exists, because it contains other copies of the same rollouts; filled in with the parts
+	 * of the file's path.
+	 */
 	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
 	/**
-	 * Which rollouts of a step make a group: those of one `groupKey` (the default), or only those that follow each other
-	 * with one key; neighbouring groups of one key are distinguished by the size that all groups of the file share.
+	 * Which rollouts in a step form a group: all with the same `groupKey` (the default), or only consecutive ones.
+	 * Adjacent groups with the same key are then separated by the group size that the whole file shares.
 	 */
 	readonly grouping?: 'key' | 'consecutive';
-	/** The rollouts in a record; a sentence part such as "has no output" where it is none. Never throws. */
+	/**
+	 * Returns the rollouts in a record, or a sentence fragment such as "has no output" if it is invalid. Never throws.
+	 */
 	rollouts(record: unknown, context: RecordContext): readonly ForeignRollout[] | string;
 }
 
 export interface MetricFiles extends Files {
-	/** Each file repeats all rows of those of earlier steps, so that only the newest readable one is read. */
+	/** Whether each file repeats all rows from earlier steps' files, so that only the newest readable one is read. */
 	readonly cumulative?: boolean;
-	/** Rows of metrics in a record; rows of one step are merged, later values win. Never throws. */
+	/** Returns the metrics rows in a record; rows with the same step are merged, and later values win. Never throws. */
 	metrics(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string;
 }
 
-/** One trainer's format, told declaratively; everything else is done by the same code for all. */
+/** Declarative description of one trainer's format; all other code is shared between formats. */
 export interface RunFormat {
-	/** `trl`, `verl`, ...: as in docs/formats.md and in the catalog of metrics. */
+	/** `trl`, `verl`, ...: same as in docs/formats.md and in the metrics catalog. */
 	readonly name: string;
-	/** For a person: "TRL". */
+	/** Display name: "TRL". */
 	readonly title: string;
-	/** What a folder must hold, in words, for the sentence that says what was looked for. */
+	/** What a folder must contain, for messages that list what was looked for. */
 	readonly looksFor: string;
-	/** False: the format has no steps (an evaluation): all rollouts lie at `noStep`. */
+	/** false if the format has no steps (an evaluation), in which case all rollouts are at `noStep`. */
 	readonly hasSteps: boolean;
 	readonly rollouts: readonly RolloutFiles[];
 	readonly metrics: readonly MetricFiles[];
-	/** What the format does not record and what is inferred instead, a sentence each. */
+	/** What the format does not record and what is inferred instead, one sentence each. */
 	readonly notes: readonly string[];
 	/**
-	 * Whether a folder is a run of this format: from names, and from the beginnings of a few files where names do not
-	 * settle it. Cheap; called for every folder that is looked through.
+	 * Returns whether a folder is a run in this format, based on names, and on the start of a few files if names are
+	 * ambiguous. Must be cheap, because it is called for every folder in a search.
 	 */
 	recognise(folder: FolderView): Promise<boolean>;
-	/** What records alone do not tell, such as which columns are rewards: handed to their readers as `learned`. */
+	/**
+	 * Determines what single records do not show, such as which columns are rewards. Passed to record readers as
+	 * `learned`.
+	 */
 	learn?(folder: FolderView, evidence: RunEvidence): Promise<unknown>;
-	/** What the folder's other files tell of the run, for run.json's fields; each may be absent. */
+	/** Returns what other files in the folder contain about the run, for run.json's fields; any of them can be absent. */
 	describe?(folder: FolderView, learnt: unknown): Promise<RunFacts>;
 }
 
-/** What `learn` may read beside names and small files. */
+/** Data that `learn` can read besides names and small files. */
 export interface RunEvidence {
-	/** All rows of metrics, merged by step. */
+	/** Returns all metrics rows, merged by step. */
 	metrics(): Promise<readonly MetricsLine[]>;
-	/** The first records of a file that can be read. */
+	/** Returns the first records in a readable file. */
 	records(path: string, form: FileForm, most: number): Promise<readonly unknown[]>;
 }
 
@@ -119,9 +130,9 @@ export interface RunFacts {
 	/** Seconds since the epoch. */
 	readonly created?: number;
 	readonly totalSteps?: number | null;
-	/** Versions and settings worth showing: model, base model, environment. */
+	/** Versions and settings to display: model, base model, environment. */
 	readonly versions?: Readonly<Record<string, string>>;
 	readonly rewards?: readonly { readonly name: string; readonly weight: number }[];
-	/** Notes that hold for this run alone. */
+	/** Notes that apply only to this run. */
 	readonly notes?: readonly string[];
 }

@@ -1,32 +1,32 @@
-/** What times a foreign run tells of itself. Seconds since the epoch. */
+/** Evidence for the times of a foreign run, in seconds since the epoch. */
 export interface TimeSigns {
-	/** Those that its rows of metrics record, ascending. */
+	/** Times recorded in metrics rows, ascending. */
 	readonly recorded: readonly number[];
-	/** When the files of its metrics and of its first and newest steps were written. */
+	/** Write times of the metrics files and of the files of the first and latest steps. */
 	readonly written: readonly number[];
-	/** Of steps in their order: when the last file of each was written. */
+	/** For consecutive steps, the write time of each step's last file. */
 	readonly steps: readonly number[];
-	/** How long its rows may be held back before they are written: TensorBoard flushes every two minutes. */
+	/** Maximum delay before rows are written: TensorBoard flushes every two minutes. */
 	readonly flushSeconds: number;
 	readonly now: number;
 }
 
 export interface RunTimes {
-	/** Equal where nothing tells how long the run took. */
+	/** Both times are equal if nothing shows how long the run took. */
 	readonly created: number;
 	readonly updated: number;
-	/** It has written within six times its median step. */
+	/** Whether it has written anything within six times its median step duration. */
 	readonly working: boolean;
 }
 
-/** A run that has written nothing for so many of its median steps is not at work. */
+/** A run that has written nothing for this many median step durations is considered inactive. */
 const stallSteps = 6;
-/** Files of steps that were written closer together were copied, not trained. */
+/** If step files were written in quicker succession than this, they were copied rather than produced by training. */
 const copiedSeconds = 0.5;
 
 /**
- * When a run began, when it gave its last sign, and whether it is at work. What its rows record counts before the times of its
- * files, which a copy makes again: a copy is at work only if its original is.
+ * Determines when a run started, when it was last active, and whether it is still active. Times recorded in rows take
+ * precedence over file times, which copying resets: a copy counts as active only if its original is.
  */
 export function runTimes({ recorded, written, steps, flushSeconds, now }: TimeSigns): RunTimes {
 	const gaps = (times: readonly number[]) => times.slice(1).map((time, i) => time - (times[i] as number));

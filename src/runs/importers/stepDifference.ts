@@ -1,7 +1,10 @@
 import { Turns } from '../../files/turns.ts';
 import type { FoundFile } from './folderView.ts';
 
-/** What became of the files of a step; a hundred thousand of them let other work in between. */
+/**
+ * Compares the files of a step with an earlier state, yielding to other work because there can be a hundred thousand of
+ * them.
+ */
 export async function differenceOf(
 	before: readonly FoundFile[],
 	later: readonly FoundFile[],
@@ -22,7 +25,7 @@ export async function differenceOf(
 	return more ? 'more' : 'none';
 }
 
-/** Whether a file is that of before, or that with more in it. Stamps begin with the file's identity. */
+/** Returns whether a file is unchanged or has only been appended to. Stamps start with the file's identity. */
 function isContinued(before: FoundFile, later: FoundFile): boolean {
 	const identity = (stamp: string) => stamp.split('-', 2).join('-');
 	return later.size >= before.size && identity(before.stamp) === identity(later.stamp);

@@ -8,7 +8,7 @@ import { contextOf, faultOf, understood } from './foreignStep.ts';
 import { openFrames } from './openFrames.ts';
 import type { RolloutFiles } from './runFormat.ts';
 
-/** Which pieces of a file hold which step's rollouts, where the file's name has no step: known after one reading. */
+/** Maps steps to pieces of a file whose name contains no step. Requires reading the file once. */
 export class StepPieces {
 	readonly #folder: string;
 	readonly #files: RolloutFiles;
@@ -20,7 +20,7 @@ export class StepPieces {
 	#records = 0;
 	#step = 0;
 	#byStep = new Map<number, KnownPiece[]>();
-	/** The step that the end of the file, which is not whole, was put to; null: it is whole. */
+	/** Step to which the incomplete end of the file was assigned; null if the file is complete. */
 	#endAt: number | null = null;
 
 	constructor(folder: string, files: RolloutFiles, match: PathMatch) {
@@ -29,13 +29,16 @@ export class StepPieces {
 		this.#match = match;
 	}
 
-	/** What cannot be read belongs to the step that was read before it: so it is told with that step, once. */
+	/**
+	 * Reads new pieces. An unreadable piece is assigned to the preceding step, so that it is reported once, with that
+	 * step.
+	 */
 	read(
 		found: FoundFile,
 		faults: FaultList,
 		signal?: AbortSignalLike,
 	): Promise<ReadonlyMap<number, readonly KnownPiece[]>> {
-		// Several who ask at once would each add what is new.
+		// Concurrent callers would each add the same new pieces.
 		return this.#turns.queue(() => this.#read(found, faults, signal));
 	}
 
@@ -49,7 +52,7 @@ export class StepPieces {
 		try {
 			frames = await openFrames(this.#folder, this.#match.path, this.#files.form, this.#files.largest);
 		} catch (error) {
-			// The other files of the run are none the worse for it.
+			// The run's other files are unaffected.
 			this.#clear(faults);
 			const failure = Failure.from(error);
 			if (failure.reason !== 'missing') {
@@ -67,7 +70,7 @@ export class StepPieces {
 				if (frame.fault !== null) {
 					const { fault, torn, lost = 1 } = frame;
 					this.#add(this.#step, { ...place, unread: { fault, torn, lost } });
-					// Nothing is known of where such an event ends.
+					// It is unknown where such an event ends.
 					if (torn || (this.#files.form === 'events' && frame.length === 0)) this.#endAt = this.#step;
 					else this.#last = place;
 					continue;
@@ -93,7 +96,7 @@ export class StepPieces {
 		return this.#byStep;
 	}
 
-	/** The end of the file that was not whole at the last look is read again. */
+	/** Discards the end of the file that was incomplete at the last check, so that it is read again. */
 	#takeEndBack(): void {
 		if (this.#endAt === null) return;
 		const places = this.#byStep.get(this.#endAt);

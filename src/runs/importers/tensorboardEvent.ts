@@ -1,6 +1,6 @@
 import { type Field, fieldsOf, float32, float64 } from './protobuf.ts';
 
-/** One value of a TensorBoard event. Histograms, images and the like are left out. */
+/** One value from a TensorBoard event. Histograms, images and similar values are skipped. */
 export type TensorboardValue = {
 	readonly step: number;
 	/** Seconds since the epoch. */
@@ -8,12 +8,15 @@ export type TensorboardValue = {
 	readonly tag: string;
 } & Told;
 
-/** A scalar, null where it is not finite, or a text. */
+/** A scalar (null if not finite) or text. */
 type Told = { readonly value: number | null } | { readonly text: string };
 
 const decoder = new TextDecoder('utf-8');
 
-/** The values of an event (tensorflow/core/util/event.proto). Fails with an Error in words. */
+/**
+ * Returns the values in an event (tensorflow/core/util/event.proto). Fails with an Error whose message is a sentence
+ * fragment.
+ */
 export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 	let time = 0;
 	let step = 0;
@@ -23,7 +26,7 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 		else if (field.number === 2 && field.kind === 'varint') step = field.value;
 		else if (field.number === 5 && field.kind === 'bytes') summaries.push(field.value);
 	}
-	// Steps are int64; a negative one is a number beyond all counting here.
+	// Steps are int64, and a negative one decodes to a number outside the safe integer range.
 	if (!Number.isSafeInteger(step)) throw new Error('its step is not an update count');
 	const values: TensorboardValue[] = [];
 	for (const summary of summaries) {
@@ -36,7 +39,7 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 	return values;
 }
 
-/** Summary.Value: tag, and either simple_value or a tensor. */
+/** Summary.Value: a tag, and either simple_value or a tensor. */
 function toldBy(bytes: Uint8Array): ({ readonly tag: string } & Told) | null {
 	let tag = '';
 	let plugin = '';
@@ -67,7 +70,7 @@ function pluginOf(bytes: Uint8Array): string {
 
 const dtype = { float: 1, double: 2, string: 7 } as const;
 
-/** TensorProto: strings joined by line breaks, the first of floats or doubles; undefined: something else. */
+/** TensorProto: strings joined by line breaks, or the first float or double; undefined for other types. */
 function tensorOf(bytes: Uint8Array): number | null | string | undefined {
 	let type = 0;
 	let content: Uint8Array | undefined;
@@ -89,7 +92,7 @@ function tensorOf(bytes: Uint8Array): number | null | string | undefined {
 	return Number.isFinite(number) ? number : null;
 }
 
-/** The first of a repeated number, packed or not. */
+/** Returns the first element of a repeated number field, packed or not. */
 function firstOf(field: Field, width: 4 | 8): number | undefined {
 	if (field.kind === 'varint' || field.value.length < width) return undefined;
 	return width === 4 ? float32(field.value) : float64(field.value);

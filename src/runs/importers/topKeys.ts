@@ -1,6 +1,6 @@
 /**
- * The keys of the first JSON object in a text, which may end anywhere in it: what a file's first line is about, however long
- * the line. Keys of inner objects are not among them.
+ * Returns the keys of the first JSON object in a text, which can be truncated anywhere inside it. Shows the type of a
+ * file from its first line, however long that line is. Keys of nested objects are not included.
  */
 export function topKeys(text: string): ReadonlySet<string> {
 	const keys = new Set<string>();

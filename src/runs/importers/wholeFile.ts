@@ -7,7 +7,7 @@ import { decodingThread } from './decoding/decodingThread.ts';
 const decoder = new TextDecoder('utf-8');
 const whole = { offset: 0, length: 0, number: 1 } as const;
 
-/** A file that is one record: JSON or YAML. */
+/** A file with a single record: JSON or YAML. */
 export class WholeFile implements FrameFile {
 	readonly #file: OpenedFile;
 	readonly #form: 'json' | 'yaml';

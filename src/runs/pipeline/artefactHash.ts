@@ -10,11 +10,11 @@ export interface ArtefactHash {
 	readonly bytes: number;
 }
 
-/** Files of a folder that are hashed; a folder of more is no artefact. */
+/** Maximum number of files in a folder to hash; larger folders are rejected as artifacts. */
 const maxFiles = 20_000;
 const deepest = 16;
 
-/** Of a regular file inside a pipeline: no link on the way is followed. Fails with `missing`, `invalid`. */
+/** Hashes a regular file inside a pipeline without following any link. Fails with `missing`, `invalid`. */
 export async function hashInside(root: string, relative: string): Promise<ArtefactHash> {
 	const info = await lstat(join(root, relative)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${join(root, relative)}`);
@@ -23,7 +23,7 @@ export async function hashInside(root: string, relative: string): Promise<Artefa
 	return hashFolder(root, relative, (name) => openRegular(root, name));
 }
 
-/** Of a file or a folder that a person names in a recipe; links are followed to files alone. Fails with `missing`. */
+/** Hashes a file or folder named in a recipe by the user; links are followed only to files. Fails with `missing`. */
 export async function hashPath(path: string): Promise<ArtefactHash> {
 	const info = await stat(path).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${path}`);

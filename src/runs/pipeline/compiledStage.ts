@@ -14,7 +14,7 @@ import { type RewardCopies, readRewardCopies } from '../rewardCopies.ts';
 import { RunRegistry } from '../runRegistry.ts';
 import { inputHash, type KnownHashes } from './inputHash.ts';
 
-/** A stage whose inputs are there. */
+/** A stage whose inputs are available. */
 export interface CompiledStage {
 	readonly stage: NamedStage;
 	readonly recipe: ResolvedRecipe;
@@ -22,7 +22,10 @@ export interface CompiledStage {
 	readonly inputHash: string;
 }
 
-/** Fails with `missing` or `invalid` for what its recipe names. @param folder where relative paths start */
+/**
+ * Fails with `missing` or `invalid` for paths in its recipe.
+ * @param folder base folder for relative paths
+ */
 export async function compiledStage(
 	pipeline: PipelineRecipe,
 	stage: NamedStage,
@@ -47,7 +50,7 @@ export async function compiledStage(
 	}
 }
 
-/** Makes the folder of a stage's run at its place, whole or not at all. */
+/** Creates the folder of a stage's run at its final location, completely or not at all. */
 export async function makeStageFolder(pipeline: string, { stage, copies }: CompiledStage): Promise<string> {
 	const folder = join(pipeline, stage.name);
 	const aside = join(pipeline, `.${stage.name}.new`);
@@ -56,7 +59,7 @@ export async function makeStageFolder(pipeline: string, { stage, copies }: Compi
 		await mkdir(aside);
 		if (!isRunnerStage(stage.type)) {
 			await writeRunFiles(aside, copies);
-			// Before it is there: a run without this mark is taken for one that others have made.
+			// Done before the folder exists, because a run without this mark is assumed to come from someone else.
 			await new RunRegistry().add(folder, undefined, startMark(copies.recipe)).catch(() => undefined);
 		}
 		await rename(aside, folder);

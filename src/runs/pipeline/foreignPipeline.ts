@@ -11,12 +11,12 @@ import {
 import { RunRegistry, stageRunsIn } from '../runRegistry.ts';
 import { hashRecipe, readPipeline, readPipelineRecipe } from './pipelineFolder.ts';
 
-/** Depends on the recipe and on the folder that its relative paths start from. */
+/** Hashes the recipe and the base folder of its relative paths. */
 function markOf(recipe: PipelineRecipe, recipeFolder: string): string {
 	return startMark([hashRecipe(recipe), recipeFolder]);
 }
 
-/** Remembers that this user starts the pipeline with the recipe that is in it now. */
+/** Records that this user starts the pipeline with its current recipe. */
 export async function markPipelineStarted(folder: string, registry = new RunRegistry()): Promise<void> {
 	const [recipe, { recipeFolder }] = await Promise.all([readPipelineRecipe(folder), readPipeline(folder)]);
 	await registry.add(folder, undefined, markOf(recipe, recipeFolder));
@@ -30,9 +30,9 @@ async function foreignRecipeOf(folder: string, registry: RunRegistry): Promise<F
 }
 
 /**
- * Fails with `denied` unless this user has started the pipeline and the runs of its stages with what they use now, or agrees
- * to it.
- * @param of what continues: the recipe alone, the stages alone (with a recipe that the person names), or both
+ * Fails with `denied` unless this user has started the pipeline and its stage runs with everything they use now, or
+ * agrees to it.
+ * @param of what is being continued: only the recipe, only the stages (with a recipe that the user names), or both
  */
 export async function requireOwnPipeline(
 	folder: string,

@@ -5,10 +5,10 @@ import { canonicalJson, mapTexts } from '../../core/pipeline/canonicalJson.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { hashPath } from './artefactHash.ts';
 
-/** SHA-256 of artefacts by their absolute paths, where they are known already. */
+/** Known SHA-256 hashes of artifacts by absolute path. */
 export type KnownHashes = ReadonlyMap<string, string>;
 
-/** What only says how fast a run goes, or how it is called. */
+/** Removes settings that only affect speed or naming. */
 function decisive({
 	name: _,
 	workers: __,
@@ -21,17 +21,17 @@ function decisive({
 }
 
 /**
- * SHA-256 of what a stage computes: its settings as canonical JSON, with the SHA-256 of what is there in place of every
- * path. Two stages with one hash compute the same.
- * @param recipe with the copies of its reward files listed; of a stage of the runner without stages
- * @param own settings of a stage that the runner does itself
+ * Returns the SHA-256 hash of a stage's computation: its settings as canonical JSON, with every path replaced by the
+ * SHA-256 of its content. Two stages with the same hash compute the same result.
+ * @param recipe recipe that lists its reward file copies; without stages if the pipeline runner runs the stage
+ * @param own settings of a stage that the pipeline runner runs itself
  */
 export async function inputHash(recipe: ResolvedRecipe, own: unknown, known: KnownHashes): Promise<string> {
 	const content = await mapTexts([decisive(recipe), own], async (text) => {
 		if (!isAbsolute(text)) return text;
 		const sha = known.get(text);
 		if (sha !== undefined) return `sha256:${sha}`;
-		// A text that begins with a slash is not always a path.
+		// Not every string that starts with a slash is a path.
 		if ((await lstat(text).catch(() => null)) === null) return text;
 		return `sha256:${(await hashPath(text)).sha256}`;
 	});

@@ -22,7 +22,7 @@ export { isPipelineFolder, stageRunsIn } from '../runRegistry.ts';
 const largestRecord = 8 << 20;
 const largestRecipe = 4 << 20;
 
-/** pipeline.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
+/** Reads pipeline.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
 export async function readPipeline(folder: string): Promise<PipelineRecord> {
 	const value = await readJson(folder, pipelineFiles.record, largestRecord);
 	const path = join(folder, pipelineFiles.record);
@@ -39,7 +39,7 @@ export async function writePipeline(folder: string, record: PipelineRecord): Pro
 	await writeFileAtomic(join(folder, pipelineFiles.record), `${JSON.stringify(record, null, '\t')}\n`);
 }
 
-/** The recipe that a pipeline was started with. Fails with `missing`, `invalid`. */
+/** Reads the recipe that a pipeline was started with. Fails with `missing`, `invalid`. */
 export async function readPipelineRecipe(folder: string): Promise<PipelineRecipe> {
 	const path = join(folder, pipelineFiles.recipe);
 	const parsed = parseRecipe(await readSmallFile(folder, pipelineFiles.recipe, largestRecipe));
@@ -55,13 +55,13 @@ export async function writePipelineRecipe(folder: string, recipe: PipelineRecipe
 export const hashRecipe = (recipe: PipelineRecipe): string =>
 	createHash('sha256').update(canonicalJson(recipe)).digest('hex');
 
-/** Whether a status says that a runner is at work; whether it is, {@link pipelineStatus} tells. */
+/** Returns whether a status claims that a runner is active; {@link pipelineStatus} checks whether it is. */
 export const claimsRunning = ({ status }: { readonly status: PipelineStatus }): boolean =>
 	status === 'starting' || status === 'running';
 
 /**
- * The state of a pipeline as it is: one that claims to run while its runner does not live reads as `crashed`. On the same
- * host and boot the process and its start time decide, elsewhere the heartbeat's age.
+ * Returns the actual status of a pipeline: `crashed` if it claims to be running but its runner is dead. On the same
+ * host and boot, this is determined from the process and its start time, otherwise from the age of the heartbeat.
  * @param now seconds since the epoch
  */
 export async function pipelineStatus(record: PipelineRecord, now = Date.now() / 1000): Promise<PipelineStatus> {
@@ -76,14 +76,14 @@ export async function pipelineStatus(record: PipelineRecord, now = Date.now() / 
 	}
 }
 
-/** A pipeline as it is now. */
+/** Reads the current state of a pipeline. */
 export async function readPipelineState(
 	folder: string,
 ): Promise<{ readonly record: PipelineRecord; readonly status: PipelineStatus }> {
 	const record = await readPipeline(folder);
 	const status = await pipelineStatus(record);
 	if (status !== 'crashed') return { record, status };
-	// Its runner may have written its last word between the two looks.
+	// The runner may have written its final state between the two reads.
 	const last = await readPipeline(folder);
 	return { record: last, status: await pipelineStatus(last) };
 }

@@ -5,19 +5,19 @@ import { isRunnerStage } from '../../protocol/pipelineRecipe.ts';
 import { readRecord } from '../runReader.ts';
 import { readPipelineState } from './pipelineFolder.ts';
 
-/** A stage as people look at it. */
+/** A stage as displayed to the user. */
 export interface StageView {
 	readonly name: string;
 	readonly type: string;
 	readonly status: StageState['status'];
-	/** Steps of its run, or problems of a search or an evaluation, of so many; null: none yet. */
+	/** Progress in steps of the stage's run, or in problems of a search or an evaluation; null before it starts. */
 	readonly done: number | null;
 	readonly total: number | null;
 	readonly accuracy: number | null;
 	readonly seconds: number | null;
-	/** Why it waits, was left out, was ended early, or failed. */
+	/** Why the stage is waiting, was skipped, ended early, or failed. */
 	readonly why: string | null;
-	/** What of it failed, though it finished; null: nothing. */
+	/** Description of partial failures in a finished stage, or null. */
 	readonly partial: string | null;
 	readonly folder: string;
 	readonly kept: readonly string[];

@@ -7,7 +7,7 @@ import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import type { PipelineRecord } from '../../protocol/pipeline.ts';
 
 const interval = { low: v.number(), high: v.number() };
-/** Of a report, what rounds are told by. */
+/** Parts of a report that round plots use. */
 const reportSchema = v.object({
 	problems: v.number(),
 	accuracy: v.object({ ...interval, accuracy: v.number() }),
@@ -17,7 +17,7 @@ const reportSchema = v.object({
 	),
 });
 
-/** What the evaluations in the loops of a pipeline have measured so far; those that cannot be read are left out. */
+/** Returns the results so far from evaluations in a pipeline's loops; unreadable ones are skipped. */
 export async function readRounds(folder: string, { stages }: Pick<PipelineRecord, 'stages'>): Promise<RoundSeries[]> {
 	const evaluated = stages.filter(
 		({ type, status, round }) => type === 'evaluate' && status === 'finished' && round !== undefined,

@@ -35,18 +35,20 @@ import {
 } from './pipelineFolder.ts';
 
 export type PipelineOptions = Pick<LaunchOptions, 'engine' | 'node' | 'environment' | 'signal'> & {
-	/** Told the folder as soon as it is known, before the runner works. */
+	/** Called with the folder as soon as it is known, before the runner starts. */
 	readonly onFolder?: (folder: string) => void;
-	/** How long the runner may take until it works, in milliseconds; default 120000. */
+	/** Startup time limit for the runner, in milliseconds; default 120000. */
 	readonly waitMs?: number;
-	/** Asks whether the code of a pipeline that this user has not started may run; without it such a one is refused. */
+	/**
+	 * Asks whether to run the code of a pipeline that this user has not started; without it, such pipelines are rejected.
+	 */
 	readonly agree?: Agree;
 };
 
 export interface ResumeChanges {
-	/** A changed recipe; default: the one that the pipeline has. */
+	/** A modified recipe; default: the pipeline's current one. */
 	readonly recipe?: string;
-	/** Takes what stages have made as it is there now. */
+	/** Whether to accept stage outputs that were modified since. */
 	readonly acceptChanges?: boolean;
 }
 
@@ -55,7 +57,7 @@ export interface StartedPipeline {
 	readonly record: PipelineRecord;
 }
 
-/** The pipeline of a recipe file; null: its stages have no names. Fails as `readRecipeFile` does. */
+/** Reads the pipeline in a recipe file; null if its stages have no names. Fails like `readRecipeFile`. */
 export async function readPipelineFile(path: string, changes: RecipeChanges = {}): Promise<PipelineRecipe | null> {
 	return (await readChanged(path, changes)).pipeline;
 }
@@ -65,7 +67,7 @@ function readChanged(path: string, changes: RecipeChanges): Promise<ReadRecipe> 
 	return readRecipeFile(resolve(path), plain ? undefined : (value) => changed(value, changes));
 }
 
-/** Fails with `missing` or `invalid` for a file that a stage names and that is missing, before the first one begins. */
+/** Fails with `missing` or `invalid`, before the first stage starts, if a file that a stage refers to is missing. */
 async function requireInputs(recipe: PipelineRecipe, places: ReadRecipe['places'], path: string): Promise<void> {
 	for (const [i, stage] of recipe.stages.entries()) {
 		const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
@@ -101,19 +103,22 @@ export const freshState = (stage: NamedStage): StageState => ({
 	accuracy: null,
 });
 
-/** Stages in the order in which they are run. */
+/** Returns the stages in the order they run. */
 export function orderedStages(recipe: PipelineRecipe): readonly NamedStage[] {
 	const ordered = orderStages(recipe.stages);
 	if (ordered.ok) return ordered.stages;
 	throw new Failure('invalid', `The stages wait for each other in a cycle: ${ordered.cycle.join(', ')}.`);
 }
 
-/** Makes the folder of a new pipeline: `runs/<name>-<time>-<4 hex>` beside its recipe. Nothing is made of one at fault. */
+/**
+ * Creates the folder for a new pipeline: `runs/<name>-<time>-<4 hex>` next to its recipe. Creates nothing if the recipe
+ * is invalid.
+ */
 export async function preparePipeline(recipePath: string, changes: RecipeChanges = {}): Promise<string> {
 	return prepareIn(dirname(resolve(recipePath)), await requirePipeline(recipePath, changes));
 }
 
-/** @param recipeFolder where relative paths of the recipe start */
+/** @param recipeFolder base folder for relative paths in the recipe */
 async function prepareIn(recipeFolder: string, recipe: PipelineRecipe): Promise<string> {
 	const now = Date.now() / 1000;
 	const record: PipelineRecord = {
@@ -148,7 +153,7 @@ export async function startPipeline(
 	return launchPipeline(folder, {}, options);
 }
 
-/** Starts a new pipeline by the recipe that another one was started with; that one stays as it is. */
+/** Starts a new pipeline with the recipe of an existing one, which is not modified. */
 export async function startPipelineAgain(folder: string, options: PipelineOptions): Promise<StartedPipeline> {
 	const { recipeFolder } = await readPipeline(folder);
 	if (!(await stat(recipeFolder).catch(() => null))?.isDirectory()) {
@@ -163,8 +168,9 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 }
 
 /**
- * Continues with a pipeline that has ended or whose runner is gone. Fails with `busy` while one is at work, and with
- * `mismatch` where a file that a stage has made was changed since, and with `denied` for one of others that is not agreed to.
+ * Continues a pipeline that has ended or whose runner is gone. Fails with `busy` if a runner is active, with `mismatch`
+ * if a file produced by a stage has been modified since, and with `denied` if the pipeline is someone else's and the
+ * user does not agree to run it.
  */
 export async function resumePipeline(
 	folder: string,
@@ -181,7 +187,9 @@ export async function resumePipeline(
 	return launchPipeline(folder, changes, options);
 }
 
-/** Stops a pipeline: its running stage ends with a checkpoint. Resolves when it has stopped. Fails with `unavailable`. */
+/**
+ * Stops a pipeline; its current stage ends with a checkpoint. Resolves when it has stopped. Fails with `unavailable`.
+ */
 export async function stopPipeline(folder: string, signal?: AbortSignal): Promise<void> {
 	const record = await readPipeline(folder);
 	const client = await connectRun(folder, record, 'reasoning-lab');
@@ -193,14 +201,14 @@ export async function stopPipeline(folder: string, signal?: AbortSignal): Promis
 	await engineReleased(folder, record, { lock: pipelineFiles.lock, signal });
 }
 
-/** Beside the engine: dist/pipeline.js, or src/pipeline/main.ts. */
+/** Returns the runner next to the engine: dist/pipeline.js or src/pipeline/main.ts. */
 function runnerProgram(engine: string): string {
 	return engine.endsWith('.ts')
 		? join(dirname(dirname(engine)), 'pipeline', 'main.ts')
 		: join(dirname(engine), 'pipeline.js');
 }
 
-/** Starts the runner as a separate process and waits until it works, or says why not. */
+/** Starts the runner as a separate process and waits until it is running or reports why it cannot run. */
 async function launchPipeline(
 	folder: string,
 	changes: ResumeChanges,
@@ -253,7 +261,7 @@ async function launchPipeline(
 	}
 	const deadline = Date.now() + (options.waitMs ?? 120_000);
 	for (;;) {
-		// Before the record is read: what the runner wrote at its end is then in it.
+		// Check this before reading the record, so that the record includes the runner's last write.
 		const over = ended;
 		const record = await readPipeline(folder).catch(() => null);
 		if (record !== null && record.pid === pid && record.attempt > before && record.status !== 'starting') {
@@ -269,7 +277,7 @@ async function launchPipeline(
 	}
 }
 
-/** The runner's own files must be files, so that nothing is written elsewhere. */
+/** Checks that the runner's own files are regular files, so that nothing is written elsewhere. */
 async function refuseLinks(folder: string): Promise<void> {
 	const own = new Set<string>(Object.values(pipelineFiles));
 	for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -312,7 +320,7 @@ function parsed(line: string): unknown {
 	}
 }
 
-/** Pipelines in `runs` folders at a place and around runs that are known. */
+/** Finds pipelines in the `runs` folders of a location and next to known runs. */
 export async function pipelinesOf(folders: readonly string[], runs: readonly string[]): Promise<string[]> {
 	const found = new Set<string>();
 	for (const run of runs) if (await isPipelineFolder(dirname(run))) found.add(dirname(run));

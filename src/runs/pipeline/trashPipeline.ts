@@ -7,8 +7,9 @@ import { moveToTrash, withIdleRun } from '../runActions.ts';
 import { claimsRunning, readPipelineState, stageRunsIn } from './pipelineFolder.ts';
 
 /**
- * Moves a pipeline with all of its stages to `.trash` beside it; `restoreRun` brings it back. Fails with `busy` while its runner
- * or the engine of a stage is at work. @returns where it lies now, and where the runs of its stages lay
+ * Moves a pipeline with all its stages to `.trash` next to it; `restoreRun` restores it. Fails with `busy` if its
+ * runner or the engine of a stage is active.
+ * @returns the new location, and the former locations of the stage runs
  */
 export async function trashPipeline(
 	folder: string,
@@ -18,7 +19,7 @@ export async function trashPipeline(
 	const runs = await stageRunsIn(folder);
 	const lock = await FileLock.acquire(join(folder, pipelineFiles.lock), `The pipeline ${folder}`, endingMs);
 	try {
-		// An engine outlives its runner.
+		// An engine can outlive its runner.
 		for (const run of runs) await withIdleRun(run, async () => undefined);
 	} finally {
 		await lock.release();

@@ -7,7 +7,7 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runContent.ts';
 import type { ReadContext } from './readContext.ts';
 
-/** Steps at the end of the run among whose rollouts is chosen, and rollouts that are inspected. */
+/** Number of final steps to select rollouts from, and maximum number of rollouts and rewards to read. */
 const most = { steps: 3, rollouts: 20_000, rewards: 20 } as const;
 
 interface Found {
@@ -16,7 +16,10 @@ interface Found {
 	readonly reward: number;
 }
 
-/** The best, the median and the worst rollout of the last steps by reward; of several the first. Texts of others are not kept. */
+/**
+ * Selects the best, the median and the worst rollout by reward from the last steps; the first one wins ties. The text
+ * of others is not kept.
+ */
 export async function readChosenRollouts({ content, tags, signal }: ReadContext): Promise<ReportedRollout[]> {
 	const found: Found[] = [];
 	for (const step of (await content.steps()).slice(-most.steps).reverse()) {
@@ -30,7 +33,7 @@ export async function readChosenRollouts({ content, tags, signal }: ReadContext)
 			await opened.close();
 		}
 	}
-	// Stable: of equal rewards the newest step's first one.
+	// Stable sort: for equal rewards, the first rollout of the newest step comes first.
 	const sorted = [...found].sort((a, b) => b.reward - a.reward);
 	const [best, median, worst] = [sorted[0], sorted[sorted.length >> 1], sorted.findLast(() => true)];
 	const chosen: { readonly title: string; readonly found: Found }[] = [];

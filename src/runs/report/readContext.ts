@@ -3,14 +3,14 @@ import type { TraceTags } from '../../core/trace/trace.ts';
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import type { RunContent } from '../runContent.ts';
 
-/** What the parts of a report are read from. */
+/** Inputs for the sections of a report. */
 export interface ReadContext {
 	readonly content: RunContent;
-	/** Of the template; null: nothing says which it was. */
+	/** Tags in the template; null if unknown. */
 	readonly tags: TraceTags | null;
-	/** That thinking is to be in; null: none is asked for. */
+	/** Language required for thinking; null if none is required. */
 	readonly language: LanguageName | null;
-	/** Resolved; undefined: there is none. */
+	/** Resolved recipe; undefined if there is none. */
 	readonly recipe: unknown;
 	readonly signal?: AbortSignalLike;
 }

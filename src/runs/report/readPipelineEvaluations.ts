@@ -12,8 +12,8 @@ import { readReportedEvaluation, readReportedEvaluations } from './readReportedE
 import { languageOf } from './readReportedRun.ts';
 
 /**
- * All evaluations of a pipeline: those of its stages that evaluate, by the stage's name, and those of checkpoints of the other
- * stages, by both names. What cannot be read is left out. Fails with `cancelled`, and as `readPipeline` does.
+ * Reads all evaluations in a pipeline: those of its evaluation stages, by stage name, and those of other stages'
+ * checkpoints, by both names. Unreadable ones are skipped. Fails with `cancelled`, and like `readPipeline`.
  */
 export async function readPipelineEvaluations(folder: string, signal?: AbortSignalLike): Promise<ReportedEvaluation[]> {
 	const { stages } = await readPipeline(folder);

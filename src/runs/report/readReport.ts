@@ -16,7 +16,7 @@ import { readReportedEvaluations } from './readReportedEvaluations.ts';
 import { readReportedPipeline } from './readReportedPipeline.ts';
 import { languageOf, readReportedRun } from './readReportedRun.ts';
 
-/** Which part of a report: all of it, or the evaluations of checkpoints alone. */
+/** Which part of a report to read: all of it, or only checkpoint evaluations. */
 export type ReportPart = 'all' | 'evaluations';
 
 export interface ReadReportOptions {
@@ -28,17 +28,17 @@ export interface ReadReportOptions {
 
 export interface ReadReport {
 	readonly document: ReportDocument;
-	/** Folders of the runs that it tells of. */
+	/** Folders of the runs covered by the report. */
 	readonly runs: readonly string[];
-	/** What could not be read, a sentence each. */
+	/** Descriptions of anything that could not be read, one sentence each. */
 	readonly gaps: readonly string[];
-	/** Of pipelines: what their recipe claims, and what of that came out. */
+	/** For pipelines: the claims in their recipe, with results. */
 	readonly claims: readonly ComparedClaim[];
 }
 
 /**
- * The report of what a person names. Fails as `open` does, and with `cancelled`.
- * @param open the run of any trainer that is named
+ * Reads the report for a run or pipeline that the user names. Fails like `open`, and with `cancelled`.
+ * @param open opens a run from any trainer
  */
 export async function readReport(
 	named: string,
@@ -59,8 +59,8 @@ export async function readReport(
 }
 
 /**
- * The report of several things of one kind: pipelines, such as one recipe with several seeds, or runs of any trainers. Fails
- * with `invalid` where both are named, and as `open` does.
+ * Reads a combined report for several pipelines, such as one recipe with different seeds, or for several runs from any
+ * trainers. Fails with `invalid` for a mix of both, and like `open`.
  */
 export async function readSeveralReport(
 	named: readonly string[],
@@ -111,7 +111,7 @@ async function readPipelinesReport(
 	return { document: pipelinesReport(pipelines, now), runs, gaps, claims: comparedClaims(pipelines) };
 }
 
-/** Fails with `missing` when there are none. */
+/** Fails with `missing` if there are none. */
 async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Promise<ReadReport> {
 	const [name, tags, recipe] = await Promise.all([
 		nameOf(content),
@@ -123,7 +123,7 @@ async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Pro
 	return evaluationsReport(name, await readReportedEvaluations(context), [content.folder]);
 }
 
-/** Fails with `missing` when there are none. */
+/** Fails with `missing` if there are none. */
 async function evaluationsOfPipeline(folder: string, signal?: AbortSignalLike): Promise<ReadReport> {
 	const { name } = await readPipeline(folder);
 	return evaluationsReport(name, await readPipelineEvaluations(folder, signal), await stageRunsIn(folder));

@@ -20,10 +20,10 @@ import {
 import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
 import type { ReadContext } from './readContext.ts';
 
-/** Evaluations of one run that are told. */
+/** Maximum number of evaluations to report per run. */
 const maxEvaluations = 30;
 
-/** What evaluations of the run's checkpoints have come to, by step; those without a question that is done are left out. */
+/** Returns the results of checkpoint evaluations in a run, by step; those without a finished question are skipped. */
 export async function readReportedEvaluations(context: ReadContext): Promise<ReportedEvaluation[]> {
 	const evaluations: ReportedEvaluation[] = [];
 	for (const { path, file } of await listEvaluations(context.content.folder)) {
@@ -35,7 +35,7 @@ export async function readReportedEvaluations(context: ReadContext): Promise<Rep
 	return evaluations;
 }
 
-/** One evaluation, with its completions counted and not kept; null: no question is done. */
+/** Reads one evaluation, counting its completions without keeping them; null if no question is finished. */
 export async function readReportedEvaluation(
 	path: string,
 	file: EvaluationFile,
@@ -59,7 +59,7 @@ export async function readReportedEvaluation(
 		questions.set(key, measures.question());
 	}
 	if (samples.length === 0) return null;
-	// Votes are counted by what answers mean.
+	// Votes are grouped by the meaning of answers.
 	await loadLatexParser();
 	const { policy, problems, created, spec } = file;
 	return {

@@ -15,8 +15,8 @@ import { readReportedEvaluation } from './readReportedEvaluations.ts';
 import { languageOf, readReportedRun } from './readReportedRun.ts';
 
 /**
- * All that a report tells of a pipeline. What cannot be read is told in `gaps`. Fails with `cancelled`, and as `readPipeline`
- * does where the folder is not a pipeline's.
+ * Reads the report data for a pipeline. Anything unreadable is listed in `gaps`. Fails with `cancelled`, and like
+ * `readPipeline` if the folder is not a pipeline.
  */
 export async function readReportedPipeline(
 	folder: string,
@@ -47,7 +47,7 @@ export async function readReportedPipeline(
 			run = await part(readReportedRun(content, options));
 			tags = await templateTags(content);
 		}
-		// A stage that evaluates is the folder of an evaluation.
+		// An evaluation stage's folder is an evaluation folder.
 		const file = run === null && folders.has(state.name) ? await part(readEvaluation(path)) : null;
 		const evaluation = file === null ? null : await part(readReportedEvaluation(path, file, { tags, language }));
 		stages.push({ ...stageOf(state), run, evaluation });
@@ -79,7 +79,9 @@ function stageOf(state: StageState): Omit<ReportedPipelineStage, 'run' | 'evalua
 	};
 }
 
-/** The language that the recipe, or the first stage that says so, rewards: all stages are measured by one. */
+/**
+ * Returns the language rewarded by the recipe or by the first stage that sets one; all stages are measured against it.
+ */
 function languageOfPipeline(recipe: unknown): LanguageName | null {
 	const stages = (recipe as { stages?: unknown } | null | undefined)?.stages;
 	const all = [recipe, ...(Array.isArray(stages) ? stages : [])];

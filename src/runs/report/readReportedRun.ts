@@ -18,21 +18,21 @@ import { readReportedStages } from './readReportedStages.ts';
 
 export interface ReadReportOptions {
 	readonly signal?: AbortSignalLike;
-	/** In place of the run's name: that of its stage. */
+	/** Replaces the run's name with the name of its stage. */
 	readonly title?: string;
-	/** That thinking should be in, where the run's own recipe asks for none. */
+	/** Required language for thinking, if the run's own recipe does not set one. */
 	readonly language?: LanguageName | null;
 }
 
 /**
- * All that a report tells of a run, whoever wrote it, with bounded memory however long it is. What cannot be read is told in
- * `gaps`. Fails with `cancelled`, and as `content.record` does where the folder does not say what run it is.
+ * Reads the report data for a run from any trainer, in bounded memory regardless of length. Anything unreadable is
+ * listed in `gaps`. Fails with `cancelled`, and like `content.record` if the folder does not identify its run.
  */
 export async function readReportedRun(content: RunContent, options: ReadReportOptions = {}): Promise<ReportedRun> {
 	const { signal } = options;
 	const { record, status } = await runStateOf(() => content.record());
 	const gaps: string[] = [];
-	/** A part that may fail without the others. */
+	/** Reads a section whose failure does not affect the others. */
 	const part = async <T>(what: string, read: Promise<T>, none: T): Promise<T> =>
 		read.catch((error: unknown) => {
 			const failure = Failure.from(error);
@@ -68,7 +68,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 		step: record.step,
 		totalSteps: record.totalSteps,
 		device: record.device,
-		// Where a run lies is nobody's business: a report is passed on.
+		// Reports are shared, so they must not reveal where a run is stored.
 		parent:
 			record.parent === null
 				? null
@@ -95,7 +95,7 @@ function environmentOf({ versions, seeds, hashes, device }: AnyRunRecord): (read
 		.slice(0, 200) as (readonly [string, string])[];
 }
 
-/** The language that a recipe rewards. */
+/** Returns the language that a recipe rewards. */
 export function languageOf(recipe: unknown): LanguageName | null {
 	const rewards = (recipe as { rewards?: unknown } | null | undefined)?.rewards;
 	if (!Array.isArray(rewards)) return null;

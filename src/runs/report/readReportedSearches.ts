@@ -9,10 +9,10 @@ import { readTreeEvent } from '../../protocol/treeEventReader.ts';
 import { runFiles } from '../runFiles.ts';
 import { readSearchSummary, searchLogEnding, searchLogsIn } from '../searchLog.ts';
 
-/** Logs that are told, bytes of one, and steps of a best path. */
+/** Maximum number of logs to report, bytes per log, and steps per best path. */
 const most = { searches: 5, bytes: 64 << 20, path: 60 } as const;
 
-/** The newest searches of a run. A log that is longer than 64 MB is told by its ends alone. */
+/** Reads the newest searches of a run. For logs over 64 MB, only the start and the end are read. */
 export async function readReportedSearches(run: string, signal?: AbortSignalLike): Promise<ReportedSearch[]> {
 	const searches: ReportedSearch[] = [];
 	for (const log of await searchLogsIn(join(run, runFiles.searches))) {

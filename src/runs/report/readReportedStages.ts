@@ -13,13 +13,13 @@ import { readEvents, readLines } from '../runReader.ts';
 import type { ReadContext } from './readContext.ts';
 import { tokensOf } from './tokensOf.ts';
 
-/** Stages of a run, metrics of a stage, points of a curve and completions that are inspected. */
+/** Maximum number of stages per run, metrics per stage, points per curve, and completions to read. */
 const most = { stages: 100, names: 64, points: 300, completions: 2000 } as const;
 
-/** A stage as events or metrics tell it. */
+/** A stage as recorded in events or metrics. */
 interface Span {
 	readonly type: string;
-	/** The step that it begins after; metrics of its own come later. */
+	/** Step after which the stage starts; its own metrics come later. */
 	readonly after: number;
 	readonly curves: RunCurves;
 	readonly names: Set<string>;
@@ -27,7 +27,7 @@ interface Span {
 	last: number;
 }
 
-/** The stages of a run with their curves, accuracies and completions, in one pass over its metrics. */
+/** Returns the stages of a run with their curves, accuracies and completions, in a single pass over its metrics. */
 export async function readReportedStages(context: ReadContext): Promise<ReportedStage[]> {
 	const { content, signal } = context;
 	const spans = await announced(context);
@@ -49,7 +49,8 @@ export async function readReportedStages(context: ReadContext): Promise<Reported
 	for (const [i, span] of spans.entries()) {
 		checkAborted(signal);
 		const end = spans[i + 1]?.after ?? Number.POSITIVE_INFINITY;
-		// Where two stages begin after one step, the first had none; a stage without steps has nothing of its own.
+		// If two stages start after the same step, the first one had no steps, and a stage without steps has no data of its
+		// own.
 		const own = heldOut.filter(({ step }) => step > span.after && step <= end);
 		const before = heldOut.findLast(({ step }) => step <= span.after) ?? null;
 		const after = own.at(-1) ?? null;
@@ -67,7 +68,7 @@ export async function readReportedStages(context: ReadContext): Promise<Reported
 	return stages;
 }
 
-/** Stages by the run's events: two of one type are two. Empty: nothing tells. */
+/** Returns the stages in the run's events, where two stages can have the same type; empty if there are none. */
 async function announced({ content }: ReadContext): Promise<Span[]> {
 	if (content.format !== ownFormat) return [];
 	const byIndex = new Map<number, Span>();
@@ -91,7 +92,9 @@ function begin(spans: Span[], { stage, step }: MetricsLine): Span | null {
 	return span;
 }
 
-/** A line at the very step after which a stage begins is what the stage was measured with at its start. */
+/**
+ * Finds the stage of a line. A line at the exact step after which a stage starts is that stage's initial measurement.
+ */
 function spanOf(spans: readonly Span[], { step, stage }: MetricsLine): Span | null {
 	return (
 		spans.findLast((span) => span.after < step && span.type === stage) ??
@@ -122,7 +125,9 @@ function curvesOf({ curves, names }: Span): ReportedCurve[] {
 	return taken.map((name, i) => ({ name, points: thinCurve(step, values[i] as Float64Array, most.points) }));
 }
 
-/** Completions of the stage's last held-out evaluation; without one, of its last step with rollouts. */
+/**
+ * Returns completions from the stage's last held-out evaluation or, if there is none, from its last step with rollouts.
+ */
 async function completionsOf(
 	context: ReadContext,
 	span: Span,

@@ -1,6 +1,6 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
-/** Tokens of a completion; null: not recorded. */
+/** Returns the number of tokens in a completion, or null if not recorded. */
 export function tokensOf({ tokens, extra }: RolloutLine): number | null {
 	if (tokens !== undefined) return tokens.text.length;
 	const length = extra?.length;

@@ -31,7 +31,7 @@ import { ComparisonFolder } from './comparisonFolder.ts';
 import { samplingStrategy } from './sampling.ts';
 
 export interface ComparisonProgress {
-	/** Searches that are done, of so many. */
+	/** Number of finished searches, and the total. */
 	readonly done: number;
 	readonly total: number;
 	readonly tokens: number;
@@ -40,28 +40,29 @@ export interface ComparisonProgress {
 
 export interface CompareOptions {
 	readonly spec: ComparisonSpec;
-	/** Made if missing; a comparison that is there continues. */
+	/** Folder of the comparison, created if missing; an existing comparison is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Ends it with what is there; it can continue. */
+	/** Ends the comparison with the results so far; it can be continued later. */
 	readonly signal?: AbortSignal;
-	/** Hears of each search that is done. */
+	/** Called after each finished search. */
 	readonly onProgress?: (progress: ComparisonProgress) => void;
-	/** Hears of problems that cannot be read, which are left out. */
+	/** Called for problems that cannot be read, which are skipped. */
 	readonly onFault?: (fault: ProblemFault) => void;
-	/** Hears of each summary that was written. */
+	/** Called after each summary is written. */
 	readonly onSummary?: (summary: ComparisonSummary) => void;
-	/** Between two summaries while it runs, in milliseconds. Default 5000. */
+	/** Interval between summaries during the comparison, in milliseconds. Default 5000. */
 	readonly summaryMs?: number;
 }
 
-/** Failures in a row, and for each search that is under way, after which the policy or the scorer is taken for gone. */
+/** Number of consecutive failures, per concurrent search, after which the policy or the scorer is considered gone. */
 const maxFailures = 8;
 
 /**
- * Compares search strategies on problems, in a folder that keeps what is done: who starts it again continues. Fails with
- * `invalid` for a specification that does not go, as `OpenSearch.open` and `ComparisonFolder.open` do, and with `unavailable`
- * when the policy or a scorer fails again and again. When the signal fires it resolves, and the summary says `stopped`.
+ * Compares search strategies on problems, in a folder that stores finished work, so that starting again continues.
+ * Fails with `invalid` for an invalid specification, like `OpenSearch.open` and `ComparisonFolder.open`, and with
+ * `unavailable` if the policy or a scorer fails repeatedly. When the signal fires, it resolves with a summary in state
+ * `stopped`.
  */
 export async function compareStrategies(options: CompareOptions): Promise<ComparisonSummary> {
 	const { spec, context, folder: path, signal } = options;
@@ -103,12 +104,12 @@ interface Searches {
 	readonly tags: TraceTags;
 	readonly samples: OpenSearch;
 	readonly scorers: readonly OpenScorer[];
-	/** By the place of the strategy in the specification. */
+	/** Searches by index of the strategy in the specification. */
 	readonly strategies: ReadonlyMap<number, OpenSearch>;
 	dispose(): void;
 }
 
-/** Opens the policy once and every scorer that is named. */
+/** Opens the policy once, and every scorer that the specification names. */
 async function openSearches({ spec, context, signal }: CompareOptions, plan: ComparisonPlan): Promise<Searches> {
 	const opened: { dispose(): void }[] = [];
 	const keep = <T extends { dispose(): void }>(one: T): T => {
@@ -159,7 +160,7 @@ function searchSpec(
 	return v.parse(searchSpecSchema, all);
 }
 
-/** A search that is to be made. */
+/** A search to run. */
 interface Job {
 	readonly point: ComparisonPoint | 'samples' | 'bands';
 	readonly problem: number;
@@ -223,7 +224,7 @@ class Comparison {
 		}
 	}
 
-	/** Of every point that is compared each search failed; null: some point has a result. */
+	/** Returns a failure if every search at every compared point failed, or null if some point has a result. */
 	#nothingToCompare(): Failure | null {
 		const { table } = this.#folder;
 		const sources = this.#plan.points.map(({ id, shared }) => (shared === null ? id : 'samples'));
@@ -237,7 +238,7 @@ class Comparison {
 		return this.#folder.problems.length * this.#places.length;
 	}
 
-	/** All points of a problem, then the next: what is there so far is about the same problems. */
+	/** Completes all points for one problem before the next, so that partial results cover the same problems. */
 	*#jobs(): Generator<Job> {
 		for (let problem = 0; problem < this.#folder.problems.length; problem++) {
 			for (const point of this.#places) {
@@ -247,7 +248,7 @@ class Comparison {
 		}
 	}
 
-	/** Takes one job after the other; all who do share the generator. */
+	/** Processes jobs one at a time; all workers share the generator. */
 	async #work(jobs: Generator<Job>): Promise<void> {
 		for (const job of jobs) {
 			if (this.#cancel.signal.aborted) return;
@@ -352,7 +353,7 @@ class Comparison {
 			}));
 	}
 
-	/** Who fails again and again would fail for every problem. */
+	/** Counts consecutive failures, because whatever fails repeatedly would fail for every problem. */
 	#count({ failed, stop }: ComparisonResult): void {
 		if (failed === undefined) {
 			this.#failuresInRow = 0;
@@ -407,7 +408,7 @@ class Comparison {
 
 const retryLater = 'Fix the cause, then start the comparison again: failed searches are retried.';
 
-/** The end of a log says whether its answer is right, by the rule of the comparison. */
+/** Adds to the end event whether the answer is correct, by the comparison's own rule. */
 function withVerdict(event: TreeEvent, { correct }: ComparisonResult): TreeEvent {
 	return event.t === 'end' && correct !== null ? { ...event, correct: correct === 1 } : event;
 }

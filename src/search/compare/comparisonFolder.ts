@@ -23,17 +23,17 @@ import {
 } from '../../runs/comparisonFolder.ts';
 import { hashOfProblems } from '../hashOfProblems.ts';
 
-/** What decides about results; the rest only says how fast they come. */
+/** Removes settings that only affect speed and storage, keeping those that affect results. */
 function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spec }: ComparisonSpec): string {
 	return JSON.stringify(spec);
 }
 
-/** The folder of a comparison while it is written by one process. */
+/** A comparison folder that one process is writing. */
 export class ComparisonFolder {
 	readonly path: string;
 	readonly problems: readonly ComparedProblem[];
 	readonly table: ComparisonTable;
-	/** Lines of the results that were none. */
+	/** Number of invalid lines in the results. */
 	readonly unreadable: number;
 	readonly #lock: FileLock;
 	readonly #results: AppendFile;
@@ -51,9 +51,9 @@ export class ComparisonFolder {
 	}
 
 	/**
-	 * Makes the folder of a comparison, or continues with it. `problems` is asked when they do not exist yet. Fails with
-	 * `busy` while another process writes to it, `mismatch` when it holds another comparison, `exists` when it is no
-	 * comparison's.
+	 * Creates the folder of a comparison, or continues it. `problems` is called if they do not exist yet. Fails with
+	 * `busy` while another process is writing to it, `mismatch` if it contains a different comparison, and `exists` if it
+	 * is not a comparison folder.
 	 */
 	static async open(
 		path: string,
@@ -98,24 +98,27 @@ export class ComparisonFolder {
 		}
 	}
 
-	/** Why nothing is written any more; null: all is well. */
+	/** Why writing has stopped; null if it has not. */
 	get failure(): Failure | null {
 		return this.#failure;
 	}
 
-	/** Takes a result; it is written behind. */
+	/** Accepts a result, which is written asynchronously. */
 	add(result: ComparisonResult): void {
 		this.table.add(result);
 		this.#waiting.push(formatLine(result));
 		this.#writing ??= this.#drain();
 	}
 
-	/** Writes the log of a search that has ended, whole; before its result, so that a result has its tree. */
+	/**
+	 * Writes the complete log of a finished search. Called before its result is written, so that every result has its
+	 * tree.
+	 */
 	async writeTree(point: string, problem: number, events: readonly TreeEvent[]): Promise<void> {
 		const folder = join(this.path, comparisonFiles.trees, point);
 		await mkdir(folder, { recursive: true });
 		try {
-			// Thousands of small files: none is waited for until it is on the disk.
+			// There can be thousands of small files, so do not wait for each to be flushed to disk.
 			await writeFile(join(folder, `${problem}.jsonl`), [...lines(events)].join(''));
 		} catch (error) {
 			throw Failure.from(error, `Cannot write to ${folder}`);
@@ -126,7 +129,7 @@ export class ComparisonFolder {
 		await writeFileAtomic(join(this.path, comparisonFiles.summary), `${JSON.stringify(summary)}\n`);
 	}
 
-	/** Resolves when every result is on disk. Fails with `full` or `denied` when that cannot be. */
+	/** Resolves when every result is on disk. Fails with `full` or `denied` if that is impossible. */
 	async flush(): Promise<void> {
 		while (this.#writing !== null) await this.#writing;
 		if (this.#failure !== null) throw this.#failure;

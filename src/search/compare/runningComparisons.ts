@@ -7,11 +7,11 @@ import { compareStrategies } from './compareStrategies.ts';
 export interface ComparisonNews {
 	readonly folder: string;
 	readonly state: 'running' | 'ended';
-	/** Why it could not continue. */
+	/** Why it could not continue; null if it did not fail. */
 	readonly failure: string | null;
 }
 
-/** The comparisons of one process, by their folders. */
+/** The comparisons of one process, by folder. */
 export class RunningComparisons {
 	readonly #tell: (news: ComparisonNews) => void;
 	readonly #running = new Map<string, { readonly cancel: AbortController; readonly done: Promise<void> }>();
@@ -25,7 +25,10 @@ export class RunningComparisons {
 		return [...this.#running.keys()];
 	}
 
-	/** Resolves when the folder has its first summary. The signal ends beginning; the comparison continues without it. */
+	/**
+	 * Resolves when the folder has its first summary. The signal only cancels the start; afterwards the comparison runs
+	 * independently.
+	 */
 	async start(spec: ComparisonSpec, folder: string, context: SearchContext, signal: AbortSignal): Promise<void> {
 		if (this.#closed) throw new Failure('cancelled', 'No new comparisons can be started.');
 		if (this.#running.has(folder)) throw new Failure('busy', `The comparison ${basename(folder)} is already running.`);
@@ -64,7 +67,7 @@ export class RunningComparisons {
 		}
 	}
 
-	/** Resolves when its summary says that it has ended; nothing happens where none runs. */
+	/** Resolves when the summary says that the comparison has ended; does nothing if none is running. */
 	async stop(folder: string): Promise<void> {
 		const running = this.#running.get(folder);
 		running?.cancel.abort();

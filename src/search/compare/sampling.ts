@@ -6,8 +6,8 @@ import type { Strategy } from '../../core/search/strategy.ts';
 const params = v.strictObject({ n: v.number() });
 
 /**
- * Single samples: whole completions from the problem, valued by each scorer that a shared point chooses by, or by the judge
- * of the search. Its result is their majority, so that who opens the tree sees one.
+ * Independent samples: complete completions of the problem, scored by each scorer that a shared point uses for
+ * selection, or by the search's judge. The result is the majority answer, so that the opened tree shows one.
  */
 export function samplingStrategy(scorers: readonly Scorer[] | 'judge'): Strategy<v.InferOutput<typeof params>> {
 	return {

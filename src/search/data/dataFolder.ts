@@ -19,7 +19,7 @@ import type { TreeEvent } from '../../protocol/treeLog.ts';
 export const dataFiles = { data: 'data.json', progress: 'progress.jsonl', trees: 'trees', lock: '.lock' } as const;
 export const exportFile = (kind: DataExport): string => `${kind}.jsonl`;
 
-/** What came of one problem. */
+/** Result for one problem. */
 export interface ProblemData {
 	readonly key: string;
 	readonly stop: string;
@@ -31,12 +31,12 @@ export interface ProblemData {
 export interface DataTotals {
 	problems: number;
 	tokens: number;
-	/** Lines and bytes by export. */
+	/** Number of lines and bytes by export. */
 	readonly lines: Record<string, number>;
 	readonly bytes: Record<string, number>;
 }
 
-/** What decides about the data; the rest only says how fast it comes. */
+/** Removes settings that only affect speed and storage, keeping those that affect the data. */
 function decisive({ searches: _, trees: __, search: { concurrency: ___, ...search }, ...spec }: DataSpec): string {
 	return JSON.stringify({ ...spec, search });
 }
@@ -48,16 +48,16 @@ interface Waiting {
 }
 
 /**
- * The folder of training data while one process writes it. Lines of several problems go to their files together, then one
- * line says that they are done and how long the files are: what is behind those lengths after a crash is truncated, so that
- * nothing is torn and nothing is there twice.
+ * A training data folder that one process is writing. The lines of several problems are written to their files
+ * together, followed by one progress line that marks the problems as finished and records the file sizes. After a
+ * crash, anything beyond those sizes is truncated, so that no line is incomplete or duplicated.
  */
 export class DataFolder {
 	readonly path: string;
 	readonly totals: DataTotals = { problems: 0, tokens: 0, lines: {}, bytes: {} };
 	readonly #exports: readonly DataExport[];
 	readonly #lock: FileLock;
-	/** Keys of problems that are done. */
+	/** Keys of finished problems. */
 	readonly #done = new Set<string>();
 	#waiting: Waiting[] = [];
 	#writing: Promise<void> | null = null;
@@ -69,7 +69,7 @@ export class DataFolder {
 		this.#lock = lock;
 	}
 
-	/** Makes the folder, or continues with it. Fails with `busy`, and with `mismatch` where other data is made in it. */
+	/** Creates the folder, or continues with it. Fails with `busy`, and with `mismatch` if it contains other data. */
 	static async open(path: string, spec: DataSpec, now: number): Promise<DataFolder> {
 		await ensureFolder(path);
 		const lock = await FileLock.acquire(join(path, dataFiles.lock), `The data ${basename(path)}`);
@@ -108,7 +108,7 @@ export class DataFolder {
 		return this.#done.has(key);
 	}
 
-	/** Resolves when it is on the disk. Fails with `full` or `denied`. */
+	/** Resolves when the data is on disk. Fails with `full` or `denied`. */
 	add(data: ProblemData): Promise<void> {
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ data, resolve, reject });
@@ -175,7 +175,7 @@ export class DataFolder {
 		Object.assign(totals.bytes, bytes);
 	}
 
-	/** What was done before. */
+	/** Reads earlier progress. */
 	async #read(): Promise<void> {
 		const handle = await openRegular(this.path, dataFiles.progress).catch((error: unknown) => {
 			if (Failure.from(error).reason === 'missing') return null;
@@ -207,7 +207,7 @@ export class DataFolder {
 		await truncate(join(this.path, dataFiles.progress), whole);
 	}
 
-	/** Cuts off what a crash has left behind the last line of progress. */
+	/** Truncates whatever a crash left after the last progress line. */
 	async #cutBack(): Promise<void> {
 		for (const kind of this.#exports) {
 			const name = exportFile(kind);
@@ -230,7 +230,7 @@ export class DataFolder {
 	}
 }
 
-/** @returns bytes that were written; they are on the disk */
+/** @returns the number of bytes written and flushed to disk */
 async function append(path: string, text: string): Promise<number> {
 	try {
 		const handle = await openToAppend(path);

@@ -18,13 +18,16 @@ import { DataFolder, type DataTotals, type ProblemData } from './dataFolder.ts';
 import { labelLines, searchLines } from './problemLines.ts';
 
 export interface DataRunProgress {
-	/** Problems that are done, with those of earlier times. */
+	/** Number of finished problems, including those from earlier runs. */
 	readonly problems: number;
-	/** Of earlier times. */
+	/** Number of problems finished in earlier runs. */
 	readonly before: number;
-	/** Problems whose search failed this time, since the policy or a scorer did; the next start retries them. */
+	/**
+	 * Number of problems whose search failed this time because the policy or a scorer failed; the next start retries
+	 * them.
+	 */
 	readonly failed: number;
-	/** Why, the most frequent first. */
+	/** Failure reasons, most frequent first. */
 	readonly failures: readonly FailureGroup[];
 	readonly tokens: number;
 	readonly lines: Readonly<Record<string, number>>;
@@ -33,29 +36,31 @@ export interface DataRunProgress {
 
 export interface GenerateOptions {
 	readonly spec: DataSpec;
-	/** Made if missing; data that is there is gone on with. */
+	/** Output folder, created if missing; existing data is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Ends it with what is there; it can continue. */
+	/** Stops with the data so far; generation can be continued later. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: DataRunProgress) => void;
-	/** Hears of problems that cannot be read, which are left out. */
+	/** Called for problems that cannot be read, which are skipped. */
 	readonly onFault?: (fault: ProblemFault) => void;
 }
 
 export interface GeneratedData extends DataRunProgress {
 	readonly state: 'ended' | 'stopped';
-	/** Bytes by export. */
+	/** Size in bytes by export. */
 	readonly bytes: Readonly<Record<string, number>>;
 }
 
-/** Failures in a row, beside those under way, after which the policy or the scorer is taken for gone. */
+/**
+ * Number of consecutive failures, beyond concurrent searches, after which the policy or the scorer is considered gone.
+ */
 const maxFailures = 8;
 
 /**
- * Runs a search on every problem and writes what it gives as training data. Problems are read as they are wanted and their
- * trees forgotten when their lines are written, so that memory does not grow with their number. Fails as
- * `compareStrategies` does; when the signal fires it resolves with what is there.
+ * Runs a search on every problem and writes the results as training data. Problems are read on demand, and their trees
+ * are discarded once their lines are written, so memory use does not grow with the number of problems. Fails like
+ * `compareStrategies`; when the signal fires, it resolves with the data so far.
  */
 export async function generateData(options: GenerateOptions): Promise<GeneratedData> {
 	const { spec, context, signal, folder: path } = options;
@@ -82,9 +87,9 @@ export async function generateData(options: GenerateOptions): Promise<GeneratedD
 const ignore = () => undefined;
 
 interface Searches {
-	/** null: no export needs it, for steps are all that is labeled. */
+	/** null if no export needs it because only steps are labeled. */
 	readonly search: OpenSearch | null;
-	/** Completes steps; null: nothing is labeled. */
+	/** Search that completes steps; null if nothing is labeled. */
 	readonly steps: OpenSearch | null;
 	readonly tags: TraceTags;
 	dispose(): void;
@@ -92,7 +97,7 @@ interface Searches {
 
 async function openSearches({ spec, context, signal }: GenerateOptions): Promise<Searches> {
 	const labels = spec.exports.some((kind) => labelExports.includes(kind));
-	// A strategy that completes steps by itself is not run twice.
+	// If the strategy itself completes steps, do not run it twice.
 	const once = spec.search.strategy === 'step-completion';
 	const plain = spec.exports.some((kind) => !labelExports.includes(kind));
 	const opened: OpenSearch[] = [];
@@ -160,7 +165,7 @@ class Generation {
 		}
 	}
 
-	/** Every search failed, and there is nothing from earlier; null: there is data. */
+	/** Returns a failure if every search failed and there is no earlier data, otherwise null. */
 	#nothingMade(): Failure | null {
 		const { total } = this.#failures;
 		if (total === 0 || this.#folder.totals.problems > 0) return null;
@@ -168,7 +173,7 @@ class Generation {
 		return new Failure('unavailable', `${searches}: ${this.#failures}`, retryLater);
 	}
 
-	/** Takes one problem after the other; all who do share the source. */
+	/** Processes problems one at a time; all workers share the source. */
 	async #work(source: AsyncIterator<Problem>): Promise<void> {
 		while (!this.#cancel.signal.aborted) {
 			try {
@@ -191,7 +196,7 @@ class Generation {
 		this.#cancel.abort();
 	}
 
-	/** null: it was ended, or failed. */
+	/** Returns null if the search was stopped or failed. */
 	async #solve(problem: Problem, key: string): Promise<ProblemData | null> {
 		const { spec } = this.#options;
 		const { search, steps, tags } = this.#searches;
@@ -239,7 +244,7 @@ class Generation {
 		return { key, stop, tokens, lines };
 	}
 
-	/** Who fails again and again would fail for every problem. */
+	/** Counts consecutive failures, because whatever fails repeatedly would fail for every problem. */
 	#usable({ outcome, message }: SearchResult): boolean {
 		if (outcome.stop === 'stopped') return false;
 		if (outcome.stop !== 'policy' && outcome.stop !== 'scorer') {
@@ -272,7 +277,7 @@ class Generation {
 
 const retryLater = 'Fix the cause, then start again: failed searches are retried.';
 
-/** Where no scorer valued anything, completions are worth 1 when they are right. */
+/** If no scorer assigned values, gives correct completions a value of 1. */
 function valueByAnswer(tree: SearchTree, right: Right): void {
 	for (const node of tree.nodes) {
 		if (!node.final) continue;

@@ -16,13 +16,13 @@ export interface LineFacts {
 	readonly strategy: string;
 	readonly tokens: number;
 	readonly tags: TraceTags;
-	/** Whether the completion that ends in a node is right; null: nobody can say. */
+	/** Returns whether the completion that ends at a node is correct; null if unknown. */
 	readonly right: Right;
-	/** The node that the search chose. */
+	/** The node selected by the search. */
 	readonly chosen: number | null;
 }
 
-/** The lines that a search gives, by export. Its nodes have the values that they are to be judged by. */
+/** Returns the lines produced by a search, by export. Its nodes must already have the values to use. */
 export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const lines = new Map<DataExport, unknown[]>();
@@ -54,14 +54,14 @@ export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts):
 	return lines;
 }
 
-/** The lines of a search that completed steps, by export. */
+/** Returns the lines produced by a search that completed steps, by export. */
 export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const { threshold } = spec.labels;
 	const labelled = labeledSolutions(tree, right, threshold === undefined ? {} : { threshold });
 	const lines = new Map<DataExport, unknown[]>();
 	const set = (kind: DataExport, values: readonly unknown[]) => {
-		// A text is why a solution cannot be written in that form.
+		// A string is the reason why a solution cannot be written in that format.
 		if (wanted.has(kind))
 			lines.set(kind, distinct(values.filter((value) => typeof value === 'object' && value !== null)));
 	};
@@ -77,7 +77,7 @@ export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<
 	return lines;
 }
 
-/** Ends of the solutions that are kept, each text once. */
+/** Returns the end nodes of the solutions to keep, without duplicate texts. */
 function keptEnds(spec: DataSpec, tree: SearchTree, { right, chosen }: LineFacts): number[] {
 	const { most, least } = spec;
 	const ends = endsOf(tree);

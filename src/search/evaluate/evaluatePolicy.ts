@@ -21,25 +21,25 @@ import { findContamination } from './findContamination.ts';
 import { type Judge, openJudge } from './openJudge.ts';
 
 export interface EvaluationProgress {
-	/** Questions that are done, of so many. */
+	/** Number of finished questions, and the total. */
 	readonly done: number;
 	readonly total: number;
 	readonly seconds: number;
-	/** Share of right samples so far. */
+	/** Fraction of correct samples so far. */
 	readonly accuracy: number;
 }
 
 export interface EvaluateOptions {
 	readonly spec: EvaluationSpec;
-	/** Made if missing; an evaluation that is there continues. */
+	/** Folder of the evaluation, created if missing; an existing evaluation is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Ends it with what is there; it can continue. */
+	/** Stops with the results so far; the evaluation can be continued later. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: EvaluationProgress) => void;
-	/** Hears of questions that cannot be read, or have no answer to judge by: they are left out. */
+	/** Called for questions that cannot be read or have no answer to compare with; they are skipped. */
 	readonly onFault?: (fault: ProblemFault) => void;
-	/** JSONL files that the policy was trained on: overlaps with the questions are looked for and kept in the folder. */
+	/** JSONL files that the policy was trained on; overlaps with the questions are detected and stored in the folder. */
 	readonly training?: readonly string[];
 }
 
@@ -47,25 +47,25 @@ export interface Evaluation {
 	readonly policy: string;
 	readonly model: string;
 	readonly problems: string;
-	/** Questions that are done, of so many. */
+	/** Number of finished questions, and the total. */
 	readonly done: number;
 	readonly total: number;
-	/** Why questions failed, the most frequent first; they are retried by the next start. */
+	/** Why questions failed, most frequent reason first; the next start retries them. */
 	readonly failures: readonly FailureGroup[];
 	readonly report: EvaluationReport;
 	readonly questions: readonly EvaluatedQuestion[];
-	/** null: no training file is known. */
+	/** null if no training file is known. */
 	readonly contamination: ContaminationFile | null;
 }
 
-/** Questions in a row without a completion after which the policy is taken for gone. */
+/** Number of consecutive questions without a completion after which the policy is considered gone. */
 const maxFailures = 8;
 
 /**
- * Samples completions of every question and judges them by the built-in accuracy reward, in a folder that keeps what is
- * done: who starts it again continues, and gets the same samples. Fails with `invalid` for questions without answers, as
- * `OpenSearch.open` and `EvaluationFolder.open` do, and with `unavailable` when the policy fails again and again. When the
- * signal fires it resolves with what is there, or fails with `cancelled` when that is nothing.
+ * Samples completions for every question and grades them with the built-in accuracy reward, in a folder that stores
+ * finished work, so that starting again continues with the same samples. Fails with `invalid` for questions without
+ * answers, like `OpenSearch.open` and `EvaluationFolder.open`, and with `unavailable` if the policy fails repeatedly.
+ * When the signal fires, it resolves with the results so far, or fails with `cancelled` if there are none.
  */
 export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluation> {
 	const { spec, context, signal, folder: path } = options;
@@ -128,7 +128,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	}
 }
 
-/** The samples of questions as reports count them. */
+/** Returns the samples of questions in the form that reports count. */
 export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSample[] {
 	return questions.flatMap(({ problem, category, samples }) =>
 		samples.map(({ correct, answer, tokens, truncated, logprob, score }) => ({
@@ -147,7 +147,7 @@ export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSam
 async function judgeable(
 	all: AsyncIterable<Problem>,
 	name: string,
-	/** Rows bring tests, and no answer. */
+	/** Whether rows contain tests instead of an answer. */
 	tested: boolean,
 	onFault: EvaluateOptions['onFault'],
 ): Promise<Problem[]> {
@@ -213,7 +213,7 @@ class Sampling {
 		return this.#failures;
 	}
 
-	/** Takes one question after the other; all who do share the iterator. */
+	/** Processes questions one at a time; all workers share the iterator. */
 	async #work(waiting: Iterator<number>): Promise<void> {
 		for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
 			if (this.#failure !== null || this.#options.signal?.aborted) return;
@@ -236,7 +236,7 @@ class Sampling {
 			...(signal === undefined ? {} : { signal }),
 		}).result;
 		if (outcome.stop === 'stopped') return;
-		// A sample without its value would be missing among the others for good.
+		// A sample without a value would be missing permanently.
 		if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
 			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
 			if (++this.#failed >= maxFailures) {

@@ -15,18 +15,18 @@ import {
 } from '../../protocol/evaluationFolder.ts';
 import { readEvaluation, readQuestions } from '../../runs/evaluationFiles.ts';
 
-/** What is said of an evaluation when it begins. */
+/** Metadata set when an evaluation starts. */
 export type NewEvaluation = Pick<EvaluationFile, 'spec' | 'created' | 'problems' | 'policy'>;
 
-/** What decides about samples; the rest only says how fast they come. */
+/** Removes settings that only affect speed and naming, keeping those that affect samples. */
 function decisive({ name: _, concurrency: __, ...spec }: EvaluationSpec): string {
 	return JSON.stringify(spec);
 }
 
-/** The folder of an evaluation while one process writes it. */
+/** An evaluation folder that one process is writing. */
 export class EvaluationFolder {
 	readonly path: string;
-	/** By number of the question. */
+	/** Questions by number. */
 	readonly questions: Map<number, EvaluatedQuestion>;
 	readonly #lock: FileLock;
 	readonly #samples: AppendFile;
@@ -39,8 +39,8 @@ export class EvaluationFolder {
 	}
 
 	/**
-	 * Makes the folder, or continues with it. Fails with `busy` while another process writes to it, and with `mismatch` when it
-	 * holds another evaluation, or the questions have changed.
+	 * Creates the folder, or continues with it. Fails with `busy` while another process is writing to it, and with
+	 * `mismatch` if it contains a different evaluation or the questions have changed.
 	 */
 	static async open(path: string, file: NewEvaluation): Promise<EvaluationFolder> {
 		await ensureFolder(path);
@@ -64,7 +64,7 @@ export class EvaluationFolder {
 		}
 	}
 
-	/** On disk when it resolves. */
+	/** Resolves when the question is on disk. */
 	async add(question: EvaluatedQuestion): Promise<void> {
 		await this.#samples.append(formatLine(question));
 		this.questions.set(question.problem, question);

@@ -5,13 +5,13 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import { fileLines } from '../../files/fileLines.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
 
-/** Texts of a row may be so deep: a row of messages has them at two. */
+/** Maximum nesting depth of text in a row; rows of messages have it at depth two. */
 const deepest = 4;
 const longestText = 1 << 20;
 
 /**
- * Rows of training files that share ten words in a row with a question, or hold a whole one of three to nine words
- * ({@link ContaminationIndex}); all texts of a row count. Fails as `openRegular`, and with `cancelled`.
+ * Finds rows in training files that share ten consecutive words with a question, or contain an entire question of three
+ * to nine words ({@link ContaminationIndex}). All text in a row counts. Fails like `openRegular`, and with `cancelled`.
  */
 export async function findContamination(
 	questions: readonly Problem[],

@@ -9,15 +9,15 @@ import { findSandbox } from '../../rewards/sandbox/findSandbox.ts';
 import type { Sandbox } from '../../rewards/sandbox/sandbox.ts';
 import { createVerdict } from '../verdicts.ts';
 
-/** Whether a completion is right; null: that cannot be told. */
+/** Returns whether a completion is correct; null if that cannot be determined. */
 export type Judge = (problem: SearchProblem, completion: string, signal?: AbortSignal) => Promise<0 | 1 | null>;
 
-/** Of the program that runs tests: R1's benchmarks of code stay below both. */
+/** Limits for the program that runs tests; R1's code benchmarks stay below both. */
 const limits = { timeoutSeconds: 10, memoryMb: 1024 } as const;
 
 /**
- * The judge of a set of problems. That of code runs it in the sandbox, and fails with `unavailable` here, before anything is
- * sampled, where there is none.
+ * Opens the judge for a set of problems. The judge for code runs it in the sandbox; if there is no sandbox, this fails
+ * with `unavailable` before anything is sampled.
  */
 export async function openJudge(
 	kind: BenchmarkJudge,
@@ -52,7 +52,7 @@ export async function openJudge(
 	let running = 0;
 	const waiting: (() => void)[] = [];
 	return async (problem, completion, signal = never) => {
-		// Each program takes its memory: no more at a time than the machine bears.
+		// Each program needs its own memory, so limit how many run concurrently to what the machine can handle.
 		while (running >= (tests.concurrency ?? 1)) await new Promise<void>((resolve) => waiting.push(resolve));
 		running++;
 		try {

@@ -8,31 +8,31 @@ import { parseLooseJson } from '../../files/looseJson.ts';
 import { openRegular, readSmallFile } from '../../files/safeFile.ts';
 import { readTreeLog } from '../treeLogFile.ts';
 
-/** Larger files of other programs are not read: each is one JSON value. */
+/** Larger files from other programs are not read, because each is a single JSON value. */
 export const largestTreeFile = 64 << 20;
-/** Nodes of other programs are nested; the readers of formats keep lists of what is to do and call themselves nowhere. */
+/** Nodes from other programs are nested. Format readers use explicit work lists instead of recursion. */
 const deepestTreeFile = 1_000_000;
 export const treeLimits: TreeLimits = { nodes: 500_000, trees: 10_000 };
-/** Of the start of a log of our own; longer ones begin with a prompt that nobody reads. */
+/** Size limit for the start of our own logs, which can begin with a very long prompt. */
 const longestStart = 4 << 20;
 
 export interface TreeFile {
 	/** `reasoning-lab`, or the name of another program's format. */
 	readonly format: string;
-	/** For a person. */
+	/** Display name. */
 	readonly title: string;
 	/** At least one. */
 	readonly trees: readonly ReadTree[];
-	/** What could not be read, in words; faults of one tree alone are with it. */
+	/** Descriptions of what could not be read; problems that affect only one tree are stored with that tree. */
 	readonly faults: readonly string[];
 }
 
 export const ownTreeFormat = 'reasoning-lab';
 
 /**
- * Reads a file with trees, of this program or of another: a regular file, no link, of a limited size. What it is follows
- * from what it holds, not from its name. Fails with `missing`, with `unsupported` where it is too large or of no format that
- * is known, with `corrupt` where it is not JSON, with `invalid` where no tree is in it.
+ * Reads a file that contains trees, from this program or another one. It must be a regular file of limited size and not
+ * a link. The format is determined from the content, not from the name. Fails with `missing`, with `unsupported` if it
+ * is too large or in an unknown format, with `corrupt` if it is not JSON, and with `invalid` if it contains no tree.
  */
 export async function readTreeFile(path: string): Promise<TreeFile> {
 	const name = basename(path);
@@ -73,7 +73,7 @@ function treesOf(format: TreeFormat, value: unknown, name: string): TreeFile {
 	return { format: format.name, title: format.title, trees, faults };
 }
 
-/** Its first line is an event of ours, whole or torn. */
+/** Returns whether the first line is one of our events, complete or truncated. */
 async function beginsAsOwnLog(path: string): Promise<boolean> {
 	const handle = await openRegular(dirname(path), basename(path));
 	try {

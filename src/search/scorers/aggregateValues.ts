@@ -1,7 +1,7 @@
-/** How the values of steps become one (Lightman et al. 2023: prod, min; Snell et al. 2024: last). */
+/** How to combine step values into one (Lightman et al. 2023: prod, min; Snell et al. 2024: last). */
 export type ValueAggregate = 'last' | 'min' | 'prod' | 'mean';
 
-/** null when there are none. */
+/** Returns null if there are no values. */
 export function aggregateValues(values: readonly number[], how: ValueAggregate): number | null {
 	if (values.length === 0) return null;
 	switch (how) {

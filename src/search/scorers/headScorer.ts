@@ -8,20 +8,20 @@ import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
 type HeadSpec = Extract<ScorerSpec, { use: 'value' | 'process' | 'reward-model' }>;
 
-/** Head and stage that trains it. */
+/** Heads, with the stage that trains each. */
 const heads = {
 	value: { head: 'value', stage: 'value-model' },
 	process: { head: 'process', stage: 'process-reward-model' },
 	'reward-model': { head: 'reward', stage: 'reward-model' },
 } as const;
 
-/** Texts whose values are remembered: steps share their beginnings. */
+/** Maximum number of texts with cached values, which help because steps share prefixes. */
 const maxKnown = 50_000;
 
 /**
- * A head of an embedded model. The value head and that for steps say how likely a beginning comes to a right answer, 0..1;
- * a reward model gives its score, as a sigmoid, which keeps the order. With an aggregate other than `last`, the values after
- * each step become one.
+ * Opens a head of an embedded model. The value head and the process head estimate the probability that a prefix leads
+ * to a correct answer, 0..1. A reward model's score is passed through a sigmoid, which preserves the order. With an
+ * aggregate other than `last`, the values after each step are combined into one.
  */
 export async function openHeadScorer(
 	spec: HeadSpec,
@@ -67,7 +67,7 @@ export async function openHeadScorer(
 							open.set(key, { messages: [{ role: 'user', content: item.problem.prompt }], completion: text });
 						}
 					}
-					// Others may forget what is known while this waits.
+					// Concurrent calls can evict cached values during the await.
 					const wanted = items.flatMap((item, i) => (texts[i] ?? []).map((text) => keyOf(item, text)));
 					const ready = new Map(wanted.map((key) => [key, known.get(key)]));
 					const told = await bound.value([...open.values()], head);
@@ -90,7 +90,7 @@ export async function openHeadScorer(
 	};
 }
 
-/** A completion after each of its steps; only as a whole where its steps are not what it consists of. */
+/** Returns the completion as of each of its steps, or only the whole completion if the steps do not add up to it. */
 function beginnings({ completion, steps }: ScoreItem): string[] {
 	if (steps.length < 2 || steps.join('') !== completion) return [completion];
 	let text = '';

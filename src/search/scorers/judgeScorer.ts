@@ -6,17 +6,17 @@ import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
-/** Without a policy the search's own judges. */
+/** If no policy is set, the search's own policy judges. */
 interface JudgeSpec {
 	readonly use: 'self-evaluation' | 'judge';
 	readonly policy?: PolicySpec;
-	/** Instead of the default; may hold {problem} and {response}. */
+	/** Replaces the default; can contain {problem} and {response}. */
 	readonly prompt?: string | undefined;
 }
 
 const verdict = { verdict: 'score', scale: [0, 10] as [number, number] } as const;
 
-/** What is asked of a beginning: whether it is on its way. */
+/** Judge prompt for a prefix: whether it is on the right track. */
 const unfinished = `A student is working on a problem and has not finished.
 
 Problem:
@@ -30,8 +30,9 @@ Judge how likely this work leads to the right answer if it goes on as it began. 
 const maxKnown = 20_000;
 
 /**
- * A model values what it reads from 0 to 1: the policy itself, or another one (LLM as a judge, Zheng et al. 2023). It is never
- * shown the gold answer. Its reply is read as the built-in reward `judge` reads one; without a verdict there is no value.
+ * Scorer that asks a model for a value from 0 to 1: the policy itself, or another one (LLM as a judge, Zheng et al.
+ * 2023). The model never sees the gold answer. Its reply is parsed as by the built-in reward `judge`; without a verdict
+ * there is no value.
  */
 export async function openJudgeScorer(
 	spec: JudgeSpec,
@@ -73,7 +74,7 @@ export async function openJudgeScorer(
 						return key;
 					});
 					const entries = [...asked];
-					// Others may forget what is known while this waits.
+					// Concurrent calls can evict cached values during the await.
 					const own = new Map(keys.map((key) => [key, known.get(key) ?? null]));
 					const replies = await bound.generate(entries.map(([, { request }]) => request));
 					if (known.size + entries.length > maxKnown) known.clear();
@@ -90,7 +91,7 @@ export async function openJudgeScorer(
 						known.set(key, value);
 						own.set(key, value);
 					}
-					// One that has never answered is out of order; later a single failure costs a value alone.
+					// A judge that has never answered is broken; after the first answer, a failure only costs one value.
 					if (failure !== null && !answered) throw failure;
 					return keys.map((key) => own.get(key) ?? null);
 				},

@@ -3,8 +3,8 @@ import type { Scorer } from '../../core/search/scorer.ts';
 import type { OpenScorer } from './scorerContext.ts';
 
 /**
- * Share of the final completions of one problem, as far as they were valued, that state the same answer (Wang et al. 2023,
- * "Self-Consistency"). What states none counts among them and has no value.
+ * Scores a final completion by the fraction of the problem's scored final completions with the same answer (Wang et al.
+ * 2023, "Self-Consistency"). Completions without an answer count toward the total and have no value.
  */
 export async function openMajority(): Promise<OpenScorer> {
 	const { loadLatexParser } = await import('../../core/math/latexParser.ts');

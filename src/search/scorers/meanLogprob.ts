@@ -4,9 +4,10 @@ import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { OpenScorer } from './scorerContext.ts';
 
 /**
- * exp of the mean log-probability of a completion's tokens: the geometric mean of their probabilities, 0..1 (1 / perplexity).
- * It orders completions as the mean log-probability does, and can be summed up where answers are weighed. What a policy did not
- * tell while it wrote is asked for where it can tell afterwards; else there is no value.
+ * exp of the mean log-probability of a completion's tokens: the geometric mean of their probabilities, 0..1 (1 /
+ * perplexity). It ranks completions like the mean log-probability, and can be summed when answers are weighted.
+ * Log-probabilities that a policy did not return during generation are requested afterwards if the policy supports it;
+ * otherwise there is no value.
  */
 export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
 	const { logprobs, score } = policy.capabilities;
@@ -19,7 +20,7 @@ export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
 	}
 	return {
 		name: 'mean-logprob',
-		// What is left of a text that was cut at a step's end has a probability only where each token's is told.
+		// If text was truncated at the end of a step, the rest has a known probability only with per-token data.
 		tokens: score ? 0 : 1,
 		bind({ signal }) {
 			const bound = policy.bind({ signal });

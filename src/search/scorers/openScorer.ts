@@ -2,8 +2,8 @@ import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
 /**
- * Opens what gives values to thoughts; what one kind alone needs is loaded for that kind.
- * Fails with `invalid`, `unsupported` where the policy cannot do what it needs, `missing`, `cancelled`.
+ * Opens a scorer for thoughts, loading only the code needed for its type. Fails with `invalid`, `unsupported` if the
+ * policy lacks a required capability, `missing`, `cancelled`.
  */
 export async function openScorer(spec: ScorerSpec, context: ScorerContext, signal?: AbortSignal): Promise<OpenScorer> {
 	switch (spec.use) {

@@ -19,18 +19,18 @@ const fileSchema = v.object({
 });
 const builtInSchema = v.looseObject({ use: v.pipe(v.string(), v.minLength(1)), name: v.optional(v.string()) });
 
-/** Built-in rewards bound themselves (programs, servers, comparisons): their process gets long limits. */
+/** Built-in rewards limit themselves (programs, servers, comparisons), so their process gets generous limits. */
 const builtInLimits = { batchMs: 1_800_000, rowMs: 300_000 } as const;
 
-/** Names, in small letters alone, under which data sets keep what a scorer without the gold answer must not see. */
+/** Lowercase names of dataset fields that a scorer without the gold answer must not see. */
 const goldNames =
 	/^(?:gold.*|groundtruths?|rationales?|targets?|correct|expected|(?:gold|correct|final|expected|reference|right|true|target|model)?(?:answer|solution|reference|label|result|output|completion|response|option|choice)s?(?:key|text|value|index|idx)?)$/;
-/** Fields of fields are looked through so deep; what is deeper is left out. */
+/** Maximum depth at which nested fields are checked; anything deeper is omitted. */
 const deepest = 8;
 
 /**
- * Any reward of the lab: a built-in one, or one of a file, in a supervised process of its own. It is given the gold answer only
- * when the specification says so, and is an oracle then.
+ * Opens any reward, built-in or from a file, in a separate supervised process. It gets the gold answer only if the
+ * specification says so, in which case it is an oracle.
  */
 export async function openRewardScorer(
 	spec: RewardSpec,
@@ -85,7 +85,7 @@ export async function openRewardScorer(
 interface Named {
 	readonly file: string | null;
 	readonly entry: { readonly use: string; readonly name: string; readonly [option: string]: unknown } | null;
-	/** Its name there; null: whichever there is. */
+	/** Name of the reward in the file; null for the only one. */
 	readonly wanted: string | null;
 }
 
@@ -133,7 +133,7 @@ function rewardScorer({ name, runner, reward, gold, steps, signal }: Parts): Sco
 			for (const [k, i] of places.entries()) values[i] = scored.values[k] ?? null;
 			valued ||= values.some((value) => value !== null);
 			const [error] = scored.errors;
-			// A row's fault costs the row its value; a reward that has failed on all that it was ever given is out of order.
+			// An error in one row only costs its value, but a reward that has failed on everything so far is broken.
 			if (!valued && error !== undefined && scored.values.every((value) => value === null)) {
 				throw new Failure('invalid', `The reward ${name} fails: ${error.message}`, 'Verify it on your data first.');
 			}
@@ -152,7 +152,7 @@ function rowOf({ problem, completion, generation }: ScoreItem, gold: boolean): S
 	};
 }
 
-/** A row without what says, or is named after, its answer. */
+/** Removes fields from a row that contain the answer or are named after it. */
 export function withoutGold(
 	row: Readonly<Record<string, unknown>>,
 	answer: string | null,

@@ -4,23 +4,23 @@ import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { SearchSpec } from '../../protocol/searchSpec.ts';
 import type { SearchContext } from '../searchContext.ts';
 
-/** What a scorer is opened with. */
+/** Dependencies for opening a scorer. */
 export interface ScorerContext {
-	/** The policy of the search: it judges itself, tells probabilities, and may have heads. */
+	/** The search's policy, which can judge itself, report probabilities, and have heads. */
 	readonly policy: OpenPolicy;
-	/** How further policies and processes are opened. */
+	/** How to open further policies and processes. */
 	readonly search: SearchContext;
-	/** The search that it is for; its paths are absolute. */
+	/** The specification of the search, with absolute paths. */
 	readonly spec: SearchSpec;
 }
 
-/** A scorer with all that it needs; any number of searches use it. Who opened it disposes of it. */
+/** A scorer with everything it needs, usable for any number of searches. Whoever opened it must dispose of it. */
 export interface OpenScorer extends IDisposable {
 	readonly name: string;
-	/** What it needs to know of each token: the search's `sampling.tokens` at least. Default 0. */
+	/** Required per-token data, as a minimum for the search's `sampling.tokens`. Default 0. */
 	readonly tokens?: number;
-	/** What a person should know of its values, in sentences. */
+	/** Notes for the user about the scorer's values, one sentence each. */
 	readonly notes?: readonly string[];
-	/** One for each search; the signal cancels what is under way. */
+	/** Creates a scorer for one search; the signal cancels pending work. */
 	bind(options: { readonly signal: AbortSignal }): Scorer;
 }

@@ -4,11 +4,11 @@ import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { OpenScorer } from './scorerContext.ts';
 
-/** Alternatives of each token that are asked for. */
+/** Number of alternatives requested per token. */
 const alternatives = 20;
-/** Beginnings whose tokens are remembered. */
+/** Maximum number of prefixes with cached token data. */
 const maxKnown = 50_000;
-/** Probability that the alternatives may lack and still be the whole distribution. */
+/** Probability mass that the alternatives can lack and still count as the full distribution. */
 const rest = 1e-4;
 
 interface Certainty {
@@ -17,9 +17,10 @@ interface Certainty {
 }
 
 /**
- * Self-certainty (Kang, Zhao, Song 2025, "Scalable best-of-N selection for large language models via self-certainty", eq. 5):
- * the mean over a completion's tokens of KL(U || p) = -1/V sum_j log(V p(j)), nats, 0 where a policy knows nothing. Of V tokens
- * a policy tells its k most likely: U is then uniform over those, and p as it stands, which orders completions nearly alike.
+ * Self-certainty (Kang, Zhao, Song 2025, "Scalable best-of-N selection for large language models via self-certainty",
+ * eq. 5): the mean over a completion's tokens of KL(U || p) = -1/V sum_j log(V p(j)), in nats, 0 for a uniform
+ * distribution. A policy returns only the k most likely of V tokens; U is then uniform over those and p is not
+ * renormalized, which gives nearly the same ranking.
  */
 export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 	if (policy.capabilities.alternatives < 2) {
@@ -35,7 +36,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 		tokens: told,
 		notes: [`Self-certainty is approximated from the ${told} most likely tokens at each position.`],
 		bind: () => {
-			// By completion: what is valued continues from what was valued before.
+			// Keyed by completion, because scored text extends text that was scored earlier.
 			const known = new Map<string, Certainty>();
 			return {
 				name: 'self-certainty',
@@ -58,13 +59,13 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 	};
 }
 
-/** A completion without what was generated last. */
+/** Returns a completion without the most recently generated part. */
 function beginningOf({ completion, steps }: ScoreItem): string {
 	const last = steps.at(-1) ?? '';
 	return completion.endsWith(last) ? completion.slice(0, completion.length - last.length) : '';
 }
 
-/** Summed over the tokens whose alternatives were told; null: none were. */
+/** Sums over the tokens whose alternatives were reported; null if there are none. */
 export function certaintyOf(detail: TokenDetail | null): Certainty | null {
 	if (detail?.top === undefined) return null;
 	let sum = 0;
@@ -72,7 +73,7 @@ export function certaintyOf(detail: TokenDetail | null): Certainty | null {
 	for (const top of detail.top) {
 		if (top.length < 2) continue;
 		const mass = top.reduce((all, [, logprob]) => all + Math.exp(logprob), 0);
-		// A vocabulary of so few tokens is told whole; rounding may leave a little.
+		// A vocabulary this small is reported in full; rounding may leave a small remainder.
 		const scale = mass > 1 - rest ? Math.log(mass) : 0;
 		const mean = top.reduce((all, [, logprob]) => all + (logprob - scale), 0) / top.length;
 		sum += -mean - Math.log(top.length);

@@ -1,17 +1,17 @@
 import { ApiError } from './apiError.ts';
 
-/** Lets so many requests run at a time, so many wait for a place, and sends the others away. */
+/** Limits the number of running and waiting requests, and rejects all others. */
 export class Admission {
 	readonly #most: number;
 	readonly #maxWaiting: number;
 	readonly #waiting: { enter(): void; leave(error: unknown): void }[] = [];
 	#running = 0;
 	#closed = false;
-	/** Seconds that a request has had its place for, the latest counting most; null: none has ended yet. */
+	/** Exponential moving average of how long requests run, in seconds; null until the first one has finished. */
 	#usual: number | null = null;
 	readonly #now: () => number;
 
-	/** @param now milliseconds of a clock that never goes back */
+	/** @param now monotonic clock in milliseconds */
 	constructor(most: number, maxWaiting: number, now: () => number) {
 		this.#now = now;
 		this.#most = most;
@@ -26,7 +26,7 @@ export class Admission {
 		return this.#waiting.length;
 	}
 
-	/** Seconds after which one who was sent away is likely to find a place, 1 to 60. */
+	/** Seconds after which a rejected request is likely to be admitted, 1 to 60. */
 	get retryAfter(): number {
 		if (this.#usual === null) return 5;
 		const turns = (this.#waiting.length + 1) / this.#most;
@@ -34,8 +34,8 @@ export class Admission {
 	}
 
 	/**
-	 * A place; whoever has it gives it back once by the function that it gets. Fails with 429 when too many wait, with 503
-	 * when the server ends, and when the signal fires first.
+	 * Waits for admission; the caller must call the returned function once to release its slot. Fails with 429 if too
+	 * many requests are waiting, with 503 if the server is shutting down, and when the signal fires first.
 	 */
 	async enter(signal: AbortSignal): Promise<() => void> {
 		if (this.#closed) throw ending();
@@ -71,7 +71,7 @@ export class Admission {
 		});
 	}
 
-	/** Nobody enters any more; who waits is sent away. */
+	/** Stops admitting requests and rejects waiting ones. */
 	close(): void {
 		this.#closed = true;
 		for (const { leave } of [...this.#waiting]) leave(ending());

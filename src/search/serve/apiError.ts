@@ -1,9 +1,9 @@
 import { Failure, type Reason } from '../../base/failure.ts';
 
-/** What HTTP's status says of a failure, and what OpenAI's clients make an exception of. */
+/** HTTP status codes that describe a failure and that OpenAI's clients map to exceptions. */
 export type ApiStatus = 400 | 401 | 403 | 404 | 405 | 413 | 415 | 429 | 500 | 502 | 503 | 504;
 
-/** An error in the form of OpenAI's API: `{error: {message, type, param, code}}`. */
+/** An error in OpenAI's API format: `{error: {message, type, param, code}}`. */
 export class ApiError extends Error {
 	override readonly name = 'ApiError';
 	readonly status: ApiStatus;
@@ -21,7 +21,7 @@ export class ApiError extends Error {
 		return { error: { message: this.message, type: typeOf(this.status), param: this.param, code: this.code } };
 	}
 
-	/** Any thrown value; what is nobody's input keeps its words to itself. */
+	/** Converts any thrown value; the message of an internal error is not exposed. */
 	static from(error: unknown): ApiError {
 		if (error instanceof ApiError) return error;
 		if (!(error instanceof Failure)) return new ApiError(500, 'internal', 'The server failed; see its log.');

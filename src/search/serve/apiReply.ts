@@ -6,13 +6,13 @@ import type { Solution } from './reasoner.ts';
 import { splitReply } from './replySplitter.ts';
 import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
-/** A request's solutions, one for each choice, with the logs where they were asked for. */
+/** Solutions to a request, one per choice, with logs if requested. */
 export interface Solved {
-	/** Of the search; with calls the text beside them, for which no search was made. */
+	/** Result of the search. With tool calls, the text next to them, for which no search was run. */
 	readonly solution: Solution;
-	/** Tools that the policy calls instead of an answer; mostly none. */
+	/** Tools that the policy calls instead of answering; usually empty. */
 	readonly calls: readonly ChatToolCall[];
-	/** What offering the tools took before a search; null: none were offered, or they were called. */
+	/** Tokens used for offering tools before a search; null if none were offered, or if they were called. */
 	readonly offered: Pick<Solution, 'tokens' | 'promptTokens'> | null;
 	readonly events: readonly TreeEvent[] | null;
 }
@@ -20,12 +20,12 @@ export interface Solved {
 export interface ReplyFacts {
 	/** `chatcmpl-…` or `cmpl-…`. */
 	readonly id: string;
-	/** Unix seconds. */
+	/** Unix time in seconds. */
 	readonly created: number;
 	readonly model: string;
 }
 
-/** Why a choice ends, in OpenAI's words. */
+/** Returns the finish reason of a choice in OpenAI's terms. */
 export function finishReason(
 	{ solution, calls }: Solved,
 	stopped: string | null,
@@ -34,13 +34,13 @@ export function finishReason(
 	if (solution.finish === 'refusal') return 'content_filter';
 	if (solution.finish === 'length') return 'length';
 	if (calls.length > 0) return 'tool_calls';
-	// No completion finished, because the budget did.
+	// No completion finished because the budget was exhausted.
 	return solution.completion === '' && budgetStops.has(solution.stop) ? 'length' : 'stop';
 }
 
 const budgetStops: ReadonlySet<string> = new Set(['nodes', 'tokens', 'simulations', 'seconds', 'cost']);
 
-/** What all searches of the request used. */
+/** Returns the total usage of all searches in the request. */
 export function usageOf(solved: readonly Solved[]) {
 	type Used = Pick<Solution, 'tokens' | 'promptTokens'>;
 	const sum = (of: (used: Used) => number) =>
@@ -50,12 +50,12 @@ export function usageOf(solved: readonly Solved[]) {
 	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** The completion without the beginning that the client gave. */
+/** Returns the completion without the prefix that the client provided. */
 export function answerOf(solution: Solution, { prefill }: Pick<ApiRequest, 'prefill'>): string {
 	return solution.completion.startsWith(prefill) ? solution.completion.slice(prefill.length) : solution.completion;
 }
 
-/** The `search` object of a choice; null: none was made. */
+/** Returns the `search` object of a choice, or null if there was no search. */
 export function searchOf({ solution, calls, events }: Solved, request: ApiRequest) {
 	if (calls.length > 0) return null;
 	const { strategy, params, stop, answer, value, nodes, tokens, promptTokens, simulations, seconds, cost } = solution;
@@ -78,7 +78,7 @@ export function searchOf({ solution, calls, events }: Solved, request: ApiReques
 	};
 }
 
-/** A chat message; without thinking there is no `reasoning_content`. */
+/** Builds a chat message; `reasoning_content` is omitted if there is no thinking. */
 function messageOf(reasoning: string, content: string, calls: readonly ChatToolCall[]) {
 	return {
 		role: 'assistant' as const,
@@ -115,7 +115,7 @@ export function chatReply(facts: ReplyFacts, request: ApiRequest, solved: readon
 	};
 }
 
-/** @param prompts of each choice, as text */
+/** @param prompts prompt text for each choice */
 export function completionReply(
 	facts: ReplyFacts,
 	request: ApiRequest,
@@ -143,7 +143,7 @@ export function completionReply(
 	};
 }
 
-/** A text up to the first of the stop texts in it. */
+/** Truncates text at the first stop sequence. */
 export function cutAtStop(
 	text: string,
 	stop: readonly string[],

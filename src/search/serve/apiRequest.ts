@@ -8,9 +8,9 @@ import { ApiError } from './apiError.ts';
 import { offeredTools, readChatTool, toolCallSchema, toolFields } from './toolUse.ts';
 
 export const maxChoices = 128;
-/** Prompts of one request, and choices of all of them together. */
+/** Maximum number of prompts per request, and of choices in total. */
 const maxPrompts = 2048;
-/** As OpenAI's chat has it; its completions have 5. */
+/** Same limit as in OpenAI's chat API; its completions API allows 5. */
 export const maxAlternatives = 20;
 const maxStops = 16;
 
@@ -19,11 +19,11 @@ export const text = v.pipe(v.string(), v.minLength(1));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 export const tokens = v.pipe(count, v.maxValue(maxCompletionTokens));
 
-/** What the answer says of the search besides its numbers: nothing more, the way to the result, or its whole log. */
+/** What a response contains about the search besides numbers: nothing, the path to the result, or the whole log. */
 export const returnedTrees = ['none', 'path', 'events'] as const;
 export type ReturnedTree = (typeof returnedTrees)[number];
 
-/** Strict: a budget that is misspelt would be no budget. */
+/** Strict, because a misspelled budget would otherwise be ignored. */
 const searchSchema = v.strictObject({
 	strategy: v.optional(text),
 	params: v.optional(v.record(v.string(), v.unknown())),
@@ -68,7 +68,7 @@ const chatSchema = v.object({
 const tokenIds = v.pipe(v.array(v.pipe(v.number(), v.integer(), v.minValue(0))), v.minLength(1));
 const completionSchema = v.object({
 	...common,
-	/** 0: nothing is generated, which goes with `echo` alone. */
+	/** 0 generates nothing, which requires `echo`. */
 	max_tokens: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxCompletionTokens))),
 	prompt: v.union(
 		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(maxPrompts))],
@@ -80,25 +80,25 @@ const completionSchema = v.object({
 	logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxAlternatives))),
 });
 
-/** A request of either kind, as the server works on it. */
+/** A request to either API in the server's internal form. */
 export interface ApiRequest {
 	readonly kind: 'chat' | 'completion' | 'response';
 	readonly model: string | null;
-	/** At least one; of a chat or a response exactly one, a text. */
+	/** At least one prompt; exactly one string for a chat or a response. */
 	readonly prompts: readonly (string | readonly number[])[];
-	/** What the answer begins with; '': nothing is given. */
+	/** Prefix of the answer; '' if none was given. */
 	readonly prefill: string;
-	/** Alternatives that are wanted at each token; null: no log-probabilities are. */
+	/** Number of alternatives requested per token; null if log-probabilities were not requested. */
 	readonly alternatives: number | null;
-	/** The text of a completion begins with its prompt. */
+	/** Whether the completion text includes its prompt. */
 	readonly echo: boolean;
-	/** JSON Schema for the answer; null: any text. */
+	/** JSON Schema for the answer; null for free text. */
 	readonly schema: Readonly<Record<string, unknown>> | null;
-	/** What was said before the problem. */
+	/** Messages before the problem. */
 	readonly history: readonly ChatMessage[];
 	/** Tool calls after the problem, and their results. */
 	readonly exchange: readonly ChatMessage[];
-	/** Tools that the policy is offered first; null: none, or it is not to call any. */
+	/** Tools to offer to the policy first; null if there are none or calls are not allowed. */
 	readonly tools: OfferedTools | null;
 	readonly n: number;
 	readonly stop: readonly string[];
@@ -116,7 +116,7 @@ export interface ApiRequest {
 	};
 }
 
-/** Reads the body of `/v1/chat/completions`. Throws an `ApiError` that names the field. */
+/** Parses the body of `/v1/chat/completions`. Throws an `ApiError` that names the field. */
 export function readChatRequest(body: unknown): ApiRequest {
 	const request = read(chatSchema, body);
 	const messages = request.messages.map(({ role, content, tool_calls, tool_call_id }, i): GivenMessage => {
@@ -142,7 +142,7 @@ export function readChatRequest(body: unknown): ApiRequest {
 	};
 }
 
-/** Reads the body of `/v1/completions`. Throws an `ApiError` that names the field. */
+/** Parses the body of `/v1/completions`. Throws an `ApiError` that names the field. */
 export function readCompletionRequest(body: unknown): ApiRequest {
 	const request = read(completionSchema, body);
 	if ((request.suffix ?? '') !== '')
@@ -177,7 +177,10 @@ export function readCompletionRequest(body: unknown): ApiRequest {
 
 const schemaFormat = v.looseObject({ schema: v.record(v.string(), v.unknown()) });
 
-/** The JSON Schema of a response format; null: text. @param format as the chat has it, its schema within `json_schema` */
+/**
+ * Returns the JSON Schema in a response format, or null for text.
+ * @param format in chat format, with the schema inside `json_schema`
+ */
 export function schemaOf(
 	format: { readonly type: string; readonly json_schema?: unknown } | null,
 	param: string,
@@ -193,8 +196,8 @@ export function schemaOf(
 export type GivenMessage = ChatMessage & { readonly content: string };
 
 /**
- * The problem, which is the user's last message; what was said before it; the tool calls after it; and the beginning of the
- * answer where the assistant has the last word.
+ * Splits a conversation into the problem (the last user message), the messages before it, the tool calls after it, and
+ * the answer prefix if the last message is from the assistant.
  */
 export function conversationOf(messages: readonly GivenMessage[], param: string) {
 	const last = messages.at(-1);

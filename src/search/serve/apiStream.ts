@@ -7,15 +7,16 @@ import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 const noTags: TraceTags = { think: null, answer: null };
 
 /**
- * The chunks of one choice: its text as it comes, or when it is there, and at its end why, with the search. What was said is
- * remembered, so that a result that begins with it adds what is missing, and nothing is said twice.
+ * Produces the chunks of one choice: its text, incrementally or all at once, followed by the finish reason and the
+ * search. It tracks the text sent so far, so that a result that starts with it only adds the rest, and nothing is sent
+ * twice.
  */
 export class ChoiceStream {
 	readonly #facts: ReplyFacts;
 	readonly #request: ApiRequest;
 	readonly #index: number;
 	readonly #splitter: ReplySplitter;
-	/** What a solution's completion is expected to begin with. */
+	/** Expected start of the solution's completion. */
 	#said: string;
 	#begun = false;
 
@@ -23,24 +24,24 @@ export class ChoiceStream {
 		this.#facts = facts;
 		this.#request = request;
 		this.#index = index;
-		// A completion is given as it stands.
+		// A completion is returned verbatim.
 		this.#splitter = new ReplySplitter(request.kind === 'chat' ? tags : noTags, request.stop, request.kind !== 'chat');
 		this.#said = request.prefill;
 		if (request.prefill !== '') this.#splitter.begin(request.prefill);
 	}
 
-	/** Text that was added to the completion. */
+	/** Sends text that was added to the completion. */
 	text(more: string): object[] {
 		this.#said += more;
 		return this.#chunks(this.#splitter.push(more));
 	}
 
-	/** Whether a completion continues from what was said. */
+	/** Returns whether a completion continues the text sent so far. */
 	follows(completion: string): boolean {
 		return completion.startsWith(this.#said);
 	}
 
-	/** The rest of the completion, and why it ends. */
+	/** Sends the rest of the completion and the finish reason. */
 	end(solved: Solved): object[] {
 		const { solution } = solved;
 		const rest = this.follows(solution.completion) ? solution.completion.slice(this.#said.length) : '';
@@ -48,7 +49,7 @@ export class ChoiceStream {
 		const finish_reason = finishReason(solved, this.#splitter.stopped);
 		const search = searchOf(solved, this.#request);
 		const { alternatives, kind, stop } = this.#request;
-		// All of them come at the end: only then it is known which tokens belong to the result.
+		// All token data is sent at the end, because only then is it known which tokens belong to the result.
 		const length =
 			kind === 'chat' ? Number.POSITIVE_INFINITY : cutAtStop(answerOf(solution, this.#request), stop).text.length;
 		const tokens = tokensUpTo(solution.detail, length);
@@ -56,7 +57,7 @@ export class ChoiceStream {
 			alternatives === null
 				? {}
 				: { logprobs: kind === 'chat' ? chatLogprobs(tokens, alternatives) : completionLogprobs(tokens, alternatives) };
-		// Each call whole: the policy's reply was read to its end before it was known to be one of calls.
+		// Each call is sent whole, because the policy's reply had to be read to its end to identify it as a tool call.
 		const calls = solved.calls.map((call, index) =>
 			this.#chunk({ tool_calls: [{ index, ...call }] }, { finish_reason: null }),
 		);
@@ -73,7 +74,7 @@ export class ChoiceStream {
 		];
 	}
 
-	/** The first chunk of a chat says who speaks. */
+	/** The first chunk of a chat contains the role. */
 	#opening(): object[] {
 		if (this.#begun || this.#request.kind !== 'chat') return [];
 		this.#begun = true;
@@ -92,7 +93,7 @@ export class ChoiceStream {
 	}
 }
 
-/** The last chunk, where it was asked for: what all searches used. */
+/** Returns the final chunk, if requested: the total usage of all searches. */
 export function usageChunk(facts: ReplyFacts, request: ApiRequest, solved: readonly Solved[]): object {
 	const object = request.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
 	return { ...facts, object, choices: [], usage: usageOf(solved) };

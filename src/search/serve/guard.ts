@@ -2,20 +2,21 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from './apiError.ts';
 
 export interface GuardOptions {
-	/** Of the server that listens. */
+	/** Port of the running server. */
 	readonly port: number;
-	/** null: whoever can reach the server may use it. */
+	/** null if no token is required. */
 	readonly token: string | null;
-	/** Origins of web pages that may use it, `http://localhost:3000`. */
+	/** Origins of web pages with access: `http://localhost:3000`. */
 	readonly origins: readonly string[];
 }
 
 const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Who may ask. A page of another site reaches a server of this machine through the browser of whoever looks at the page:
- * by its address (then the browser names the page's Origin) or by a name of its own that leads here (then Host is that name).
- * Both are refused before the token is inspected. Throws an `ApiError`.
+ * Checks who may send requests. A page from another site can reach a server on this machine through the browser of
+ * anyone who views the page: either by the server's address (the browser then sends the page's Origin) or by its own
+ * domain name that resolves to this machine (Host then contains that name). Both are rejected before the token is
+ * checked. Throws an `ApiError`.
  */
 export function guard(headers: Headers, { port, token, origins }: GuardOptions): void {
 	const host = headers.get('host')?.toLowerCase() ?? '';
@@ -38,7 +39,7 @@ export function originAllowed(origin: string, port: number, origins: readonly st
 	return origins.includes(origin) || loopback.some((name) => origin === `http://${name}:${port}`);
 }
 
-/** Compares in a time that does not depend on where two texts differ. */
+/** Compares two strings in time that does not depend on where they differ. */
 function sameText(a: string, b: string): boolean {
 	const digest = (text: string) => createHash('sha256').update(text).digest();
 	return timingSafeEqual(digest(a), digest(b));

@@ -1,6 +1,7 @@
 /**
- * The name that a policy is served under: what clients put into URLs, file names and caches. Everything but letters, digits, `.`,
- * `_`, `/` and `-` becomes `-`: "addition, step 160" is `addition-step-160`. A colon is left to separate the strategy.
+ * Returns the name under which a policy is served, which clients put into URLs, file names and caches. Everything
+ * except letters, digits, `.`, `_`, `/` and `-` becomes `-`: "addition, step 160" becomes `addition-step-160`. This
+ * reserves the colon for separating the strategy.
  */
 export function modelName(policy: string): string {
 	const name = policy

@@ -3,14 +3,14 @@ import type { ReplyFacts } from './apiReply.ts';
 import type { ApiRequest } from './apiRequest.ts';
 import { completionLogprobs, type Tokens } from './tokenLists.ts';
 
-/** A prompt that was read, with what follows it. */
+/** A prompt that was scored, with the text generated after it. */
 export interface ReadPrompt {
-	/** Special tokens that the client put before the text; they have none. */
+	/** Special tokens that the client put before the text; they have no text themselves. */
 	readonly special: readonly string[];
 	readonly read: ReadText;
 }
 
-/** The answer to a request with `echo` and `logprobs`: texts as they stand, token by token; nothing was searched. */
+/** Builds the response to a request with `echo` and `logprobs`: verbatim text, token by token, without a search. */
 export function readReply(facts: ReplyFacts, request: ApiRequest, prompts: readonly ReadPrompt[]) {
 	const prompt_tokens = prompts.reduce((sum, { special, read }) => sum + special.length + read.tokens.text.length, 0);
 	const completion_tokens = prompts.reduce((sum, { read }) => sum + (read.more?.tokens ?? 0), 0);
@@ -34,7 +34,7 @@ export function readReply(facts: ReplyFacts, request: ApiRequest, prompts: reado
 
 function joined({ special, read: { tokens, more } }: ReadPrompt): Tokens {
 	const before = special.map(() => null);
-	// Clients that cut the prompt off by its number of tokens expect as many entries after it as were generated.
+	// Clients that skip the prompt by its token count expect as many entries after it as tokens were generated.
 	const after = more?.detail ?? null;
 	return {
 		text: [...special, ...tokens.text, ...(after?.text ?? [])],

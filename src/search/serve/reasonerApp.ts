@@ -19,14 +19,14 @@ import { toolTurn } from './toolTurn.ts';
 import { mapAtMost, turns } from './turns.ts';
 
 export interface ReasonerLimits {
-	/** Bytes of a request's body. */
+	/** Maximum size of a request body, in bytes. */
 	readonly bodyBytes: number;
-	/** Requests that search at a time, and that wait for a place. */
+	/** Maximum number of concurrent requests with searches, and of waiting requests. */
 	readonly running: number;
 	readonly waiting: number;
-	/** Between two comments that keep a stream alive, in milliseconds. */
+	/** Interval between comments that keep a stream alive, in milliseconds. */
 	readonly keepAliveMs: number;
-	/** How long the headers and the whole of a request may take to arrive, in milliseconds. */
+	/** Time limits for receiving the headers and the entire request, in milliseconds. */
 	readonly headersMs: number;
 	readonly requestMs: number;
 }
@@ -42,43 +42,43 @@ export const defaultReasonerLimits: ReasonerLimits = {
 
 const idPrefixes = { chat: 'chatcmpl-', completion: 'cmpl-', response: 'resp_' } as const;
 
-/** Searches of one request, and prompts that it has read, at a time. */
+/** Maximum number of concurrent searches or scored prompts per request. */
 const searchesAtOnce = 64;
 const readsAtOnce = 16;
 
-/** What is said of a request when it is over; nothing of its texts. */
+/** Log entry for a completed request; contains none of its text. */
 export interface RequestRecord {
 	readonly path: string;
 	readonly status: number;
 	readonly strategy: string | null;
 	readonly tokens: number;
 	readonly seconds: number;
-	/** Why it failed. */
+	/** Why the request failed. */
 	readonly message: string | null;
 }
 
-/** `keep`: they are part of the conversation; `prepend`: their text comes before the problem; `drop`: they are left out. */
+/** `keep`: keep them in the conversation; `prepend`: put their text before the problem; `drop`: remove them. */
 export type SystemMessages = 'keep' | 'prepend' | 'drop';
 
 export interface ReasonerAppOptions {
 	readonly reasoner: Reasoner;
-	/** Name of the model that clients ask for. */
+	/** Model name that clients request. */
 	readonly model: string;
-	/** What becomes of system messages. Default `keep`: policies that take no instructions refuse them. */
+	/** How to handle system messages. Default `keep`: policies that do not follow instructions reject them. */
 	readonly systemMessages?: SystemMessages;
-	/** Of the server that listens; asked again with each request, as the port is known late. */
+	/** Access settings of the running server; read on every request, because the port is not known at first. */
 	readonly access: () => GuardOptions;
 	readonly limits: ReasonerLimits;
-	/** Fires when what runs is to end with what it has. */
+	/** Fires when running searches must end with what they have. */
 	readonly ending: AbortSignal;
-	/** Unix milliseconds. */
+	/** Clock, in Unix milliseconds. */
 	readonly now: () => number;
 	readonly onRequest?: (record: RequestRecord) => void;
-	/** What nobody's input explains. */
+	/** Called for errors that are not caused by client input. */
 	readonly onFault?: (error: unknown) => void;
 }
 
-/** The Reasoner API: routes, and what a request goes through on its way to a search and back. */
+/** The Reasoner API: its routes, and the path of a request to a search and back. */
 export class ReasonerApp {
 	readonly admission: Admission;
 	readonly #options: ReasonerAppOptions;
@@ -92,7 +92,7 @@ export class ReasonerApp {
 		this.#route();
 	}
 
-	/** Every request settles: with a reply, or an error in OpenAI's form. */
+	/** Every request settles, with a reply or an error in OpenAI's format. */
 	readonly fetch = (request: Request): Response | Promise<Response> => this.#hono.fetch(request);
 
 	#route(): void {
@@ -102,7 +102,7 @@ export class ReasonerApp {
 			const options = access();
 			const { headers } = c.req.raw;
 			const preflight = c.req.method === 'OPTIONS';
-			// A browser asks without the token first whether it may ask with it.
+			// Before it sends the token, a browser sends a preflight request without it.
 			guard(headers, preflight ? { ...options, token: null } : options);
 			if (preflight) c.res = new Response(null, { status: 204 });
 			else await next();
@@ -157,10 +157,10 @@ export class ReasonerApp {
 		);
 	}
 
-	/** The strategy that a model's name says; null: the reasoner's own. */
+	/** Returns the strategy in a model name, or null for the reasoner's own. */
 	#strategyOf(id: string | null): string | null {
 		const { model, reasoner } = this.#options;
-		// The policy's own name is understood as well.
+		// Also accept the policy's own name.
 		const names = [model, reasoner.name];
 		if (id === null || names.includes(id)) return null;
 		const strategy = reasoner.strategies.find(({ name }) => names.some((own) => id === `${own}:${name}`));
@@ -172,7 +172,7 @@ export class ReasonerApp {
 		const { reasoner, model, now } = this.#options;
 		const began = now();
 		const gone = new AbortController();
-		// Asked for now: the server tells of a client that goes away only to whom has asked.
+		// Access the signal now, because the server only reports disconnects if it was accessed beforehand.
 		const { signal: client } = c.req.raw;
 		const leave = () => gone.abort(new ApiError(503, 'cancelled', 'The client disconnected.'));
 		if (client.aborted) leave();
@@ -242,7 +242,7 @@ export class ReasonerApp {
 		}
 	}
 
-	/** A request whose system messages are where this server wants them. */
+	/** Returns the request with its system messages handled as configured for this server. */
 	#withSystem(request: ApiRequest): ApiRequest {
 		const how = this.#options.systemMessages ?? 'keep';
 		if (how === 'keep' || request.kind === 'completion') return request;
@@ -253,7 +253,7 @@ export class ReasonerApp {
 		return { ...request, history, prompts: [[...said.map(({ content }) => content), request.prompts[0]].join('\n\n')] };
 	}
 
-	/** The request, where the policy can do what it asks for. */
+	/** Returns the request after checking that the policy supports everything it needs. */
 	#able(request: ApiRequest): ApiRequest {
 		const { capabilities, schemas, read, name, tools: canCall } = this.#options.reasoner;
 		const { alternatives, schema, prefill, echo, n, stream, kind, tools } = request;
@@ -284,7 +284,7 @@ export class ReasonerApp {
 		return request;
 	}
 
-	/** A prompt as text; of token ids, special ones before the text are set apart. */
+	/** Converts a prompt to text; special tokens before the text are returned separately. */
 	#promptOf(prompt: string | readonly number[]): { readonly text: string; readonly special: readonly string[] } {
 		if (typeof prompt === 'string') return { text: prompt, special: [] };
 		const { tokenizer, name } = this.#options.reasoner;
@@ -299,7 +299,7 @@ export class ReasonerApp {
 		return { text: tokenizer.decode(ids), special: prompt.slice(0, prompt.length - ids.length).map(() => '') };
 	}
 
-	/** Prompts token by token, without a search. */
+	/** Scores prompts token by token, without a search. */
 	#reads({ request, gone }: Work, prompts: readonly { readonly text: string; readonly special: readonly string[] }[]) {
 		const { ending, reasoner } = this.#options;
 		const signal = AbortSignal.any([gone.signal, ending]);
@@ -342,7 +342,7 @@ export class ReasonerApp {
 		};
 	}
 
-	/** One search a choice, each with a seed of its own. */
+	/** Runs one search per choice, each with its own seed. */
 	#searches(work: Work, onText: (index: number, text: string) => void, onNode = () => undefined): Promise<Solved>[] {
 		const { request, texts, solve, gone } = work;
 		const { ending, reasoner } = this.#options;
@@ -375,7 +375,8 @@ export class ReasonerApp {
 			});
 			const { completion, stop, message, fault } = solution;
 			if (completion === request.prefill.slice(0, completion.length) && (stop === 'policy' || stop === 'scorer')) {
-				// A prompt that the policy cannot take is the client's: it has characters outside the vocabulary, or is too long.
+				// A prompt that the policy cannot process is a client error: it contains characters outside the vocabulary, or
+				// is too long.
 				if (fault === 'invalid') {
 					const param = { chat: 'messages', completion: 'prompt', response: 'input' }[request.kind];
 					throw new ApiError(400, 'invalid_prompt', message ?? 'The policy cannot process this prompt.', param);
@@ -393,14 +394,14 @@ export class ReasonerApp {
 	): Promise<void> {
 		const { request, facts, gone } = work;
 		const { reasoner, limits, now } = this.#options;
-		// One chunk after the other, in the order in which they were made.
+		// Write chunks one at a time, in the order they were created.
 		let tail: Promise<unknown> = Promise.resolve();
 		const write = (text: string) => {
 			tail = tail.then(() => (stream.aborted || stream.closed ? undefined : stream.write(text)));
 		};
 		const say = (chunks: readonly object[]) => {
 			for (const chunk of chunks) {
-				// Events of responses are named.
+				// Events of responses have names.
 				const name = 'type' in chunk ? `event: ${chunk.type}\n` : '';
 				write(`${name}data: ${JSON.stringify(chunk)}\n\n`);
 			}
@@ -441,7 +442,7 @@ export class ReasonerApp {
 			done(failure.status, [], error);
 		} finally {
 			clearInterval(alive);
-			// What still runs for other choices has nobody to go to.
+			// Results of other choices that are still running have no recipient.
 			gone.abort(new ApiError(503, 'cancelled', 'The request has ended.'));
 		}
 	}
@@ -484,16 +485,16 @@ export class ReasonerApp {
 
 interface Work {
 	readonly request: ApiRequest;
-	/** The problem of each choice. */
+	/** The problem for each choice. */
 	readonly texts: readonly string[];
 	readonly solve: SolveOptions;
 	readonly facts: ReplyFacts;
-	/** Text comes while it is written. */
+	/** Whether text is sent as it is generated. */
 	readonly streams: boolean;
 	readonly gone: AbortController;
 }
 
-/** An error of which the record is made already. */
+/** An error that has already been recorded. */
 class Recorded extends Error {
 	constructor(cause: unknown) {
 		super('recorded', { cause });

@@ -16,13 +16,13 @@ import {
 
 export interface ReasonerServerOptions {
 	readonly reasoner: Reasoner;
-	/** 0: one that is free. */
+	/** 0 selects a free port. */
 	readonly port: number;
-	/** null: whoever can reach the server may use it. */
+	/** null if no token is required. */
 	readonly token: string | null;
-	/** Origins of web pages that may use it. */
+	/** Origins of web pages with access. */
 	readonly origins?: readonly string[];
-	/** Name of the model; default: the policy's, as `modelName` spells it. */
+	/** Model name; default: the policy's name, converted by `modelName`. */
 	readonly model?: string;
 	readonly systemMessages?: SystemMessages;
 	readonly limits?: Partial<ReasonerLimits>;
@@ -32,23 +32,23 @@ export interface ReasonerServerOptions {
 
 /** A server that listens on the loopback address. */
 export interface ReasonerServer {
-	/** `http://127.0.0.1:PORT/v1`: what clients take as their base URL. */
+	/** `http://127.0.0.1:PORT/v1`, the base URL for clients. */
 	readonly url: string;
 	readonly port: number;
 	readonly model: string;
 	/**
-	 * Takes nothing new, lets what runs continue for so long, then ends its searches, which answer with what they have, and
-	 * closes. Calling it again with less time shortens it.
+	 * Stops accepting requests, lets running ones continue for the grace period, then stops their searches, which answer
+	 * with what they have, and closes. Calling it again with a shorter time shortens the grace period.
 	 */
 	close(graceMs: number): Promise<void>;
 }
 
 export const newToken = () => randomBytes(24).toString('base64url');
 
-/** How long searches that were ended have for their answers. */
+/** How long stopped searches have to send their answers. */
 const lastWordsMs = 5000;
 
-/** Begins to listen. Fails with `busy` when the port is taken, `denied` when it may not be used. */
+/** Starts listening. Fails with `busy` if the port is in use, and with `denied` if it is not permitted. */
 export async function serveReasoner(options: ReasonerServerOptions): Promise<ReasonerServer> {
 	const { reasoner, token, origins = [] } = options;
 	const ending = new AbortController();
@@ -69,8 +69,8 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 	const server = createAdaptorServer({
 		fetch: app.fetch,
 		overrideGlobalObjects: false,
-		// A client that sends its request byte by byte does not keep a connection. Node looks for such clients every 30 seconds
-		// unless told otherwise, and would exceed the limits by as much.
+		// Close connections of clients that send their request byte by byte. By default, Node checks for such clients only
+		// every 30 seconds, which would exceed the limits by as much.
 		serverOptions: {
 			headersTimeout: limits.headersMs,
 			requestTimeout: limits.requestMs,
@@ -112,7 +112,7 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 	};
 }
 
-/** Replies that are not yet sent whole. */
+/** Replies that have not been fully sent. */
 class Replies {
 	readonly #open = new Set<ServerResponse>();
 	#none = deferred<void>();
@@ -132,7 +132,7 @@ class Replies {
 	}
 }
 
-/** A time that can be made shorter or longer while it passes. */
+/** A timeout that can be shortened or extended while it is running. */
 class Countdown {
 	readonly #over = deferred<void>();
 	#timer: NodeJS.Timeout | undefined;

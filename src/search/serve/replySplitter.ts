@@ -6,22 +6,22 @@ export interface ReplyPart {
 }
 
 /**
- * Takes a completion apart while it comes: what is in the think tags is reasoning, the rest is content without answer
- * tags. White space around the two is dropped; what may yet become a tag or a stop text is held back. A stop text ends
- * the content; what follows it is dropped.
+ * Splits a completion while it streams: text in think tags is reasoning, and the rest is content without answer tags.
+ * White space around both is dropped, and text that can still become a tag or a stop sequence is held back. A stop
+ * sequence ends the content, and anything after it is dropped.
  */
 export class ReplySplitter {
 	readonly #tags: { readonly text: string; readonly kind: 'think' | '/think' | 'answer' | '/answer' | 'stop' }[];
 	readonly #verbatim: boolean;
 	#mode: ReplyPart['kind'] = 'content';
-	/** Nothing of this section has been said: white space before it does not count. */
+	/** Whether nothing in this section has been returned yet, in which case leading white space is dropped. */
 	#fresh = true;
 	#held = '';
-	/** White space that counts only if something follows it. */
+	/** White space that is returned only if something follows it. */
 	#blank = '';
 	#stopped: string | null = null;
 
-	/** @param verbatim white space counts everywhere */
+	/** @param verbatim keeps all white space */
 	constructor(tags: TraceTags, stop: readonly string[] = [], verbatim = false) {
 		this.#verbatim = verbatim;
 		this.#tags = [
@@ -31,7 +31,7 @@ export class ReplySplitter {
 		].filter(({ text }) => text !== '');
 	}
 
-	/** The stop text that ended the content; null: none did. */
+	/** The stop sequence that ended the content; null if there was none. */
 	get stopped(): string | null {
 		return this.#stopped;
 	}
@@ -40,14 +40,14 @@ export class ReplySplitter {
 		return this.#take(text, false);
 	}
 
-	/** What the completion begins with and its reader knows already: nothing of it is returned. */
+	/** Processes the start of the completion that the client already has, without returning any of it. */
 	begin(known: string): void {
 		this.#take(known, false);
 		this.#blank = '';
 		this.#fresh = false;
 	}
 
-	/** What was held back. */
+	/** Returns the text that was held back. */
 	end(): ReplyPart[] {
 		return this.#take('', true);
 	}
@@ -85,7 +85,7 @@ export class ReplySplitter {
 		}
 	}
 
-	/** The first of the texts that count here; of those at one place the longest. */
+	/** Finds the first tag or stop sequence that applies here; at the same position, the longest. */
 	#next(text: string): { readonly at: number; readonly kind: string; readonly text: string } | null {
 		let best: { at: number; kind: string; text: string } | null = null;
 		for (const tag of this.#tags) {
@@ -99,7 +99,7 @@ export class ReplySplitter {
 		return best;
 	}
 
-	/** Length of the longest end of the text that some tag begins with. */
+	/** Returns the length of the longest suffix of the text that is a prefix of some tag. */
 	#mayBecome(text: string): number {
 		let longest = 0;
 		for (const { text: tag } of this.#tags) {
@@ -124,13 +124,16 @@ export class ReplySplitter {
 }
 
 export interface Reply {
-	/** '': there is none. */
+	/** '' if there is none. */
 	readonly reasoning: string;
 	readonly content: string;
 	readonly stopped: string | null;
 }
 
-/** A whole completion taken apart. @param known what comes before it and is not returned */
+/**
+ * Splits a whole completion.
+ * @param known prefix of the completion that is not returned
+ */
 export function splitReply(completion: string, tags: TraceTags, stop: readonly string[] = [], known = ''): Reply {
 	const splitter = new ReplySplitter(tags, stop);
 	if (known !== '') splitter.begin(known);

@@ -5,7 +5,7 @@ import type { ApiRequest } from './apiRequest.ts';
 import { type ReplyPart, ReplySplitter, splitReply } from './replySplitter.ts';
 import { callItems, type ItemStatus, responsesTools } from './toolUse.ts';
 
-/** The answer to `/v1/responses`. */
+/** Builds the response for `/v1/responses`. */
 export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: Solved, tags: TraceTags) {
 	const { reasoning, content } = splitReply(answerOf(solved.solution, request), tags, [], request.prefill);
 	const { prompt_tokens, completion_tokens, total_tokens } = usageOf([solved]);
@@ -25,7 +25,7 @@ export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: S
 			input_tokens: prompt_tokens,
 			input_tokens_details: { cached_tokens: 0 },
 			output_tokens: completion_tokens,
-			// A policy does not say how many of its tokens were thinking.
+			// Policies do not report how many of their tokens were reasoning tokens.
 			output_tokens_details: { reasoning_tokens: null },
 			total_tokens,
 		},
@@ -33,7 +33,7 @@ export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: S
 	};
 }
 
-/** What is the same of a response from its beginning to its end. */
+/** Returns the fields of a response that stay constant while it streams. */
 function shellOf({ id, created, model }: ReplyFacts, { temperature, topP, maxTokens, schema, tools }: ApiRequest) {
 	return {
 		id,
@@ -74,7 +74,7 @@ interface OpenItem {
 	text: string;
 }
 
-/** The events of a response: its thinking and its text as they come, or when they are there. */
+/** Produces the events of a response: its reasoning and its text, incrementally or all at once. */
 export class ResponseStream {
 	readonly #facts: ReplyFacts;
 	readonly #request: ApiRequest;
@@ -82,7 +82,7 @@ export class ResponseStream {
 	readonly #splitter: ReplySplitter;
 	#said: string;
 	#sequence = 0;
-	/** Item that is written now, with its text so far. */
+	/** Item being written, with its text so far. */
 	#open: OpenItem | null = null;
 	#places = 0;
 	#begun = false;
@@ -96,19 +96,19 @@ export class ResponseStream {
 		if (request.prefill !== '') this.#splitter.begin(request.prefill);
 	}
 
-	/** Text that was added to the completion. */
+	/** Sends text that was added to the completion. */
 	text(more: string): object[] {
 		this.#said += more;
 		return this.#parts(this.#splitter.push(more));
 	}
 
-	/** The rest of the completion, and the whole response. */
+	/** Sends the rest of the completion, and the full response. */
 	end(solved: Solved): object[] {
 		const { completion } = solved.solution;
 		const rest = completion.startsWith(this.#said) ? completion.slice(this.#said.length) : '';
 		const response = responsesReply(this.#facts, this.#request, solved, this.#tags);
 		const events = this.#parts([...this.#splitter.push(rest), ...this.#splitter.end()]);
-		// An answer without a text has an empty one.
+		// An answer without text is sent as an empty string.
 		if (this.#open?.kind !== 'content' && solved.calls.length === 0) events.push(...this.#switch('content'));
 		events.push(...this.#opening(), ...this.#close(), ...this.#calls(solved.calls, response.status));
 		events.push(this.#event(`response.${response.status}`, { response }));
@@ -128,7 +128,7 @@ export class ResponseStream {
 		});
 	}
 
-	/** Ends the item that is open, and begins another. */
+	/** Ends the open item and starts another one. */
 	#switch(kind: ReplyPart['kind']): object[] {
 		const events = [...this.#opening(), ...this.#close()];
 		const open = { kind, place: this.#places++, text: '' };

@@ -21,7 +21,7 @@ const item = v.looseObject({
 	type: v.optional(v.string(), 'message'),
 	role: v.optional(text),
 	content: nullish(v.union([v.string(), v.array(part)])),
-	/** Of function calls and their results. */
+	/** Present for function calls and their results. */
 	call_id: v.optional(text),
 	name: v.optional(text),
 	arguments: v.optional(v.string()),
@@ -42,7 +42,7 @@ const responsesSchema = v.object({
 	background: nullish(v.boolean()),
 });
 
-/** Reads the body of `/v1/responses`. Throws an `ApiError` that names the field. */
+/** Parses the body of `/v1/responses`. Throws an `ApiError` that names the field. */
 export function readResponsesRequest(body: unknown): ApiRequest {
 	const request = read(responsesSchema, body);
 	for (const field of ['previous_response_id', 'conversation'] as const) {
@@ -67,7 +67,7 @@ export function readResponsesRequest(body: unknown): ApiRequest {
 	};
 }
 
-/** An item of the input as messages of a chat. */
+/** Converts an input item to chat messages. */
 function messageOf(
 	{ type, role, content, call_id, name, arguments: given, output }: Item,
 	param: string,
@@ -75,7 +75,7 @@ function messageOf(
 	const textOf = (parts: Item['content'], of: string) =>
 		typeof parts === 'string' ? parts : textOfParts(parts ?? [], `${param}.${of}`);
 	switch (type) {
-		// What the policy thought before is not shown to it again.
+		// Earlier reasoning is not sent to the policy again.
 		case 'reasoning':
 			return [];
 		case 'function_call':
@@ -98,7 +98,7 @@ function messageOf(
 	throw unsupported(param, `Items of the type ${type} are not supported.`);
 }
 
-/** Adds a message; calls of the same turn are one message, with the text before them. */
+/** Adds a message; consecutive calls in the same turn are merged into one message, with the text before them. */
 function withCalls(messages: readonly GivenMessage[], next: GivenMessage): readonly GivenMessage[] {
 	const last = messages.at(-1);
 	if (next.tool_calls === undefined || last?.role !== 'assistant') return [...messages, next];

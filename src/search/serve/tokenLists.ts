@@ -1,13 +1,13 @@
 import type { Solution } from './reasoner.ts';
 
-/** Tokens of a text with their log-probabilities in nats; null: the policy did not report one. */
+/** Tokens of a text with their log-probabilities in nats; null if the policy did not report one. */
 export interface Tokens {
 	readonly text: readonly string[];
 	readonly logprob: readonly (number | null)[];
 	readonly top?: readonly (readonly (readonly [text: string, logprob: number])[])[] | undefined;
 }
 
-/** The tokens of a solution as far as the text that is returned goes; the end of the sequence has no text and is left out. */
+/** Returns the tokens of a solution that make up the returned text, without the end of sequence, which has no text. */
 export function tokensUpTo(detail: Solution['detail'], length: number): Tokens {
 	const text: string[] = [];
 	const logprob: (number | null)[] = [];
@@ -24,7 +24,10 @@ export function tokensUpTo(detail: Solution['detail'], length: number): Tokens {
 	return { text, logprob, top };
 }
 
-/** As `/v1/completions` has them. @param offset of the first token in the text of the choice, in characters */
+/**
+ * Formats token data as in `/v1/completions`.
+ * @param offset position of the first token in the text of the choice, in characters
+ */
 export function completionLogprobs({ text, logprob, top }: Tokens, alternatives: number, offset = 0) {
 	let at = offset;
 	return {
@@ -36,7 +39,7 @@ export function completionLogprobs({ text, logprob, top }: Tokens, alternatives:
 				: text.map((token, i) => {
 						const own = logprob[i] ?? null;
 						if (own === null && (top?.[i] ?? []).length === 0) return null;
-						// The chosen token is always among them, as with OpenAI.
+						// The chosen token is always included, as in OpenAI's API.
 						return Object.fromEntries([
 							...(own === null ? [] : [[token, own] as const]),
 							...(top?.[i] ?? []).slice(0, alternatives),
@@ -49,7 +52,7 @@ export function completionLogprobs({ text, logprob, top }: Tokens, alternatives:
 	};
 }
 
-/** As `/v1/chat/completions` has them. */
+/** Formats token data as in `/v1/chat/completions`. */
 export function chatLogprobs({ text, logprob, top }: Tokens, alternatives: number) {
 	const one = (token: string, value: number | null) => ({
 		token,

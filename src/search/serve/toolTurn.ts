@@ -5,8 +5,8 @@ import { ApiError } from './apiError.ts';
 import type { CalledTools, Reasoner, SolveOptions } from './reasoner.ts';
 
 /**
- * Offers a request's tools to the policy before it searches. Throws an `ApiError`: 400 where the policy takes no tools or not this
- * conversation, 502 where it fails or calls none although it has to.
+ * Offers a request's tools to the policy before searching. Throws an `ApiError`: 400 if the policy does not support
+ * tools or this conversation, 502 if it fails or makes no call although one is required.
  */
 export async function toolTurn(
 	reasoner: Reasoner,

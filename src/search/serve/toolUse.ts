@@ -4,16 +4,16 @@ import { decode } from '../../protocol/decode.ts';
 import type { ChatToolCall } from '../../protocol/scorer.ts';
 import { ApiError } from './apiError.ts';
 
-/** State of an item of a response. */
+/** Status of a response item. */
 export type ItemStatus = 'completed' | 'incomplete';
 
-/** Tools of a request at most, as with OpenAI. */
+/** Maximum number of tools per request, same as in OpenAI's API. */
 const maxTools = 128;
 
 const name = v.pipe(v.string(), v.minLength(1));
 const nullish = <const T extends v.GenericSchema>(schema: T) => v.optional(v.nullable(schema), null);
 
-/** Of a request, of either form: each tool and the choice are read by their form. */
+/** Request fields for either API; tools and the tool choice are parsed by API-specific readers. */
 export const toolFields = {
 	tools: nullish(v.pipe(v.array(v.unknown()), v.maxLength(maxTools))),
 	tool_choice: nullish(v.unknown()),
@@ -38,10 +38,10 @@ const responsesTool = v.object(functionEntries);
 
 export type ReadTool = (tool: unknown, param: string) => ChatTool;
 
-/** A tool as `/v1/chat/completions` takes it. */
+/** Reads a tool in the format of `/v1/chat/completions`. */
 export const readChatTool: ReadTool = (tool, param) => toolOf(readFunction(chatTool, tool, param).function);
 
-/** A tool as `/v1/responses` takes it: the function's fields beside its type. */
+/** Reads a tool in the format of `/v1/responses`, which has the function's fields at the same level as the type. */
 export const readResponsesTool: ReadTool = (tool, param) => toolOf(readFunction(responsesTool, tool, param));
 
 function readFunction<T>(schema: v.GenericSchema<unknown, T>, tool: unknown, param: string): T {
@@ -66,7 +66,7 @@ const toolOf = ({ name, description, parameters, strict }: v.InferOutput<typeof 
 	},
 });
 
-/** The tools of a request; null: there are none, or `tool_choice` is `none`. */
+/** Returns the tools in a request, or null if there are none or `tool_choice` is `none`. */
 export function offeredTools(
 	{ tools, tool_choice, parallel_tool_calls, functions }: v.InferOutput<v.ObjectSchema<typeof toolFields, undefined>>,
 	read: ReadTool,
@@ -110,7 +110,7 @@ function choiceOf(given: unknown, tools: readonly ChatTool[]): OfferedTools['cho
 	return { type: 'function', function: { name: decoded.value } };
 }
 
-/** Tools and their choice as `/v1/responses` repeats them. */
+/** Returns the tools and the tool choice in the form that `/v1/responses` echoes them. */
 export function responsesTools(offered: OfferedTools | null) {
 	if (offered === null) return { tools: [], tool_choice: 'none' as const, parallel_tool_calls: false };
 	const { tools, choice, parallel } = offered;
@@ -127,7 +127,10 @@ export function responsesTools(offered: OfferedTools | null) {
 	};
 }
 
-/** Tool calls as the items of a response. @param id of the response */
+/**
+ * Returns tool calls as response items.
+ * @param id response id
+ */
 export function callItems(calls: readonly ChatToolCall[], id: string, status: ItemStatus) {
 	return calls.map((call, i) => ({
 		type: 'function_call' as const,

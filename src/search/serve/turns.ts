@@ -1,10 +1,13 @@
-/** Lets so many in at a time, in the order in which they come; who was let in calls what it got once it is done. */
+/**
+ * Creates a semaphore that admits a limited number of callers in order of arrival; each must call the function it gets
+ * when done.
+ */
 export function turns(most: number): () => Promise<() => void> {
 	const waiting: (() => void)[] = [];
 	let inside = 0;
 	const leave = () => {
 		const next = waiting.shift();
-		// Whose turn it is takes the place of who leaves.
+		// The next caller takes over the slot that is released.
 		if (next === undefined) inside--;
 		else next();
 	};
@@ -15,7 +18,7 @@ export function turns(most: number): () => Promise<() => void> {
 	};
 }
 
-/** As `Promise.all` over a map, with so many under way at a time. */
+/** Same as `Promise.all` over a map, with limited concurrency. */
 export async function mapAtMost<T, R>(items: readonly T[], most: number, task: (item: T) => Promise<R>): Promise<R[]> {
 	const turn = turns(most);
 	return Promise.all(

@@ -6,7 +6,7 @@ import { withTimeLimit } from '../../rewards/withTimeLimit.ts';
 
 const limitMs = 200;
 
-/** Exact arithmetic by the evaluator of the accuracy reward. */
+/** Tool for exact arithmetic, using the evaluator of the accuracy reward. */
 export function calculatorTool(name: string): AgentTool {
 	return {
 		name,
@@ -29,7 +29,7 @@ export function calculatorTool(name: string): AgentTool {
 	};
 }
 
-/** As one quotes it: an answer that rounds rests on this all the same. */
+/** Returns rounded forms of a value as they would be quoted, since a rounded answer still relies on it. */
 function roundings(value: string): string {
 	const decimal = /-?\d+\.\d{3,}$/.exec(value)?.[0];
 	if (decimal === undefined || decimal.length > 300) return '';

@@ -23,7 +23,10 @@ const endings: Partial<Readonly<Record<SandboxEnd, string>>> = {
 	output: 'it wrote too much',
 };
 
-/** Runs programs of the model in the sandbox; where there is none, it refuses. Fails with `invalid` for a mode that is none. */
+/**
+ * Tool that runs the model's programs in the sandbox, or refuses if there is none. Fails with `invalid` for an invalid
+ * mode.
+ */
 export function codeTool(
 	name: string,
 	spec: ToolSpecOf<'code'>,
@@ -31,7 +34,7 @@ export function codeTool(
 	signal: AbortSignal,
 ): AgentTool {
 	const { program, file, flags, memoryMb } = languages[spec.language];
-	// A mode that is none is said at once, a sandbox that is none to whoever wants to run something.
+	// An invalid mode is reported immediately, but a missing sandbox only when a program is to be run.
 	const mode = parseSandboxMode(environment[sandboxVariable]);
 	let sandbox: Promise<Sandbox> | null = null;
 	return {
@@ -45,7 +48,7 @@ export function codeTool(
 				throw new Failure('invalid', `The program is longer than ${longestCode} characters.`);
 			sandbox ??= findSandbox(mode);
 			const found = await sandbox.catch((error: unknown) => {
-				// It does not exist the next time either: nothing is tried again.
+				// The sandbox will not exist next time either, so do not retry.
 				throw new Failure('unsupported', Failure.from(error).message);
 			});
 			const missing = found.missing(program);
@@ -80,7 +83,7 @@ export function codeTool(
 	};
 }
 
-/** Models put programs in fences. */
+/** Removes the code fences that models put around programs. */
 function unfenced(query: string): string {
 	return /^\s*```[\w+-]*\r?\n([\s\S]*?)\r?\n?```\s*$/.exec(query)?.[1] ?? query;
 }

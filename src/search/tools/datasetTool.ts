@@ -7,9 +7,9 @@ import { openRegular } from '../../files/safeFile.ts';
 import { BestMatches, termsIn, textQuery } from './textQuery.ts';
 
 export interface DatasetLimits {
-	/** Of the file that are read. */
+	/** Maximum number of bytes to read from the file. */
 	readonly bytes: number;
-	/** Longer lines are passed over. */
+	/** Lines longer than this are skipped. */
 	readonly lineBytes: number;
 	readonly rows: number;
 }
@@ -20,12 +20,12 @@ const longestText = 1500;
 const chunkBytes = 1 << 20;
 
 interface Row {
-	/** From 1, as the line of the file. */
+	/** Line number in the file, from 1. */
 	readonly line: number;
 	readonly text: string;
 }
 
-/** Rows of a JSONL file that have some words, or one row by its line. */
+/** Tool that finds rows in a JSONL file by words, or one row by its line. */
 export function datasetTool(
 	name: string,
 	path: string,
@@ -124,7 +124,7 @@ async function readRows(
 	}
 }
 
-/** A field a line, as people read a row. */
+/** Formats a row for reading, with one field per line. */
 function rowText(row: object): string {
 	return Object.entries(row)
 		.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)

@@ -10,22 +10,23 @@ import { webTool } from './webTool.ts';
 import { workspaceTool } from './workspaceTool.ts';
 
 export interface ToolContext {
-	/** API keys by origin (`REASONING_LAB_API_KEYS`), and the sandbox's mode. */
+	/** API keys by origin (`REASONING_LAB_API_KEYS`), and the sandbox mode. */
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** The tools of an agent; `bind` gives those of one search. */
+/** The tools of an agent; `bind` returns the tools for one search. */
 export interface OpenTools {
 	bind(options: { readonly signal: AbortSignal }): readonly AgentTool[];
 }
 
 /**
- * Opens tools by their specifications, whose paths are absolute. Two of a kind are distinguished by a number: `dataset`,
- * `dataset2`. Fails with `missing` for a folder or a file that is missing, with `invalid` for an address that is none.
+ * Opens tools from their specifications, whose paths are absolute. Several tools of the same type are numbered:
+ * `dataset`, `dataset2`. Fails with `missing` if a folder or file does not exist, and with `invalid` for an invalid
+ * address.
  */
 export async function openTools(specs: readonly ToolSpec[], context: ToolContext = {}): Promise<OpenTools> {
 	const counts = new Map<string, number>();
-	// What is wrong with a specification is said now, not to the model.
+	// Report problems in a specification now, to the user rather than to the model.
 	const makers: ((signal: AbortSignal) => AgentTool)[] = [];
 	for (const spec of specs) {
 		const count = (counts.get(spec.use) ?? 0) + 1;

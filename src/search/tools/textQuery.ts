@@ -1,15 +1,15 @@
 import { claimTerms } from '../../core/transcript/claimTerms.ts';
 
-/** What a text search looks for: content words as stems, numbers and names as they are, and phrases in quotes. */
+/** Search terms of a text query: stemmed content words, numbers and names as they are, and quoted phrases. */
 export interface TextQuery {
-	/** In lower case; distinct. */
+	/** Lowercase and distinct. */
 	readonly terms: readonly string[];
 }
 
 const maxTerms = 24;
 const longestQuery = 2000;
 
-/** Nothing in a query is a pattern. */
+/** Parses a query; no character in it is treated as a pattern. */
 export function textQuery(query: string): TextQuery {
 	const words = query.slice(0, longestQuery);
 	const phrases = [...words.matchAll(/"([^"]{2,200})"/g)].map(([, phrase = '']) => phrase.trim().toLowerCase());
@@ -20,7 +20,7 @@ export function textQuery(query: string): TextQuery {
 	return { terms: [...new Set(terms)].slice(0, maxTerms) };
 }
 
-/** Which terms are in a text in lower case, as bits. */
+/** Returns which terms occur in lowercase text, as a bit set. */
 export function termsIn(lower: string, { terms }: TextQuery): number {
 	let found = 0;
 	for (const [i, term] of terms.entries()) if (lower.includes(term)) found |= 1 << i;
@@ -29,20 +29,20 @@ export function termsIn(lower: string, { terms }: TextQuery): number {
 
 export interface Match<T> {
 	readonly place: T;
-	/** Its terms, as bits. */
+	/** Terms that occur, as a bit set. */
 	readonly terms: number;
 }
 
 /**
- * The best of many places, held as they come: by how rare the terms are that a place has (ln(1 + N / n), Spärck Jones 1972,
- * over documents), of equals the first.
+ * Keeps the best of many matches as they arrive, ranked by the rarity of their terms (ln(1 + N / n), Spärck Jones 1972,
+ * over documents); ties go to the first match.
  */
 export class BestMatches<T> {
 	readonly #most: number;
 	readonly #counts: number[];
 	#documents = 0;
 	#held: Match<T>[] = [];
-	/** Places with any of the terms. */
+	/** Number of locations with any of the terms. */
 	total = 0;
 
 	constructor(query: TextQuery, most = 400) {
@@ -50,7 +50,7 @@ export class BestMatches<T> {
 		this.#most = most;
 	}
 
-	/** @param terms all terms of one document */
+	/** @param terms all terms that occur in one document */
 	document(terms: number): void {
 		this.#documents++;
 		for (let i = 0; i < this.#counts.length; i++) {
@@ -65,7 +65,7 @@ export class BestMatches<T> {
 		if (this.#held.length >= 2 * this.#most) this.#held = this.#ranked().slice(0, this.#most);
 	}
 
-	/** Those that have at least half of the weight of the best one. */
+	/** Returns the matches with at least half the weight of the best one. */
 	best(count: number): T[] {
 		const ranked = this.#ranked();
 		const least = ranked[0] === undefined ? 0 : this.#weight(ranked[0].terms) / 2;

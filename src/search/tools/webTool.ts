@@ -7,14 +7,14 @@ const maxResults = 6;
 const longestText = 2000;
 const longestQuery = 1000;
 
-/** Where the query goes in an address: then it is asked by GET, else by POST. */
+/** Placeholder for the query in a URL; with it the tool sends GET requests, otherwise POST. */
 const place = '{query}';
 
 /**
- * Asks the search server that a person has named, and no other: redirects are not followed, its key goes to its own origin,
- * nothing that it names is fetched. The contract is in docs/reflexion.md.
- * @param keys by origin; that of its own is sent as a bearer token
- * Fails with `invalid` for an address that is none.
+ * Tool that queries the search server the user specified, and no other: redirects are not followed, its key is only
+ * sent to its own origin, and nothing in the results is fetched. The protocol is described in docs/reflexion.md. Fails
+ * with `invalid` for an invalid URL.
+ * @param keys API keys by origin; the one for this server is sent as a bearer token
  */
 export function webTool(
 	name: string,
@@ -26,7 +26,7 @@ export function webTool(
 	const server = new JsonServer({
 		concurrency: 4,
 		timeoutSeconds: spec.timeoutSeconds,
-		// The agent has a budget of its own for trying again.
+		// The agent has its own retry budget.
 		retries: 0,
 		keys,
 	});
@@ -72,7 +72,10 @@ function addressOf(text: string): URL {
 	return url;
 }
 
-/** `results`, or the reply itself: tables with an address and a text under one of the usual names. null: there is no list. */
+/**
+ * Finds the results in `results` or in the reply itself: objects with an address and text under one of the usual names.
+ * Returns null if there is no list.
+ */
 function resultsIn(reply: unknown): ToolSource[] | null {
 	const list = Array.isArray(reply) ? reply : listIn(reply, 'results', 'organic', 'items', 'data');
 	if (list === null) return null;

@@ -8,15 +8,15 @@ import { openRegular } from '../../files/safeFile.ts';
 import { BestMatches, type TextQuery, termsIn, textQuery } from './textQuery.ts';
 
 export interface WorkspaceLimits {
-	/** Files that are looked into. */
+	/** Maximum number of files to search. */
 	readonly files: number;
-	/** Larger files are passed over. */
+	/** Files larger than this are skipped. */
 	readonly fileBytes: number;
-	/** Of all files together. */
+	/** Maximum number of bytes in all files together. */
 	readonly bytes: number;
 	readonly depth: number;
 	readonly milliseconds: number;
-	/** Places that are given back. */
+	/** Maximum number of locations to return. */
 	readonly places: number;
 }
 
@@ -29,22 +29,25 @@ export const workspaceLimits: WorkspaceLimits = {
 	places: 6,
 };
 
-/** Of what others made, and what is no text of the project. Everything whose name begins with a dot is passed over as well. */
+/**
+ * Folders with generated or third-party files, and files that are not project text. Names that start with a dot are
+ * skipped too.
+ */
 const ignored = new Set(['node_modules', '__pycache__', 'venv', 'dist', 'out', 'build', 'target', 'coverage']);
 const linesAround = 4;
 const longestText = 1500;
-/** Lines that `read` gives back. */
+/** Maximum number of lines that `read` returns. */
 const maxLines = 120;
 const longestRead = 8000;
 
 interface Place {
 	readonly path: string;
-	/** From 1. */
+	/** Line number, from 1. */
 	readonly line: number;
 	readonly text: string;
 }
 
-/** Searches the text files of a folder for words; follows no link, reads nothing that is hidden. */
+/** Tool that searches a folder's text files for words; follows no links and reads no hidden files. */
 export function workspaceTool(
 	name: string,
 	root: string,
@@ -98,7 +101,7 @@ async function search(root: string, query: string, signal: AbortSignal, limits: 
 	};
 }
 
-/** At most two places of a file, so that one does not have them all. */
+/** Returns at most two locations per file, so that one file does not fill the list. */
 function spread(places: readonly Place[], most: number): Place[] {
 	const counts = new Map<string, number>();
 	const chosen = places.filter(({ path }) => {
@@ -108,7 +111,7 @@ function spread(places: readonly Place[], most: number): Place[] {
 	return chosen.slice(0, most);
 }
 
-/** Windows of lines around each match; a window begins where the one before it has ended. */
+/** Adds windows of lines around each match; a window starts where the previous one ends. */
 function addPlaces(matches: BestMatches<Place>, path: string, text: string, query: TextQuery): void {
 	const lower = text.toLowerCase();
 	const inFile = termsIn(lower, query) | termsIn(path.toLowerCase(), query);
@@ -130,7 +133,7 @@ function addPlaces(matches: BestMatches<Place>, path: string, text: string, quer
 	}
 }
 
-/** Paths relative to the root with slashes, in the order of their names; regular files alone. */
+/** Yields the paths of regular files in name order, relative to the root, with slashes. */
 async function* textFiles(root: string, limits: WorkspaceLimits, onCut: () => void): AsyncGenerator<string> {
 	const open: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
 	for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
@@ -153,9 +156,9 @@ async function* textFiles(root: string, limits: WorkspaceLimits, onCut: () => vo
 	}
 }
 
-/** null: too large, no text, or gone. */
+/** Returns null if the file is too large, not text, or gone. */
 async function readText(root: string, path: string, most: number): Promise<string | null> {
-	// What became a link or a pipe since its folder was read is not followed and not waited for.
+	// Do not follow a link or wait for a pipe that replaced the file since the folder was listed.
 	const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 	const handle = await open(join(root, path), flags).catch(() => null);
 	if (handle === null) return null;

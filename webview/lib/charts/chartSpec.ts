@@ -1,20 +1,20 @@
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
 
 export interface ChartLine {
-	/** Column of the table; the identity of the line. */
+	/** Table column, which also identifies the line. */
 	readonly metric: string;
 	readonly label: string;
-	/** Index into the theme's series colors. */
+	/** Index in the theme's series colors. */
 	readonly colour: number;
 	/** Hidden by default. */
 	readonly initiallyHidden?: boolean;
-	/** Reference for the others: drawn thin, never smoothed. */
+	/** Whether the line is a reference for other lines; it is drawn thin and never smoothed. */
 	readonly reference?: boolean;
 }
 
-/** An area around a line. */
+/** Shaded area around a line. */
 export type ChartBand =
-	/** Plus and minus one `by`, around `of`. */
+	/** Area between `of` minus `by` and `of` plus `by`. */
 	| {
 			readonly kind: 'spread';
 			readonly of: string;
@@ -28,14 +28,14 @@ export type ChartBand =
 			readonly kind: 'between';
 			readonly low: string;
 			readonly high: string;
-			/** The line it belongs to and is hidden with. */
+			/** Line that the band belongs to; they are hidden together. */
 			readonly of: string;
 			readonly label: string;
 			readonly colour: number;
 			readonly initiallyHidden?: boolean;
 	  };
 
-/** What a chart shows, by names of columns; drawing is `plot.ts`. */
+/** Content of a chart by column names; `plot.ts` does the drawing. */
 export interface ChartSpec {
 	readonly id: string;
 	readonly title: string;
@@ -43,35 +43,36 @@ export interface ChartSpec {
 	readonly lines: readonly ChartLine[];
 	readonly bands: readonly ChartBand[];
 	readonly unit: MetricUnit;
-	/** small: one of many alike. */
+	/** `small` for one chart in a set of similar charts. */
 	readonly size?: 'small';
-	/** Min span of a linear axis. */
+	/** Minimum range of a linear axis. */
 	readonly span?: { readonly min?: number; readonly max?: number };
-	/** Words under the axis: "tokens", "s". */
+	/** Label below the axis: "tokens", "s". */
 	readonly unitLabel: string;
 }
 
 /**
- * What rows without a value between values look like: `kept` as gaps; `bridged` (a metric of every n-th row); `dotted`:
- * bridged, with a dot at each value and never smoothed (a metric that is measured now and then, such as an evaluation).
+ * How rows without a value between other values are drawn: `kept` as gaps; `bridged` with a line (for a metric recorded
+ * every n rows); `dotted` with a line and a dot at each value, never smoothed (for a metric measured occasionally, such
+ * as an evaluation).
  */
 export type GapStyle = 'kept' | 'bridged' | 'dotted';
 
-/** One column of an uPlot chart. */
+/** A column in a uPlot chart. */
 export interface Layer {
 	readonly role: 'edge' | 'raw' | 'line' | 'reference' | 'area';
 	readonly metric: string;
 	readonly colour: number;
 	readonly gaps: GapStyle;
-	/** All rows. */
+	/** Values of all rows. */
 	readonly values: Float64Array;
 }
 
-/** Source of layers: columns and their averages. */
+/** Source of columns and their moving averages. */
 export interface ColumnSource {
 	readonly length: number;
 	column(name: string): Float64Array | undefined;
-	/** The average to draw instead of the column, or the column itself when nothing is smoothed. */
+	/** Returns the moving average of a column, or the column if smoothing is off. */
 	smoothed(name: string): Float64Array | undefined;
 	gaps(name: string): GapStyle;
 }
@@ -83,8 +84,8 @@ export interface Layers {
 }
 
 /**
- * The layers of a chart, back to front: band edges, raw lines behind their averages, lines. A stack's layers are running
- * totals, the topmost first, so that each area covers what is under it.
+ * Returns the layers of a chart, back to front: band edges, raw lines behind their averages, lines. The layers of a
+ * stacked chart are running totals, topmost first, so that each area covers those below it.
  */
 export function layersOf(
 	spec: ChartSpec,
@@ -150,7 +151,7 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 		for (let row = 0; row < total.length; row++) {
 			const value = values[row] as number;
 			const under: number = below === null ? Number.NaN : (below[row] as number);
-			// A missing phase counts as zero, unless all phases are missing.
+			// A missing phase counts as zero unless all phases are missing.
 			total[row] = Number.isNaN(value) ? under : (Number.isNaN(under) ? 0 : under) + value;
 		}
 		totals.push({ role: 'area', metric: line.metric, colour: line.colour, gaps: 'kept', values: total });
@@ -159,7 +160,7 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 	return { layers: totals.reverse(), areas: [] };
 }
 
-/** Names of hidden lines and bands: toggled ones, and those hidden by default that were not toggled. */
+/** Returns the hidden lines and bands: those toggled off, and those hidden by default and not toggled on. */
 export function hiddenOf(spec: ChartSpec, switched: ReadonlySet<string>): Set<string> {
 	const keys = [
 		...spec.lines.map((line) => [line.metric, line.initiallyHidden] as const),
@@ -168,12 +169,12 @@ export function hiddenOf(spec: ChartSpec, switched: ReadonlySet<string>): Set<st
 	return new Set(keys.filter(([key, off]) => switched.has(key) !== (off ?? false)).map(([key]) => key));
 }
 
-/** The values of the main line: smoothed, unless single measurements stand for themselves. */
+/** Returns the values of the main line, which are smoothed unless they are individual measurements. */
 function drawn(name: string, source: ColumnSource): Float64Array | undefined {
 	return source.gaps(name) === 'dotted' ? source.column(name) : source.smoothed(name);
 }
 
-/** The name under which a band is hidden. */
+/** Returns the key used to hide a band. */
 export function bandKey(band: ChartBand): string {
 	return band.kind === 'spread' ? `${band.of} \u00b1 ${band.by}` : `${band.low} .. ${band.high}`;
 }
@@ -191,7 +192,10 @@ function bandEdges(band: ChartBand, source: ColumnSource): { low: Float64Array; 
 	};
 }
 
-/** The layers at some rows, for uPlot: null where there is nothing to draw; on a log axis also what is not positive. */
+/**
+ * Returns the layer values at the given rows in uPlot format: null for missing values and, on a log axis, for
+ * nonpositive values.
+ */
 export function columnsAt(layers: readonly Layer[], rows: Int32Array, log: boolean): (number | null)[][] {
 	return layers.map(({ values }) => {
 		const column = new Array<number | null>(rows.length);
@@ -203,7 +207,7 @@ export function columnsAt(layers: readonly Layer[], rows: Int32Array, log: boole
 	});
 }
 
-/** Whether a log axis would show anything. */
+/** Returns whether there is any value to show on a log axis. */
 export function canBeLog(spec: ChartSpec, source: ColumnSource, hidden: ReadonlySet<string>): boolean {
 	return spec.lines.some(({ metric }) => !hidden.has(metric) && source.column(metric)?.some((value) => value > 0));
 }

@@ -4,11 +4,11 @@ import { VirtualList } from '../virtualList.ts';
 
 export interface TableColumn {
 	readonly label: string;
-	/** The text of a cell. */
+	/** Returns the text of a cell. */
 	readonly cell: (row: number) => string;
 }
 
-/** Rows with a value in at least one of the columns, newest last. */
+/** Returns the rows in which at least one column has a value, newest last. */
 export function rowsWithValues(columns: readonly (Float64Array | undefined)[], from: number, to: number): Int32Array {
 	const rows: number[] = [];
 	for (let row = from; row < to; row++) {
@@ -17,7 +17,7 @@ export function rowsWithValues(columns: readonly (Float64Array | undefined)[], f
 	return Int32Array.from(rows);
 }
 
-/** A chart's data as a table, for exact values and for assistive technology. */
+/** Table of a chart's data, for exact values and for assistive technology. */
 export class ChartTable implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #list: VirtualList;
@@ -49,7 +49,7 @@ export class ChartTable implements IDisposable {
 		);
 	}
 
-	/** Shows these rows; stays scrolled to the end if it was there. */
+	/** Shows the given rows. If the table was scrolled to the end, it stays there. */
 	setRows(rows: Int32Array): void {
 		const atEnd = this.#list.atEnd;
 		this.#rows = rows;

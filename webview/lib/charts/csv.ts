@@ -6,8 +6,8 @@ export interface CsvColumn {
 }
 
 /**
- * Columns as CSV (RFC 4180): a header, CRLF, an empty cell where there is no value, numbers with all their digits. Texts
- * that a spreadsheet would take for a formula are quoted with an apostrophe.
+ * Formats columns as CSV (RFC 4180), with a header, CRLF line endings, empty cells for missing values, and numbers in
+ * full precision. Texts that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
  */
 export function toCsv(columns: readonly CsvColumn[], rows: ArrayLike<number>): string {
 	const lines = [columns.map((column) => cell(column.name)).join(',')];
@@ -24,7 +24,7 @@ function cell(value: number | string): string {
 	return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A safe file name from untrusted text: letters, digits, dots and dashes. */
+/** Returns a safe file name for untrusted text, using only letters, digits, dots and dashes. */
 export function fileNameOf(...parts: readonly string[]): string {
 	const name = parts
 		.map((part) =>

@@ -2,10 +2,10 @@ import uPlot from 'uplot';
 import { type Envelope, envelopeOf } from './envelope.ts';
 
 /**
- * Draws a line that has more points than its chart has columns of pixels as the area that it covers, which is what one sees
- * of it: filled at a fraction of what it costs to stroke every turn of it. Other lines are drawn point by point.
+ * Draws a line that has more points than its chart has pixel columns as the area it covers, which looks the same and is
+ * many times faster than stroking every segment. Other lines are drawn point by point.
  *
- * @param thickness of the line, in CSS pixels
+ * @param thickness line thickness in CSS pixels
  */
 export function denseLine(colour: string, thickness: number): uPlot.Series.PathBuilder {
 	const sparse = uPlot.paths.linear?.();
@@ -21,7 +21,7 @@ export function denseLine(colour: string, thickness: number): uPlot.Series.PathB
 			return sparse?.(u, seriesIndex, first, last) ?? null;
 		}
 		const perColumn = (max - min) / (width / ratio);
-		// One column on either side, so that the line runs to the edges.
+		// Includes one column on either side, so that the line extends to the edges.
 		const columnOf = (row: number) =>
 			Math.max(0, Math.min(columns - 1, 1 + Math.floor(((x[row] as number) - min) / perColumn)));
 		const scale = series.scale ?? 'y';
@@ -36,16 +36,19 @@ export function denseLine(colour: string, thickness: number): uPlot.Series.PathB
 }
 
 interface OutlineOptions {
-	/** Middle of a column, and where a value is, in device pixels. */
+	/** Center of a column, and position of a value, in device pixels. */
 	readonly xAt: (column: number) => number;
 	readonly yAt: (value: number) => number;
-	/** Of the line's thickness. */
+	/** Half of the line thickness. */
 	readonly half: number;
-	/** Gaps are crossed by a line. */
+	/** Whether gaps are bridged by a line. */
 	readonly bridged: boolean;
 }
 
-/** One closed shape for each run of columns: along its upper edge and back along its lower; and lines between them. */
+/**
+ * Draws one closed shape for each run of columns, along its upper edge and back along its lower edge, and lines between
+ * the runs.
+ */
 function outline({ low, high, first, last, gap }: Envelope, options: OutlineOptions): Path2D {
 	const { xAt, yAt, half, bridged } = options;
 	const path = new Path2D();
@@ -53,7 +56,7 @@ function outline({ low, high, first, last, gap }: Envelope, options: OutlineOpti
 	const close = (): void => {
 		const [start, end] = [run[0], run.at(-1)];
 		if (!start || !end) return;
-		// A run has the line's own ends: one of a single column is a mark of the line's width.
+		// Starts with the edge of the line, so that a run of a single column is as wide as the line.
 		path.moveTo(start.x - half, start.top);
 		for (const { x, top } of run) path.lineTo(x, top);
 		path.lineTo(end.x + half, end.top);
@@ -81,7 +84,9 @@ function outline({ low, high, first, last, gap }: Envelope, options: OutlineOpti
 	return path;
 }
 
-/** A straight line of a thickness, as a shape; turned as the shapes of runs are, so that overlaps stay filled. */
+/**
+ * Draws a straight line with a thickness as a shape, with the same orientation as the runs so that overlaps are filled.
+ */
 function addLine(path: Path2D, x1: number, y1: number, x2: number, y2: number, half: number): void {
 	const length = Math.hypot(x2 - x1, y2 - y1) || 1;
 	const [acrossX, acrossY] = [((y2 - y1) / length) * half, ((x2 - x1) / length) * half];

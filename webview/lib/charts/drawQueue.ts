@@ -1,11 +1,11 @@
 import { frames } from '../frames.ts';
 
-/** What draws itself at the next chance. */
+/** Object that draws itself when the queue calls it. */
 export interface Drawable {
 	draw(): void;
 }
 
-/** Time in a frame for drawing: the rest of it is the browser's, which has yet to put the drawings on screen. */
+/** Drawing time per frame; the browser needs the remaining time to display the result. */
 const budgetMs = 10;
 
 export interface FrameClock {
@@ -14,8 +14,8 @@ export interface FrameClock {
 }
 
 /**
- * Draws what has changed, once a frame. When that takes longer than there is time, the rest comes first in the next frame: on
- * a slow machine charts then follow in turns, and the page stays quick.
+ * Draws changed objects once per frame. If that exceeds the time budget, the remaining objects are drawn first in the
+ * next frame, so that on slow machines charts update in turn and the page stays responsive.
  */
 export class DrawQueue {
 	readonly #clock: FrameClock;
@@ -52,5 +52,5 @@ export class DrawQueue {
 	}
 }
 
-/** Of the page. */
+/** Draw queue of the page. */
 export const drawQueue = new DrawQueue();

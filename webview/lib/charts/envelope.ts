@@ -1,20 +1,21 @@
-/** What a line covers of each column of pixels; NaN where it has no values. */
+/** Extent of a line in each pixel column; NaN if it has no values there. */
 export interface Envelope {
-	/** Lowest and highest value, with those of the way from the column before. */
+	/** Lowest and highest value, including the segment from the previous column. */
 	readonly low: Float64Array;
 	readonly high: Float64Array;
-	/** Where the line comes in and goes out. */
+	/** First and last value of the line in the column. */
 	readonly first: Float64Array;
 	readonly last: Float64Array;
-	/** 1: rows without a value stand between this column's first value and the one before it. */
+	/** 1 if there are rows without a value between the column's first value and the previous value. */
 	readonly gap: Uint8Array;
 }
 
 /**
- * Only gaps that leave a whole column without values are gaps: what is narrower cannot be seen.
+ * Computes the extent of a line per pixel column. Only gaps that leave a whole column without values are preserved,
+ * because narrower gaps are not visible.
  *
- * @param from first row; @param to last row, included
- * @param columnOf of a row, ascending; rows outside the columns are left out
+ * @param from first row; @param to last row, inclusive
+ * @param columnOf returns the column of a row, in ascending order; rows outside the columns are ignored
  */
 export function envelopeOf(
 	values: ArrayLike<number | null | undefined>,
@@ -39,7 +40,7 @@ export function envelopeOf(
 		if (column !== before) {
 			const next = before >= 0 && column === before + 1;
 			gap[column] = holes && before >= 0 && !next ? 1 : 0;
-			// The way from the column before ends here.
+			// The segment from the previous column ends here.
 			const came = next ? (last[before] as number) : value;
 			low[column] = Math.min(value, came);
 			high[column] = Math.max(value, came);

@@ -13,7 +13,7 @@ export interface PictureOptions {
 	readonly theme: Theme;
 }
 
-/** Lines of legend entries that fit into a width: indices by line. Pure. */
+/** Wraps legend entries into lines of a given width; returns entry indices by line. Pure. */
 export function wrapEntries(widths: readonly number[], gap: number, width: number): number[][] {
 	const lines: number[][] = [];
 	let line: number[] = [];
@@ -31,7 +31,7 @@ export function wrapEntries(widths: readonly number[], gap: number, width: numbe
 	return lines;
 }
 
-/** A chart's canvas with title and legend on the theme's background, as PNG. */
+/** Renders a chart's canvas with title and legend on the theme's background as a PNG. */
 export async function chartPicture(
 	chart: HTMLCanvasElement,
 	options: PictureOptions,

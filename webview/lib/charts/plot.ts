@@ -17,17 +17,17 @@ export interface PlotOptions {
 	readonly link: PlotLink;
 	readonly source: ColumnSource;
 	readonly theme: () => Theme;
-	/** Ascending in x, on the current axis. */
+	/** Marks on the current axis, in ascending x order. */
 	readonly marks: () => readonly PlotMark[];
-	/** Enter or the app's own key on a row. */
+	/** Called when Enter or the app's own key is pressed at a row. */
 	readonly onOpen: (row: number) => void;
-	/** Values at a row as text, for assistive technology. */
+	/** Describes the values at a row for assistive technology. */
 	readonly describe: (row: number) => string;
-	/** Rows `from` to `to` (excluded) have been drawn. */
+	/** Called after rows `from` to `to` (exclusive) have been drawn. */
 	readonly onDraw?: (from: number, to: number) => void;
 }
 
-/** Options that a plot is built from. */
+/** Options used to build a plot. */
 export interface PlotSettings {
 	readonly hidden: ReadonlySet<string>;
 	readonly smoothing: boolean;
@@ -36,7 +36,7 @@ export interface PlotSettings {
 
 const heights = { small: 96, normal: 168 };
 
-/** One chart on a canvas. It draws only while in view; its link controls range and cursor. */
+/** Chart on a canvas, drawn only while visible. The link controls its range and cursor. */
 export class Plot extends Disposable {
 	readonly element: HTMLElement;
 	readonly #options: PlotOptions;
@@ -46,11 +46,11 @@ export class Plot extends Disposable {
 	#built = '';
 	#layers: Layers = { layers: [], areas: [] };
 	#visible = false;
-	/** Whether data or settings changed since the layers were made. */
+	/** Whether data or settings have changed since the layers were created. */
 	#layersStale = true;
 	#stale = true;
 	#width = 0;
-	/** Where the pointer was last, and whether it moves now. */
+	/** Last pointer position, and whether the pointer is moving. */
 	#pointer = '';
 	#pointing = false;
 
@@ -88,7 +88,7 @@ export class Plot extends Disposable {
 		this.#announceCursor();
 	}
 
-	/** The canvas with axes and lines, for export; null before the first drawing. */
+	/** Canvas with axes and lines, for export; null before the first drawing. */
 	get canvas(): HTMLCanvasElement | null {
 		return this.#plot?.ctx.canvas ?? null;
 	}
@@ -115,13 +115,13 @@ export class Plot extends Disposable {
 		this.update();
 	}
 
-	/** The theme changed: colors are part of how a plot is built. */
+	/** Rebuilds the plot after a theme change, because colors are fixed when it is built. */
 	rebuild(): void {
 		this.#built = '';
 		this.update();
 	}
 
-	/** The data changed: draws at the next frame in which the chart is in view. */
+	/** Schedules drawing after a data change, for the next frame in which the chart is visible. */
 	update(): void {
 		this.#layersStale = true;
 		this.#redraw();
@@ -132,7 +132,7 @@ export class Plot extends Disposable {
 		if (this.#visible) drawQueue.add(this);
 	}
 
-	/** Draws at once if something changed; used to export charts out of view. */
+	/** Draws immediately if something has changed; used to export charts that are not visible. */
 	draw(): void {
 		if (!this.#stale || this.#width === 0 || this.disposed) return;
 		this.#stale = false;
@@ -142,7 +142,7 @@ export class Plot extends Disposable {
 		const { x } = link;
 		const { from, to } = rowsOfRange(x, link.range);
 		const columns = this.#layers.layers.map((layer) => layer.values);
-		// Two to a pixel: each pixel has one that lies wholly in it, so that it shows all that is there.
+		// Uses two columns per pixel, so that each pixel contains at least one complete column.
 		const rows = pickRows(columns, from, to, 2 * Math.max(32, this.#width));
 		const data = [
 			Array.from(rows, (row) => x[row] as number),
@@ -181,7 +181,7 @@ export class Plot extends Disposable {
 		this.#plot = null;
 	}
 
-	/** Everything a built plot depends on besides data and scales. */
+	/** Returns a key for everything that a built plot depends on, except data and scales. */
 	#shape(): string {
 		const { layers, areas } = this.#layers;
 		return JSON.stringify([
@@ -244,7 +244,7 @@ export class Plot extends Disposable {
 				y: false,
 				move: (u, left, top) => [this.#snap(u, left), top],
 				points: { size: (_u, i) => (this.#layers.layers[i - 1]?.role === 'line' ? 6 : 0) },
-				// Its cursor snaps to rows, which it takes for a drag, and would keep the click to itself.
+				// The cursor snaps to rows, which uPlot would interpret as a drag and swallow the click.
 				drag: { x: true, y: false, setScale: false, dist: 4, click: () => undefined },
 				focus: { prox: -1 },
 				bind: {
@@ -272,7 +272,7 @@ export class Plot extends Disposable {
 		};
 	}
 
-	/** A click pins the step. Ignores the click at the end of a drag, and double clicks, which zoom out. */
+	/** Pins the clicked step. Ignores the click at the end of a drag, and double clicks, which zoom out. */
 	#pinByClick({ over }: uPlot): void {
 		const { link } = this.#options;
 		let pressed = Number.NaN;
@@ -297,8 +297,9 @@ export class Plot extends Disposable {
 	}
 
 	/**
-	 * uPlot says where its cursor is each time that it draws, and browsers send an event of a pointer that rests when what lies
-	 * below it is drawn anew. Neither takes the cursor from where a key, or another chart, has put it.
+	 * Handles pointer moves. uPlot reports its cursor position each time it draws, and browsers send pointer events when
+	 * the content below a resting pointer is redrawn. Both are ignored, so that they do not move a cursor that was set by
+	 * a key or another chart.
 	 */
 	#pointerMoved({ clientX, clientY }: MouseEvent, move: () => void): void {
 		const at = `${clientX} ${clientY}`;
@@ -362,7 +363,7 @@ export class Plot extends Disposable {
 			link.zoomAt(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x'), action.factor);
 		} else {
 			const { min, max } = link.shown;
-			// At an end the page may scroll on.
+			// At either end, lets the page scroll.
 			if (link.pan((action.pixels / plot.over.clientWidth) * (max - min))) event.preventDefault();
 		}
 	}
@@ -382,7 +383,7 @@ export class Plot extends Disposable {
 	}
 }
 
-/** Room for the longest tick, in CSS pixels. */
+/** Returns the width of the longest tick label, in CSS pixels. */
 function axisWidth(u: uPlot, values: readonly string[] | null, font: string): number {
 	if (!values || values.length === 0) return 36;
 	u.ctx.save();

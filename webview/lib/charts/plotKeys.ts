@@ -14,7 +14,7 @@ export interface KeyPress {
 	readonly control: boolean;
 }
 
-/** Action of a key on a focused chart; null: not handled. */
+/** Returns the action for a key on a focused chart; null if the key is not handled. */
 export function plotActionOf({ key, shift, control }: KeyPress): PlotAction | null {
 	if (control) return null;
 	switch (key) {
@@ -49,7 +49,7 @@ export function plotActionOf({ key, shift, control }: KeyPress): PlotAction | nu
 	}
 }
 
-/** Carries out an action on the linked charts; `open` is the app's. */
+/** Performs an action on the linked charts; the app handles `open`. */
 export function actOnLink(link: PlotLink, action: PlotAction): void {
 	switch (action.kind) {
 		case 'move':

@@ -8,13 +8,13 @@ export interface Range {
 	readonly max: number;
 }
 
-/** The range in view, as saved. */
+/** Visible range, as saved. */
 export interface KeptView extends Range {
 	readonly following: boolean;
 	readonly growing: boolean;
 }
 
-/** State shared by linked charts: x axis, range in view, cursor row, pinned step. */
+/** State shared by linked charts: x axis, visible range, cursor row, pinned step. */
 export class PlotLink extends Disposable {
 	readonly #viewChanged = this.register(new Emitter<void>());
 	readonly #cursorChanged = this.register(new Emitter<number | null>());
@@ -23,22 +23,22 @@ export class PlotLink extends Disposable {
 	#axis: XAxis = 'step';
 	#range: Range | null = null;
 	#following = true;
-	/** Whether a following view keeps its start instead of its width. */
+	/** Whether the view keeps its start rather than its width while following. */
 	#growing = false;
 	#cursor: number | null = null;
-	/** Step that the cursor returns to when the pointer leaves. */
+	/** Step to which the cursor returns when the pointer leaves the chart. */
 	#pinned: number | null = null;
 
-	/** Axis, range or following changed. */
+	/** Fires when the axis, range or following state changes. */
 	readonly onViewChange = this.#viewChanged.event;
-	/** The row under the cursor changed. */
+	/** Fires when the row at the cursor changes. */
 	readonly onCursorChange = this.#cursorChanged.event;
 
 	get axis(): XAxis {
 		return this.#axis;
 	}
 
-	/** All rows: steps, or seconds since the first row. Ascending. */
+	/** x values of all rows in ascending order: steps, or seconds since the first row. */
 	get x(): Float64Array {
 		return this.#axis === 'step' ? this.#step : this.#elapsed;
 	}
@@ -47,7 +47,7 @@ export class PlotLink extends Disposable {
 		return this.#elapsed;
 	}
 
-	/** null: everything there is. */
+	/** null if everything is visible. */
 	get range(): Range | null {
 		return this.#range;
 	}
@@ -61,24 +61,24 @@ export class PlotLink extends Disposable {
 		return this.#cursor;
 	}
 
-	/** Step that was pinned; null: none. */
+	/** Pinned step; null if none is pinned. */
 	get pinned(): number | null {
 		return this.#pinned;
 	}
 
-	/** Row of the pinned step; null: none is pinned, or it is not among the rows (yet). */
+	/** Row of the pinned step; null if no step is pinned or its row is not loaded. */
 	get pinnedRow(): number | null {
 		if (this.#pinned === null) return null;
 		const row = nearestRow(this.#step, this.#pinned);
 		return this.#step[row] === this.#pinned ? row : null;
 	}
 
-	/** The part in view for {@link restore}; null: all there is. */
+	/** Visible range to pass to {@link restore}; null if everything is visible. */
 	get kept(): KeptView | null {
 		return this.#range && { ...this.#range, following: this.#following, growing: this.#growing };
 	}
 
-	/** Restores the saved range before there are rows. */
+	/** Restores the saved range before any rows are available. */
 	restore(view: KeptView | null, pinned: number | null): void {
 		this.#range = view && { min: view.min, max: view.max };
 		this.#following = view?.following ?? true;
@@ -87,7 +87,10 @@ export class PlotLink extends Disposable {
 		this.#viewChanged.fire();
 	}
 
-	/** Pins the step of a row, so that its values stay when the pointer leaves; the same again, or null, takes the pin away. */
+	/**
+	 * Pins the step of a row, so that its values remain shown when the pointer leaves. Pinning the same step again, or
+	 * null, unpins it.
+	 */
 	pin(row: number | null): void {
 		const step = row === null ? undefined : this.#step[row];
 		this.pinStep(step === undefined || step === this.#pinned ? null : step);
@@ -96,12 +99,12 @@ export class PlotLink extends Disposable {
 	pinStep(step: number | null): void {
 		const before = this.pinnedRow;
 		this.#pinned = step;
-		// The cursor that the pin held goes with it.
+		// Also removes the cursor that was held by the pin.
 		if (step === null && before !== null && before === this.#cursor) this.setCursor(null);
 		this.#viewChanged.fire();
 	}
 
-	/** The range that charts show: the chosen one, or all rows. */
+	/** Visible range: the selected range, or all rows. */
 	get shown(): Range {
 		const { x } = this;
 		if (this.#range) return this.#range;
@@ -110,13 +113,13 @@ export class PlotLink extends Disposable {
 		return min === max ? { min: min - 0.5, max: max + 0.5 } : { min, max };
 	}
 
-	/** New rows, or other rows than before. A view that follows moves with them. */
+	/** Sets the rows. If the view is following, it moves with them. */
 	setRows(step: Float64Array, time: Float64Array): void {
 		const end = this.x.at(-1);
 		const at = this.#cursor === null ? undefined : this.x[this.#cursor];
 		this.#step = step;
 		this.#elapsed = elapsedOf(time);
-		// Rows may have come before it: the cursor stays at its place on the axis.
+		// Keeps the cursor at its position on the axis, because rows may have been inserted before it.
 		if (at !== undefined && at <= (this.x.at(-1) ?? Number.NEGATIVE_INFINITY)) this.setCursor(nearestRow(this.x, at));
 		else this.leave();
 		const newEnd = this.x.at(-1);
@@ -128,7 +131,7 @@ export class PlotLink extends Disposable {
 
 	setAxis(axis: XAxis): void {
 		if (axis === this.#axis) return;
-		// The same rows stay in view on the other axis.
+		// Keeps the same rows visible on the other axis.
 		const rows = this.#range ? [nearestRow(this.x, this.#range.min), nearestRow(this.x, this.#range.max)] : null;
 		this.#axis = axis;
 		const [min, max] = rows ? [this.x[rows[0] as number], this.x[rows[1] as number]] : [];
@@ -136,14 +139,14 @@ export class PlotLink extends Disposable {
 		this.#viewChanged.fire();
 	}
 
-	/** Shows a part; the view stays there. */
+	/** Shows a range and stops following. */
 	setRange(range: Range): void {
 		const { x } = this;
 		if (x.length < 2) return;
 		const [first, last] = [x[0] as number, x[x.length - 1] as number];
 		const min = Math.max(first, Math.min(range.min, range.max));
 		const max = Math.min(last, Math.max(range.min, range.max));
-		// Not less than one row's width: a view of nothing could only be left by a reset.
+		// Enforces a minimum width of about one row, because an empty view could only be left with a reset.
 		if (!(max - min >= (last - first) / Math.max(1, x.length * 2))) return;
 		this.#growing = false;
 		this.#range = min <= first && max >= last ? null : { min, max };
@@ -151,7 +154,7 @@ export class PlotLink extends Disposable {
 		this.#viewChanged.fire();
 	}
 
-	/** Shows everything from here on, also what is still to come. */
+	/** Shows everything from a given position, including future rows. */
 	showFrom(min: number): void {
 		const end = this.x.at(-1);
 		if (end === undefined || min >= end) return;
@@ -161,19 +164,19 @@ export class PlotLink extends Disposable {
 		this.#viewChanged.fire();
 	}
 
-	/** Zooms by a factor (below 1: closer) around the cursor, or around the middle. */
+	/** Zooms by a factor (below 1 zooms in) around the cursor, or else around the center of the view. */
 	zoom(factor: number): void {
 		const { min, max } = this.shown;
 		this.zoomAt(this.#cursor === null ? (min + max) / 2 : (this.x[this.#cursor] ?? (min + max) / 2), factor);
 	}
 
-	/** Zooms by a factor (below 1: closer); what is at `center` stays where it is. */
+	/** Zooms by a factor (below 1 zooms in) around `center`, which keeps its position. */
 	zoomAt(centre: number, factor: number): void {
 		const { min, max } = this.shown;
 		this.setRange({ min: centre - (centre - min) * factor, max: centre + (max - centre) * factor });
 	}
 
-	/** Moves a part that is in view by a distance on the axis, as far as there are rows. @returns whether it moved */
+	/** Pans the visible range by a distance on the axis, limited to the available rows. @returns whether it moved */
 	pan(distance: number): boolean {
 		const { x } = this;
 		const range = this.#range;
@@ -188,7 +191,7 @@ export class PlotLink extends Disposable {
 		return true;
 	}
 
-	/** Shows everything and follows. */
+	/** Shows everything and starts following. */
 	reset(): void {
 		this.#range = null;
 		this.#growing = false;
@@ -196,7 +199,7 @@ export class PlotLink extends Disposable {
 		this.#viewChanged.fire();
 	}
 
-	/** Stops following: what is in view now stays. Following again keeps the width of the view. */
+	/** Starts or stops following. Stopping keeps the current range; starting keeps its width. */
 	setFollowing(following: boolean): void {
 		if (following === this.#following) return;
 		if (!following && this.#range === null && this.x.length > 0) this.#range = this.shown;
@@ -217,12 +220,15 @@ export class PlotLink extends Disposable {
 		this.#cursorChanged.fire(valid);
 	}
 
-	/** Called when the pointer leaves: the cursor returns to the pinned step. */
+	/** Returns the cursor to the pinned step when the pointer leaves. */
 	leave(): void {
 		this.setCursor(this.pinnedRow);
 	}
 
-	/** Moves the cursor by rows, from the end of what is in view if it is nowhere; brings it into view. */
+	/**
+	 * Moves the cursor by a number of rows and scrolls it into view. If there is no cursor, starts at the end of the
+	 * visible range.
+	 */
 	moveCursor(rows: number): void {
 		const { x } = this;
 		if (x.length === 0) return;
@@ -244,7 +250,7 @@ export class PlotLink extends Disposable {
 	}
 }
 
-/** Seconds since the first row. A clock that was set back does not turn the axis back. */
+/** Returns seconds since the first row. The result never decreases, even if the clock was set back. */
 export function elapsedOf(time: Float64Array): Float64Array {
 	const elapsed = new Float64Array(time.length);
 	const start = time[0] ?? 0;

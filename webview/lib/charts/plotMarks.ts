@@ -1,7 +1,7 @@
 import type uPlot from 'uplot';
 import type { Theme } from '../theme.ts';
 
-/** Something that happened at an x position. */
+/** Event at an x position. */
 export interface PlotMark {
 	readonly x: number;
 	readonly kind: 'stage' | 'checkpoint' | 'hyperparameters' | 'alert' | 'lifecycle' | 'pin';
@@ -9,16 +9,16 @@ export interface PlotMark {
 }
 
 /**
- * Draws stage boundaries as lines, other marks as small shapes on the lower edge. Device pixels.
+ * Draws stage boundaries as lines and other marks as small shapes at the lower edge, in device pixels.
  *
- * @param labeled whether the lines say the names of their stages
+ * @param labeled whether the lines are labeled with the stage names
  */
 export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, labelled = true): void {
 	const { ctx, bbox } = u;
 	const ratio = devicePixelRatio;
 	ctx.save();
 	ctx.beginPath();
-	// A shape at an end of the axis is not cut in half.
+	// Shapes at the ends of the axis are drawn in full.
 	const size = 3.5 * ratio;
 	ctx.rect(bbox.left - size, bbox.top, bbox.width + 2 * size, bbox.height);
 	ctx.clip();
@@ -26,7 +26,7 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, la
 	const lastOfKind = new Map<string, number>();
 	for (const mark of marks) {
 		const x = Math.round(u.valToPos(mark.x, 'x', true));
-		// The first stage begins at step 0, a moment before the first row; axes differ in width by rounding.
+		// The first stage starts at step 0, just before the first row, and axis widths differ by rounding.
 		if (x < bbox.left - size || x > bbox.left + bbox.width + size) continue;
 		if (mark.kind === 'pin') {
 			ctx.strokeStyle = theme.cursor;
@@ -59,10 +59,10 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, la
 			}
 			continue;
 		}
-		// A thousand checkpoints are not a thousand shapes on top of each other.
+		// Avoids drawing thousands of overlapping shapes, such as checkpoints.
 		if (x - (lastOfKind.get(mark.kind) ?? Number.NEGATIVE_INFINITY) < 3 * ratio) continue;
 		lastOfKind.set(mark.kind, x);
-		// Light enough that the data behind it can be seen.
+		// Keeps the data behind the marks visible.
 		ctx.globalAlpha = mark.kind === 'alert' ? 1 : 0.6;
 		drawShape(ctx, mark.kind, x, bbox.top + bbox.height - 1, size, theme);
 		ctx.globalAlpha = 1;

@@ -9,7 +9,7 @@ import {
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
 import type { XAxis } from './plotLink.ts';
 
-/** A value in a legend or a table. */
+/** Formats a value for a legend or table. */
 export function formatValue(value: number | null | undefined, unit: MetricUnit): string {
 	if (value === null || value === undefined || Number.isNaN(value)) return '\u2013';
 	if (unit === 'share') return formatPercent(value);
@@ -21,7 +21,7 @@ export function formatValue(value: number | null | undefined, unit: MetricUnit):
 	return formatNumber(value);
 }
 
-/** A tick of the y axis: short, without the unit of the whole axis. */
+/** Formats a tick on the y axis: short, and without a unit if the whole axis has one. */
 export function formatTick(value: number, unit: MetricUnit): string {
 	if (unit === 'share') return `${formatNumber(value * 100, 3)}%`;
 	if (unit === 'bytes') return formatBinary(value);
@@ -36,19 +36,19 @@ export function formatX(value: number, axis: XAxis): string {
 	return axis === 'step' ? formatNumber(value, 6) : formatClock(value);
 }
 
-/** Distances between ticks of a time axis, in seconds. */
+/** Tick spacings for a time axis, in seconds. */
 export const timeSteps = [
 	1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
 	2_592_000,
 ];
-/** Distances between ticks of an axis of bytes. */
+/** Tick spacings for an axis in bytes. */
 export const binarySteps = Array.from({ length: 51 }, (_, i) => 2 ** i);
-/** Distances between ticks of a step axis. */
+/** Tick spacings for a step axis. */
 export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) => x * 10 ** i)).flat();
 
 /**
- * What a linear y axis spans for values between `low` and `high`: a little room on both sides, from 0 when the values
- * come near it, shares within 0 and 1.
+ * Returns the range of a linear y axis for values between `low` and `high`, with some padding on both sides. Starts at
+ * 0 if the values are close to it, and keeps fractions within 0 and 1.
  */
 export function yRange(
 	low: number | null,

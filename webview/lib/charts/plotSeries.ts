@@ -3,10 +3,10 @@ import type { Theme } from '../theme.ts';
 import type { ChartSpec, Layers } from './chartSpec.ts';
 import { denseLine } from './denseLine.ts';
 
-/** A stack's values cover the interval since the previous row. */
+/** Each value in a stacked chart covers the interval since the previous row. */
 const sinceRowBefore = uPlot.paths.stepped?.({ align: -1 });
 
-/** How a layer is drawn, as an uPlot series. */
+/** Returns the uPlot series that draws a layer. */
 export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme: Theme): uPlot.Series {
 	const stroke = theme.series[layer.colour % theme.series.length] ?? theme.foreground;
 	const dots = layer.gaps === 'dotted' && layer.role === 'line';
@@ -14,7 +14,7 @@ export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme
 		spanGaps: layer.gaps !== 'kept',
 		points: { show: dots, size: 5, fill: stroke, stroke },
 	};
-	// In high contrast the lines of a chart differ in more than color; a lone line stays whole.
+	// In high contrast, several lines also differ in their dash pattern; a single line is solid.
 	const dash = [...theme.dash(spec.lines.findIndex((line) => line.metric === layer.metric))];
 	const line = (colour: string, width: number): uPlot.Series => ({
 		stroke: colour,
@@ -31,7 +31,7 @@ export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme
 				...base,
 				stroke,
 				width: 1,
-				// Each covers the ones under it, or their colors would mix into others.
+				// Each area covers those below it; otherwise their colors would mix.
 				fill: theme.solid(layer.colour, theme.highContrast ? 0.5 : 0.7),
 				points: { show: false },
 				...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),
@@ -39,7 +39,7 @@ export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme
 		case 'reference':
 			return { ...base, stroke: theme.secondary, width: 1, dash: [3, 3], points: { show: false } };
 		case 'line':
-			// Dashes need the line itself.
+			// Dashes require a stroked line.
 			return dash.length > 0 ? { ...base, stroke, width: 1.5, dash } : { ...base, ...line(stroke, 1.5) };
 	}
 }

@@ -1,11 +1,11 @@
 export interface WheelTurn {
-	/** In the unit of `mode`. */
+	/** Scroll distance, in the unit given by `mode`. */
 	readonly deltaX: number;
 	readonly deltaY: number;
-	/** As of WheelEvent: 0 pixels, 1 lines, 2 pages. */
+	/** WheelEvent delta mode: 0 pixels, 1 lines, 2 pages. */
 	readonly mode: number;
 	readonly shift: boolean;
-	/** Control or command; a pinch on a trackpad comes as a wheel with control. */
+	/** Whether Ctrl or Cmd is pressed. A trackpad pinch is reported as a wheel event with Ctrl. */
 	readonly control: boolean;
 }
 
@@ -15,10 +15,10 @@ export type WheelAction =
 	| { readonly kind: 'pan'; readonly pixels: number };
 
 const pixelsOf = [1, 16, 400];
-/** Pixels of the wheel for a zoom by e. */
+/** Wheel distance in pixels that zooms by a factor of e. */
 const zoomPixels = 250;
 
-/** What the wheel does on a chart; null: the page scrolls. */
+/** Returns the action for a wheel event on a chart; null lets the page scroll. */
 export function wheelActionOf({ deltaX, deltaY, mode, shift, control }: WheelTurn): WheelAction | null {
 	const unit = pixelsOf[mode] ?? 1;
 	if (control) {

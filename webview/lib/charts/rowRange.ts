@@ -1,4 +1,4 @@
-/** First row whose x is at least `value`, in an ascending column; the length if there is none. */
+/** Returns the first row whose x is at least `value` in an ascending column; the length if there is none. */
 export function lowerBound(x: ArrayLike<number>, value: number): number {
 	let low = 0;
 	let high = x.length;
@@ -10,7 +10,7 @@ export function lowerBound(x: ArrayLike<number>, value: number): number {
 	return low;
 }
 
-/** The row whose x is nearest to `value`; -1 when there are no rows. */
+/** Returns the row whose x is closest to `value`; -1 if there are no rows. */
 export function nearestRow(x: ArrayLike<number>, value: number): number {
 	if (x.length === 0) return -1;
 	const after = lowerBound(x, value);
@@ -19,7 +19,7 @@ export function nearestRow(x: ArrayLike<number>, value: number): number {
 	return value - (x[after - 1] as number) <= (x[after] as number) - value ? after - 1 : after;
 }
 
-/** Rows that lie in a range of x, and one more on either side, so that lines run to the edges. */
+/** Returns the rows in an x range, plus one on either side so that lines extend to the edges. */
 export function rowsOfRange(
 	x: ArrayLike<number>,
 	range: { readonly min: number; readonly max: number } | null,

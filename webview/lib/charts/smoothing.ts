@@ -1,7 +1,7 @@
 /**
- * Exponential moving average of a column that grows, without the pull towards its start:
- * s_t = (w s_{t-1} + (1 - w) x_t), divided by 1 - w^n after n values (Kingma and Ba 2015, section 3). Rows without a value
- * have none in the result and do not change the average. Only new rows are computed.
+ * Exponential moving average of a growing column, with bias correction: s_t = (w s_{t-1} + (1 - w) x_t), divided by 1 -
+ * w^n after n values (Kingma and Ba 2015, section 3). Rows without a value have no result and do not affect the
+ * average. Only new rows are computed.
  */
 export class SmoothedColumn {
 	readonly weight: number;
@@ -10,7 +10,7 @@ export class SmoothedColumn {
 	#average = 0;
 	#rest = 1;
 
-	/** @param weight of the past, in [0, 1); 0 changes nothing */
+	/** @param weight weight of past values, in [0, 1); 0 disables smoothing */
 	constructor(weight: number) {
 		this.weight = weight;
 	}
@@ -19,7 +19,7 @@ export class SmoothedColumn {
 		return this.#length;
 	}
 
-	/** The average of each row of `column`, whose first `length` rows are those that were given before. */
+	/** Returns the average at each row in `column`, whose first `length` rows must be those from the previous call. */
 	update(column: Float64Array): Float64Array {
 		if (column.length > this.#values.length) {
 			const grown = new Float64Array(Math.max(256, Math.ceil(column.length * 1.25)));
@@ -42,7 +42,7 @@ export class SmoothedColumn {
 	}
 }
 
-/** Smoothed columns by metric; forgets them when the weight changes or rows are taken back. */
+/** Caches smoothed columns by metric. The cache is cleared when the weight changes or rows are invalidated. */
 export class Smoother {
 	readonly #columns = new Map<string, SmoothedColumn>();
 	#weight = 0;
@@ -58,7 +58,7 @@ export class Smoother {
 		this.#columns.clear();
 	}
 
-	/** Rows from `row` on may have changed. */
+	/** Invalidates rows from `row` on. */
 	invalidateFrom(row: number): void {
 		for (const [name, column] of this.#columns) if (column.length > row) this.#columns.delete(name);
 	}

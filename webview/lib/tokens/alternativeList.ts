@@ -6,11 +6,13 @@ import { plainLabel } from '../trace/hiddenCharacters.ts';
 export interface Alternative {
 	readonly text: string;
 	readonly probability: number;
-	/** The sampled token. */
+	/** Whether this is the sampled token. */
 	readonly taken: boolean;
 }
 
-/** Alternatives at a position, most probable first, including the sampled token if its probability is known. */
+/**
+ * Returns the alternatives at a position, most probable first, including the sampled token if its probability is known.
+ */
 export function alternativesAt(detail: TokenDetail, token: number): Alternative[] {
 	const text = detail.text[token] ?? '';
 	const list = (detail.top?.[token] ?? [])
@@ -21,15 +23,15 @@ export function alternativesAt(detail: TokenDetail, token: number): Alternative[
 	return list.sort((a, b) => b.probability - a.probability);
 }
 
-/** A token with visible whitespace: "·no", "↵". */
+/** Formats a token with visible whitespace: "·no", "↵". */
 export function tokenLabel(text: string): string {
 	if (text === '') return '∅';
 	return plainLabel(text.replace(/\n/g, '↵').replace(/\t/g, '⇥').replace(/ /g, '·'), 60);
 }
 
 /**
- * Alternatives as bars of their probabilities.
- * @param force absent: they are shown alone
+ * Renders alternatives as bars with their probabilities.
+ * @param force called to force a token; if omitted, the list is read-only
  */
 export function alternativeList(alternatives: readonly Alternative[], force?: (text: string) => void): HTMLElement {
 	const rows = alternatives.map(({ text, probability, taken }) => {

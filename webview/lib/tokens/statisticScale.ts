@@ -8,7 +8,7 @@ import {
 	tokenStatistics,
 } from '../../../src/core/search/tokenStatistics.ts';
 
-/** Max color level; 0: the policy is certain. */
+/** Maximum color level; level 0 means that the policy is certain. */
 export const highestLevel = 6;
 
 export const statisticNames: Readonly<Record<TokenStatistic, string>> = {
@@ -36,7 +36,7 @@ export const kindWords: Readonly<Record<TokenKind, string>> = {
 	explore: 'flat: no likely token',
 };
 
-/** For the legend. */
+/** Names for the legend. */
 export const kindNames: Readonly<Record<TokenKind, string>> = {
 	greedy: 'one dominant',
 	fork: 'top two close',
@@ -53,24 +53,24 @@ const units: Readonly<Record<TokenStatistic, string>> = {
 	logprob: ' nats',
 };
 
-/** A statistic over a text, with its color scale. */
+/** Statistic over a text, with its color scale. */
 export interface StatisticColumn {
 	readonly name: TokenStatistic;
-	/** One entry a token; null: not known. */
+	/** One value per token; null if unknown. */
 	readonly values: readonly (number | null)[];
-	/** Some of the values are of the top alternatives alone. */
+	/** Whether some values are based only on the top alternatives. */
 	readonly partial: boolean;
-	/** 0 (sure) to 1 (open). */
+	/** Maps a value to the color scale, from 0 (certain) to 1 (uncertain). */
 	strength(value: number): number;
-	/** What the weakest and the strongest color stand for. */
+	/** Legend labels for the weakest and the strongest color. */
 	readonly low: string;
 	readonly high: string;
 }
 
-/** Values at which the color is strongest, where they mean the same for every text. */
+/** Values at which the color is strongest, for statistics whose scale does not depend on the text. */
 const fullAt = { entropy: 2.4, varentropy: 3, logprob: 4.5 } as const;
 
-/** null: nothing is known of it. */
+/** Returns null if the statistic is unknown for all tokens. */
 export function statisticColumn(detail: TokenDetail, name: TokenStatistic): StatisticColumn | null {
 	const values = detail.text.map((_, i) => statisticAt(detail, i, name));
 	const known = values.filter((value) => value !== null);
@@ -89,7 +89,7 @@ export function statisticColumn(detail: TokenDetail, name: TokenStatistic): Stat
 			return { ...shared, strength: (v) => clamp(1 - v), low: '1', high: '0' };
 		case 'gini':
 		case 'variance': {
-			// What is usual depends on how many tokens there are: the text itself is the measure.
+			// The usual range depends on the number of tokens, so derives it from the text.
 			let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 			for (const value of known) [least, most] = [Math.min(least, value), Math.max(most, value)];
 			const span = most - least;
@@ -103,7 +103,7 @@ export function statisticColumn(detail: TokenDetail, name: TokenStatistic): Stat
 	}
 }
 
-/** The statistics of which something is known. */
+/** Returns the statistics that have at least one value. */
 export function knownStatistics(detail: TokenDetail): TokenStatistic[] {
 	return tokenStatistics.filter((name) => detail.text.some((_, i) => statisticAt(detail, i, name) !== null));
 }
@@ -113,12 +113,12 @@ export function levelOf(column: StatisticColumn, token: number): number | null {
 	return value === null ? null : Math.min(highestLevel, Math.floor(column.strength(value) * (highestLevel + 1)));
 }
 
-/** By token what its distribution asks for; null: its alternatives are not known. */
+/** Returns the type of each token's distribution; null if its alternatives are unknown. */
 export function kindsOf(detail: TokenDetail): (TokenKind | null)[] {
 	return detail.text.map((_, i) => tokenKind(detail.top?.[i] ?? []));
 }
 
-/** One statistic of a token, in words; null: it is not known. */
+/** Formats one statistic of a token; null if it is unknown. */
 export function valueWords(detail: TokenDetail, token: number, name: TokenStatistic): string | null {
 	const value = statisticAt(detail, token, name);
 	if (value === null) return null;
@@ -127,14 +127,14 @@ export function valueWords(detail: TokenDetail, token: number, name: TokenStatis
 	return `${statisticNames[name].toLowerCase()} ${about}${formatNumber(value, 3)}${units[name]}${p}`;
 }
 
-/** Values of a token as text. */
+/** Formats the values of a token. */
 export function tokenWords(detail: TokenDetail, token: number, kind: TokenKind | null): string {
 	const parts = tokenStatistics.flatMap((name) => valueWords(detail, token, name) ?? []);
 	if (kind !== null) parts.push(kindWords[kind]);
 	return parts.length === 0 ? 'no data' : parts.join(' · ');
 }
 
-/** The greatest strength in each of so many equal stretches of a text; null: nothing is known there. */
+/** Divides a text into equal parts and returns the maximum strength in each one; null if no value is known. */
 export function stripOf(column: StatisticColumn, stretches: number): (number | null)[] {
 	const { length } = column.values;
 	const count = Math.max(1, Math.min(stretches, length));

@@ -1,11 +1,11 @@
 export interface TokenBlock {
-	/** Positions of tokens. */
+	/** Token positions of the block. */
 	readonly start: number;
 	readonly end: number;
 	readonly characters: number;
 }
 
-/** Cuts tokens into blocks that are drawn as one: at a line feed where one comes, else at the limit. */
+/** Divides tokens into blocks that are drawn as a unit, at a line feed if there is one and otherwise at the limit. */
 export function tokenBlocks(text: readonly string[], tokens = 256, characters = 2048): TokenBlock[] {
 	const blocks: TokenBlock[] = [];
 	let start = 0;

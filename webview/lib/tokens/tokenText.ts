@@ -9,19 +9,19 @@ const drawnWhole = 4;
 export interface TokenTextOptions {
 	readonly label: string;
 	readonly text: readonly string[];
-	/** The token that the keys begin at. Default: the first. */
+	/** Initial token for keyboard navigation. Default: the first token. */
 	readonly start?: number;
-	/** Class of a token beside `token`. */
+	/** Returns a class to add to a token's element, in addition to `token`. */
 	readonly classOf: (token: number) => string;
-	/** A token is pointed at, or (`moved`) the keys have gone to it. */
+	/** Called when a token is hovered, or (if `moved`) reached with the keyboard. */
 	readonly onShow: (token: number, moved: boolean) => void;
-	/** No token is pointed at any more. */
+	/** Called when no token is hovered any longer. */
 	readonly onLeave?: () => void;
-	/** A token was clicked, or Enter was pressed on it. */
+	/** Called when a token was clicked, or Enter was pressed on it. */
 	readonly onPick?: (token: number) => void;
 }
 
-/** A text token by token. One tab stop; arrows move between tokens. Long texts are virtualized. */
+/** Text displayed token by token, with one tab stop. Arrow keys move between tokens. Long texts are virtualized. */
 export class TokenText implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TokenTextOptions;
@@ -50,7 +50,7 @@ export class TokenText implements IDisposable {
 			this.element = element('div', { class: 'text-body', tabIndex: 0, role: 'group', aria: { label } });
 			this.element.append(...this.#blocks.map((block) => this.#block(block)));
 		}
-		// Arrows inside belong to the tokens, not to the panel.
+		// Arrow keys move between tokens and are not handled by the panel.
 		this.element.dataset.keys = 'own';
 		this.element.addEventListener('keydown', (event) => this.#onKey(event));
 		if (onPick) {
@@ -70,17 +70,17 @@ export class TokenText implements IDisposable {
 		if (onLeave) this.element.addEventListener('pointerleave', onLeave);
 	}
 
-	/** The token that the keys are at. */
+	/** Current token for keyboard navigation. */
 	get current(): number {
 		return this.#current;
 	}
 
-	/** The element of a token, while it is drawn. */
+	/** Returns the element of a token if it is rendered. */
 	elementOf(token: number): HTMLElement | null {
 		return this.element.querySelector(`[data-token="${token}"]`);
 	}
 
-	/** Goes to a token and brings it into view. */
+	/** Moves to a token and scrolls it into view. */
 	move(token: number): void {
 		if (this.#options.text[token] === undefined) return;
 		this.element.querySelector('.token.current')?.classList.remove('current');
@@ -92,7 +92,7 @@ export class TokenText implements IDisposable {
 		this.#options.onShow(token, true);
 	}
 
-	/** Asks for the classes anew. */
+	/** Updates the classes of all tokens. */
 	refresh(): void {
 		if (this.#list) this.#list.refresh();
 		else this.element.replaceChildren(...this.#blocks.map((block) => this.#block(block)));

@@ -26,22 +26,23 @@ import { TokenText } from './tokenText.ts';
 
 export interface TokenViewOptions {
 	readonly label: string;
-	/** The `tokens` event of a node. */
+	/** Token details from the `tokens` event of a node. */
 	readonly detail: TokenDetail;
-	/** Initial color statistic, if available. */
+	/** Statistic initially used for colors, if available. */
 	readonly statistic: TokenStatistic;
-	/** Whether a token can be forced, or why not. */
+	/** true if tokens can be forced, or the reason why not. */
 	readonly canForce: true | string;
-	/** Continues from another token at this position. */
+	/** Called to continue from a different token at this position. */
 	readonly onForce: (token: number, text: string) => void;
-	/** Message if there are no alternatives. Default: how a search records them. */
+	/** Message shown if there are no alternatives. Default: how to record them in a search. */
 	readonly noAlternatives?: string;
 	readonly onStatistic?: (statistic: TokenStatistic) => void;
 }
 
 /**
- * The text of a node token by token, colored by a statistic of the next-token distribution, with the statistic over the
- * text in one line, marks where the fork rule says that it could go on otherwise, and the alternatives at each token.
+ * Text of a node, displayed token by token and colored by a statistic of the next-token distribution. Also shows a
+ * sparkline of the statistic, marks where the fork rule finds an alternative continuation, and the alternatives at each
+ * token.
  */
 export class TokenView implements IDisposable {
 	readonly element: HTMLElement;
@@ -160,7 +161,7 @@ export class TokenView implements IDisposable {
 		);
 	}
 
-	/** Chooses a token: its values and alternatives below, its place in the line. */
+	/** Selects a token: shows its values and alternatives, and its position in the sparkline. */
 	#show(token: number): void {
 		if (token === this.#shown) return;
 		this.#shown = token;

@@ -7,30 +7,32 @@ import { type TextBlock, textBlocks } from './textBlocks.ts';
 
 export type RegionKind = TraceSection | 'outside' | 'plain';
 
-/** Section of a completion: thinking, answer, text outside both, or all of it. */
+/** Section of a completion: thinking, answer, text outside both, or the whole text. */
 export interface Region extends Span {
 	readonly kind: RegionKind;
 }
 
 export interface RegionBlock extends TextBlock {
 	readonly region: Region;
-	/** The first block of its region carries the region's name. */
+	/** Whether this is the first block in its region, which displays the region's name. */
 	readonly first: boolean;
 }
 
-/** A completion parsed for drawing. Offsets are UTF-16. */
+/** Completion parsed for display. Offsets are UTF-16 code units. */
 export interface CompletionTrace {
 	readonly text: string;
 	readonly trace: Trace;
 	readonly regions: readonly Region[];
 	readonly blocks: readonly RegionBlock[];
-	/** Tags, format errors and reasoning behaviors, by start. */
+	/** Tags, format errors and reasoning behaviors, sorted by start. */
 	readonly marks: readonly Mark[];
-	/** Occurrences of each behavior in the thinking. */
+	/** Number of occurrences of each behavior in the thinking. */
 	readonly behaviours: ReadonlyMap<Behavior, number>;
 }
 
-/** Think and answer with their own tags, in the order of the text; blank stretches between them are left out. */
+/**
+ * Returns the think and answer sections with their tags, in text order, and the text between them unless it is blank.
+ */
 function findRegions(text: string, trace: Trace, tags: TraceTags): Region[] {
 	if (!tags.think && !tags.answer) return text === '' ? [] : [{ kind: 'plain', start: 0, end: text.length }];
 	const withTags = (span: Span, section: TraceSection): Region => {
@@ -57,15 +59,18 @@ function findRegions(text: string, trace: Trace, tags: TraceTags): Region[] {
 	return regions;
 }
 
-/** How tokenizers write the end of a turn. */
+/** Matches the tokens that tokenizers use for the end of a turn. */
 const turnEnd = /(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|<(?:\/s|eos|end_of_turn)>|\s)+$/u;
 
-/** Tags, and whether completions were recorded with special tokens: the one that ends a turn is no text of it. */
+/**
+ * Tags, and whether completions were recorded with special tokens, in which case the end-of-turn token is not part of
+ * the text.
+ */
 export interface CompletionTags extends TraceTags {
 	readonly special?: boolean;
 }
 
-/** Where the text ends and special tokens begin. */
+/** Returns the offset at which the text ends and special tokens begin. */
 function spokenEnd(text: string, { special }: CompletionTags): number {
 	const ending = special ? turnEnd.exec(text.slice(-200))?.[0] : undefined;
 	return ending?.includes('<') ? text.length - ending.length : text.length;
@@ -84,7 +89,7 @@ export function traceCompletion(text: string, tags: CompletionTags): CompletionT
 	}
 	for (const { start, end } of trace.tags) marks.push({ start, end, kind: 'tag' });
 	for (const { start, end, message, reason } of trace.faults) {
-		// What stands outside is a region of its own, with its name.
+		// Text outside the sections is shown as a named region instead.
 		if (end > start && reason !== 'outside') marks.push({ start, end, kind: 'fault', title: message });
 	}
 	const behaviours = new Map<Behavior, number>();
@@ -99,7 +104,7 @@ export function traceCompletion(text: string, tags: CompletionTags): CompletionT
 	return { text, trace, regions, blocks, marks, behaviours };
 }
 
-/** Format errors as short sentences without duplicates; missing tags are joined. */
+/** Returns the format errors as short sentences without duplicates, combining missing tags in one sentence. */
 export function faultMessages(trace: Trace): string[] {
 	const missing = trace.faults.filter(({ reason }) => reason === 'missing');
 	const others = trace.faults.filter(({ reason }) => reason !== 'missing').map(({ message }) => message);
@@ -110,5 +115,5 @@ export function faultMessages(trace: Trace): string[] {
 	return [...new Set([...told, ...others])];
 }
 
-/** A prompt is shown as it is: no sections, no tags. */
+/** Tags for prompts, which are displayed without sections. */
 export const noTags: TraceTags = { think: null, answer: null };

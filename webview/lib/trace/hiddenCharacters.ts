@@ -2,7 +2,7 @@ import { hiddenCharacters } from '../../../src/core/text/hiddenCharacters.ts';
 
 export { type HiddenCharacter, hiddenCharacters, hiddenLabel } from '../../../src/core/text/hiddenCharacters.ts';
 
-/** The text with hidden characters written out. */
+/** Returns a text with its hidden characters written out. */
 export function visibleText(text: string): string {
 	let out = '';
 	let at = 0;
@@ -13,7 +13,10 @@ export function visibleText(text: string): string {
 	return out + text.slice(at);
 }
 
-/** A short text with hidden characters written out, for attributes and one-line labels; line breaks become spaces. */
+/**
+ * Returns a short text for attributes and one-line labels: hidden characters are written out, and line breaks become
+ * spaces.
+ */
 export function plainLabel(text: string, limit = 200): string {
 	const cut = text.length > limit ? `${text.slice(0, limit)}…` : text;
 	return visibleText(cut).replace(/\s+/g, ' ').trim();

@@ -1,22 +1,22 @@
-/** A stretch of text with a meaning: `tag`, `behaviour-verification`, `found`, ... Offsets are UTF-16. */
+/** Marked range of text: `tag`, `behaviour-verification`, `found`, ... Offsets are UTF-16 code units. */
 export interface Mark {
 	readonly start: number;
 	readonly end: number;
 	readonly kind: string;
-	/** What the mark means, for people; shown on hover. */
+	/** Description of the mark, shown as a tooltip. */
 	readonly title?: string;
 }
 
 export interface Segment {
 	readonly start: number;
 	readonly end: number;
-	/** The marks that cover it, in the order in which they were given. */
+	/** Marks that cover the segment, in their original order. */
 	readonly marks: readonly Mark[];
 }
 
 /**
- * Cuts [start, end) at the edges of the marks, so that each segment lies wholly inside or outside of each mark.
- * Marks may overlap; those outside of the range are ignored.
+ * Divides [start, end) at the edges of the marks, so that each segment is completely inside or outside of each mark.
+ * Marks can overlap; marks outside the range are ignored.
  */
 export function segments(start: number, end: number, marks: readonly Mark[]): Segment[] {
 	if (end <= start) return [];
@@ -37,7 +37,10 @@ export function segments(start: number, end: number, marks: readonly Mark[]): Se
 	return out;
 }
 
-/** The marks that touch [start, end), by binary search in a list sorted by start; `longest` is the longest mark's length. */
+/**
+ * Returns the marks that overlap [start, end), using binary search in a list sorted by start; `longest` is the maximum
+ * mark length.
+ */
 export function marksWithin(sorted: readonly Mark[], longest: number, start: number, end: number): Mark[] {
 	let low = 0;
 	let high = sorted.length;

@@ -1,17 +1,20 @@
-/** A piece of a long text that is drawn as one unit. */
+/** Part of a long text that is drawn as a unit. */
 export interface TextBlock {
-	/** UTF-16 offsets; blocks follow one another without gaps. */
+	/** UTF-16 offsets; blocks are contiguous. */
 	readonly start: number;
 	readonly end: number;
 	/** Whether the block continues a line that was too long for one block. */
 	readonly continued: boolean;
-	/** Line feeds in the block. */
+	/** Number of line feeds in the block. */
 	readonly breaks: number;
 }
 
 export const blockLimits = { characters: 2048, lines: 48 } as const;
 
-/** An offset near `at` that parts neither a surrogate pair nor a letter from its combining marks, and is > `start`. */
+/**
+ * Returns an offset near `at` and greater than `start` that does not split a surrogate pair or separate a letter from
+ * its combining marks.
+ */
 function safeCut(text: string, start: number, at: number): number {
 	for (let cut = at; cut > start && at - cut < 64; cut--) {
 		const code = text.charCodeAt(cut);
@@ -24,7 +27,10 @@ function safeCut(text: string, start: number, at: number): number {
 	return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-/** Splits [start, end) of a text into blocks: at line ends where possible, else at spaces, else anywhere safe. */
+/**
+ * Splits [start, end) of a text into blocks: at line ends if possible, otherwise at spaces, otherwise at any safe
+ * offset.
+ */
 export function textBlocks(
 	text: string,
 	start = 0,

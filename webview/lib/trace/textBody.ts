@@ -6,11 +6,11 @@ import { hiddenCharacters } from './hiddenCharacters.ts';
 import { type Mark, marksWithin, segments } from './marks.ts';
 import type { TextBlock } from './textBlocks.ts';
 
-/** Texts of more blocks than this are drawn only where they are in view. */
+/** Maximum number of blocks that are all rendered; in longer texts, only visible blocks are. */
 const drawnWhole = 6;
-/** Frames after which measured heights no longer change. */
+/** Number of frames after which measured heights are considered stable. */
 const settleFrames = 8;
-/** For the guess at a block's height before it is drawn: characters in a line, and the line's height in pixels. */
+/** Estimated characters per line and line height in pixels, used until a block is rendered and measured. */
 const guess = { characters: 48, line: 19 };
 
 const regionNames: Readonly<Record<RegionKind, string | null>> = {
@@ -23,13 +23,13 @@ const regionNames: Readonly<Record<RegionKind, string | null>> = {
 export interface TextBodyOptions {
 	readonly label: string;
 	readonly trace: CompletionTrace;
-	/** Occurrences of the searched text, by start. */
+	/** Occurrences of the search text, sorted by start. */
 	readonly found: readonly Mark[];
-	/** Whether behaviors are marked. */
+	/** Whether to mark behaviors. */
 	readonly behaviours: boolean;
 }
 
-/** A text with sections and highlights. Long texts are virtualized; all content becomes text nodes. */
+/** Text with sections and highlights. Long texts are virtualized, and all content is inserted as text nodes. */
 export class TextBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TextBodyOptions;
@@ -66,14 +66,14 @@ export class TextBody implements IDisposable {
 		this.#list.setCount(blocks.length);
 	}
 
-	/** Draws other marks than those it began with, besides the trace's own. */
+	/** Replaces the search marks; the marks of the trace are kept. */
 	mark(found: readonly Mark[]): void {
 		this.#setMarks(found);
 		if (this.#list) this.#list.refresh();
 		else this.element.replaceChildren(...this.#options.trace.blocks.map((block) => this.#block(block)));
 	}
 
-	/** Brings the first occurrence at or after an offset into view: of the searched text, or of a kind of mark. */
+	/** Scrolls to the first occurrence at or after an offset, either of the search text or of another kind of mark. */
 	reveal(offset: number, kind = 'found'): void {
 		const at = this.#options.trace.blocks.findIndex((block) => block.end > offset);
 		if (at === -1) return;
@@ -85,7 +85,10 @@ export class TextBody implements IDisposable {
 		this.#longestMark = this.#marks.reduce((longest, mark) => Math.max(longest, mark.end - mark.start), 0);
 	}
 
-	/** Rows that come into view get other heights than were guessed, so the place is looked for until it holds still. */
+	/**
+	 * Scrolls to an offset repeatedly until its position is stable, because rows that become visible may differ from
+	 * their estimated height.
+	 */
 	#approach(at: number, sought: { readonly offset: number; readonly kind: string }, frames: number): void {
 		const row = this.#list ? this.#list.reveal(at) : (this.element.children[at] as HTMLElement | undefined);
 		const marks = [...(row?.querySelectorAll<HTMLElement>(`.m-${sought.kind}`) ?? [])];
@@ -117,7 +120,7 @@ export class TextBody implements IDisposable {
 	}
 }
 
-/** Draws a block of a text; the first of a region carries its name, if it has one. */
+/** Renders a block of text; the first block in a named region shows the region's name. */
 export function drawBlock(
 	text: string,
 	block: TextBlock & { readonly first: boolean },
@@ -129,7 +132,7 @@ export function drawBlock(
 	if (block.first && name !== null) node.append(element('div', { class: 'region-name' }, name));
 	if (block.continued) node.append(element('span', { class: 'continued', title: 'Line continues' }, '⤷'));
 	const content = element('div', { class: 'block-text' });
-	// The block itself ends the line.
+	// The line ends with the block element.
 	const end = text.charCodeAt(block.end - 1) === 10 ? block.end - 1 : block.end;
 	appendMarked(content, text, block.start, end, marks);
 	node.append(content);
@@ -137,7 +140,10 @@ export function drawBlock(
 	return node;
 }
 
-/** Draws [start, end) of a text: marks as spans, hidden characters by name, everything else as text nodes. */
+/**
+ * Appends [start, end) of a text: marks become spans, hidden characters are shown by name, and everything else becomes
+ * text nodes.
+ */
 export function appendMarked(node: HTMLElement, text: string, start: number, end: number, marks: Mark[]): void {
 	const hidden = hiddenCharacters(text, start, end).map(
 		(character): Mark => ({ start: character.start, end: character.end, kind: 'hidden', title: character.label }),

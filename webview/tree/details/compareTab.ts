@@ -11,7 +11,7 @@ import { linkButton, section } from './facts.ts';
 
 const listed = 60;
 
-/** Statistics and answers of two trees side by side. */
+/** Compares statistics and answers of two trees side by side. */
 export class CompareTab implements DetailTab {
 	readonly id = 'compare';
 	readonly label = 'Compare';

@@ -16,12 +16,12 @@ const everything: ReadonlySet<Change> = new Set<Change>([
 	'text',
 	'tab',
 ]);
-/** Milliseconds between redraws while events arrive. */
+/** Minimum interval between redraws while events arrive, in milliseconds. */
 const pause = 200;
-/** The same while a log is loading. */
+/** Minimum interval between redraws while a log is loading, in milliseconds. */
 const loadingPause = 1500;
 
-/** The tabs beside the tree. */
+/** Tabs in the details sidebar. */
 export class DetailTabs extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
@@ -67,7 +67,7 @@ export class DetailTabs extends Disposable {
 			return;
 		}
 		for (const change of changes) this.#stale.add(change);
-		// User actions are drawn at once; arriving events are throttled.
+		// Redraw immediately after user actions, but throttle incoming events.
 		const pours = [...changes].every((change) => change === 'events');
 		const wait = this.#drawnAt + (this.#model.current?.complete === false ? loadingPause : pause) - performance.now();
 		if (!pours || wait <= 0) this.#draw();

@@ -7,10 +7,10 @@ import type { Change, TreeModel } from '../treeModel.ts';
 import type { DetailTab } from './detailTab.ts';
 import { eventsOf } from './nodeEvents.ts';
 
-/** Max events listed; the last ones. */
+/** Maximum number of events listed. Later events take precedence. */
 const most = 20_000;
 
-/** Events of the selected node, or of the whole search; an entry shows the tree at that event. */
+/** Events for the selected node, or for the whole search. Activating an entry shows the tree at that event. */
 export class EventsTab implements DetailTab {
 	readonly id = 'events';
 	readonly label = 'Events';
@@ -63,7 +63,7 @@ export class EventsTab implements DetailTab {
 		return this.#numbers === null ? index : (this.#numbers[index] ?? 0);
 	}
 
-	/** The last listed event up to the current replay position. */
+	/** Returns the index of the last listed event at or before the replay position. */
 	#indexOf(number: number): number {
 		if (this.#numbers === null) return number;
 		return this.#numbers.findLastIndex((one) => one <= number);

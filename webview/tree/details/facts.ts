@@ -1,9 +1,9 @@
 import { type Child, element } from '../../lib/dom.ts';
 
-/** Name, value, and explanation; value null: no row. */
+/** Name, value and tooltip. Rows with a null value are omitted. */
 export type Fact = readonly [name: string, value: Child, title?: string];
 
-/** Names and values in two columns. */
+/** Builds a two-column list of names and values. */
 export function facts(rows: readonly Fact[]): HTMLElement {
 	return element(
 		'dl',

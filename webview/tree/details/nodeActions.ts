@@ -4,7 +4,7 @@ import { element, fill, setText, uniqueId } from '../../lib/dom.ts';
 import type { TreeModel } from '../treeModel.ts';
 import type { TreeSide } from '../treeSide.ts';
 
-/** Actions on a node: branch, edit, prune. Disabled actions say why. */
+/** Node actions: branch, edit, prune. The tooltip of a disabled action explains why. */
 export class NodeActions {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;

@@ -1,7 +1,7 @@
 import type { TreeEvent, TreeEventOf } from '../../../src/protocol/treeLog.ts';
 import { touchedBy } from '../draw/scene.ts';
 
-/** Events of a node up to a moment: the numbers of the last `most`, and the total. */
+/** Returns the last `most` event numbers for a node up to a replay position, and the total count. */
 export function eventsOf(
 	events: readonly TreeEvent[],
 	id: number,
@@ -14,7 +14,7 @@ export function eventsOf(
 		const event = events[i] as TreeEvent;
 		const touches =
 			touchedBy(event).includes(id) ||
-			// Includes the creation of its children.
+			// Include the creation of child nodes.
 			(event.t === 'node' && event.parents.includes(id)) ||
 			(event.t === 'select' && (event.candidates?.some((candidate) => candidate.id === id) ?? false));
 		if (!touches) continue;
@@ -26,7 +26,7 @@ export function eventsOf(
 
 type Told = 'tool' | 'critique' | 'reference' | 'tokens';
 
-/** Events of one kind about a node, in order, up to a moment. */
+/** Returns a node's events of one type up to a replay position, in order. */
 export function toldOf<T extends Told>(
 	events: readonly TreeEvent[],
 	kind: T,
@@ -41,7 +41,7 @@ export function toldOf<T extends Told>(
 	return told;
 }
 
-/** Value of the last selection decision on a node (UCT, PUCT); null: not recorded. */
+/** Returns a node's value in the last selection decision (UCT, PUCT), or null if not recorded. */
 export function lastSelectionValue(events: readonly TreeEvent[], id: number, moment: number): number | null {
 	for (let i = moment - 1; i >= 0; i--) {
 		const event = events[i] as TreeEvent;

@@ -12,10 +12,10 @@ import { NodeActions } from './nodeActions.ts';
 import { lastSelectionValue, toldOf } from './nodeEvents.ts';
 import { TextParts, valueText } from './textPart.ts';
 
-/** Max children listed. */
+/** Maximum number of children listed. */
 const listed = 40;
 
-/** The selected node: text, statistics, and actions. */
+/** Details for the selected node: text, statistics and actions. */
 export class NodeTab implements DetailTab {
 	readonly id = 'node';
 	readonly label = 'Node';
@@ -72,7 +72,7 @@ export class NodeTab implements DetailTab {
 			this.#text(side, node),
 			section('Statistics', this.#statistics(side, node)),
 			...toldOf(events, 'tool', node.id, moment).map((tool) => this.#tool(tool)),
-			// Repeated with the points that a revision has addressed.
+			// The event is repeated with the points that a revision has addressed.
 			...toldOf(events, 'critique', node.id, moment)
 				.slice(-1)
 				.map((critique) => this.#critique(critique)),
@@ -199,7 +199,7 @@ export class NodeTab implements DetailTab {
 
 	#references(references: readonly TreeEventOf<'reference'>[]): HTMLElement | null {
 		if (references.length === 0) return null;
-		// A later check of the same reference replaces the one before.
+		// A later check of the same reference replaces the earlier one.
 		const last = new Map(references.map((reference) => [`${reference.label}\n${reference.source}`, reference]));
 		const side = this.#model.selection?.side ?? 'main';
 		return section(

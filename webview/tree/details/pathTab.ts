@@ -9,10 +9,10 @@ import type { DetailTab } from './detailTab.ts';
 import { linkButton } from './facts.ts';
 import { TextParts } from './textPart.ts';
 
-/** Max steps shown; the last ones of longer paths. */
+/** Maximum number of steps shown. Longer paths show only the last ones. */
 const most = 200;
 
-/** The path from the root to the selected node as one trace; without a selection, the best path. */
+/** The path from the root to the selected node as a single trace. Without a selection, the best path. */
 export class PathTab implements DetailTab {
 	readonly id = 'path';
 	readonly label = 'Path';
@@ -35,7 +35,7 @@ export class PathTab implements DetailTab {
 		const end = selection?.id ?? side.shown.outcome?.best?.at(-1);
 		const ids = end === undefined ? [] : side.shown.pathTo(end);
 		const nodes = ids.map((id) => side.shown.node(id)).filter((node) => node !== undefined);
-		// Texts change only when the rest of a truncated one arrives.
+		// Text only changes when the remainder of truncated text arrives.
 		const key = `${side.name} ${ids.join(' ')} ${nodes.map((node) => side.textOf(node).length).join(' ')}`;
 		if (key === this.#drawn && !changes.has('moment') && !changes.has('sides')) return;
 		this.#drawn = key;

@@ -10,10 +10,10 @@ import { treeStatistics } from '../treeStatistics.ts';
 import type { DetailTab } from './detailTab.ts';
 import { type Fact, facts, linkButton, section } from './facts.ts';
 
-/** Max answers and errors listed. */
+/** Maximum number of answers and errors listed. */
 const listed = { answers: 50, faults: 50 } as const;
 
-/** The search: problem, strategy, budget, result, and answers. */
+/** Search overview: problem, strategy, budget, result and answers. */
 export class SearchTab implements DetailTab {
 	readonly id = 'search';
 	readonly label = 'Search';
@@ -150,7 +150,7 @@ export class SearchTab implements DetailTab {
 				['Policy', plainLabel([start.policy.name, start.policy.model].filter(Boolean).join(', '), 160)],
 				['Scorers', scorers.join(', ')],
 				['Budget', budget.join(', ')],
-				// Logs of other programs do not record this.
+				// Logs from other programs do not record a seed.
 				['Seed', source.foreign === null ? String(start.seed) : null],
 				['Backup', source.foreign !== null ? null : start.backup === 'max' ? 'max' : 'mean'],
 				['Written by', source.foreign === null ? null : plainLabel(source.foreign, 80)],
@@ -182,7 +182,7 @@ export class SearchTab implements DetailTab {
 	}
 }
 
-/** A text with line breaks, invisible characters written out, truncated to the max length. */
+/** Returns text with line breaks kept and invisible characters escaped, truncated to the limit. */
 export function shownText(text: string, limit = 4000): string {
 	return text
 		.slice(0, limit)

@@ -4,7 +4,7 @@ import { noTags, traceCompletion } from '../../lib/trace/completionTrace.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../../lib/trace/textBody.ts';
 
-/** Text bodies of a tab, disposed together. */
+/** Text bodies in a tab, disposed of together. */
 export class TextParts implements IDisposable {
 	#bodies: TextBody[] = [];
 
@@ -28,7 +28,7 @@ export class TextParts implements IDisposable {
 	}
 }
 
-/** A tool's value as text: strings as they are, anything else as indented JSON. */
+/** Formats a tool's value: strings unchanged, anything else as indented JSON. */
 export function valueText(value: unknown): string {
 	if (typeof value === 'string') return value;
 	try {

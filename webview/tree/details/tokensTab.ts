@@ -8,7 +8,7 @@ import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';
 import { toldOf } from './nodeEvents.ts';
 
-/** Tokens of the selected node. */
+/** Shows the tokens of the selected node. */
 export class TokensTab implements DetailTab {
 	readonly id = 'tokens';
 	readonly label = 'Tokens';
@@ -35,7 +35,7 @@ export class TokensTab implements DetailTab {
 		}
 		const canForce = forcing(side);
 		const key = `${selection.side} ${side.source.path} ${side.source.chosen} ${node.id} ${canForce}`;
-		// A node's tokens never change: keep the view while the tree grows.
+		// A node's tokens never change, so keep the view while the tree grows.
 		if (key === this.#drawn) return;
 		const told = toldOf(side.events, 'tokens', node.id, side.events.length).at(-1);
 		if (told === undefined || told.text.length === 0) {
@@ -67,7 +67,7 @@ export class TokensTab implements DetailTab {
 	}
 }
 
-/** Whether tokens can be forced, or why not. */
+/** Returns true if tokens can be forced, or the reason why not. */
 function forcing({ name, source }: TreeSide): true | string {
 	if (name === 'other') return 'Open this tree on its own to force a token.';
 	if (source.canGoOn !== true) return source.canGoOn;

@@ -4,7 +4,7 @@ import type { TimeAxis } from '../layout/layout.ts';
 import type { Camera, Size } from './camera.ts';
 import type { Palette } from './palette.ts';
 
-/** Times or numbers of events below a timeline. */
+/** Draws times or event numbers below a timeline. */
 export function paintAxis(
 	context: CanvasRenderingContext2D,
 	axis: TimeAxis,

@@ -1,8 +1,8 @@
 import type { Bounds, Layout } from '../layout/layout.ts';
 
-/** From lengths of the layout to CSS pixels of the canvas: `screen = k * layout + t` on each axis. */
+/** Transform from layout units to CSS pixels on the canvas: `screen = k * layout + t` on each axis. */
 export interface Camera {
-	/** Scale of the axis that is zoomed freely, and of the other one (see {@link slowScale}). */
+	/** Zoom level, and the resulting scale per axis. The slow axis scales differently (see {@link slowScale}). */
 	readonly k: number;
 	readonly kx: number;
 	readonly ky: number;
@@ -18,8 +18,8 @@ export interface Size {
 export const zoomLimits = { least: 1e-4, most: 4 } as const;
 
 /**
- * How the scale of the slow axis follows: `k ** slowness`. At scale 1 both are alike; where all of the tree is in view, the
- * levels still fill the window. 1: both axes alike.
+ * Exponent for the slow axis, whose scale is `k ** slowness`. Both axes have the same scale at k = 1, and the levels
+ * still fill the window when the whole tree is in view. 1 means that both axes scale equally.
  */
 export function slowness(layout: Layout, size: Size, margin: Margin): number {
 	const { slow } = layout;
@@ -30,7 +30,7 @@ export function slowness(layout: Layout, size: Size, margin: Margin): number {
 	return Math.log(Math.min(1, slowFit)) / Math.log(fast);
 }
 
-/** Room for what sticks out of the nodes: labels on the right, the legend below. CSS pixels. */
+/** Space in CSS pixels for content that extends beyond the nodes: labels on the right, the legend at the bottom. */
 export interface Margin {
 	readonly left: number;
 	readonly top: number;
@@ -55,12 +55,15 @@ export function cameraAt(k: number, tx: number, ty: number, slow: Layout['slow']
 	return { k, kx: slow === 'x' ? follows : k, ky: slow === 'y' ? follows : k, tx, ty };
 }
 
-/** All in view, at most `most` times its size; what is smaller than the view lies in its middle, across at its beginning. */
+/**
+ * Returns a camera that fits the whole layout, magnified at most `most` times. Smaller layouts are centered, but start
+ * at the edge along the slow axis.
+ */
 export function fitCamera(layout: Layout, size: Size, slowness: number, margin: Margin, most = 1): Camera {
 	const { bounds, slow } = layout;
 	const fits = fitting(bounds, size, margin);
 	let k = Math.min(most, slow === 'x' ? fits.y : slow === 'y' ? fits.x : Math.min(fits.x, fits.y));
-	// Where the slow axis goes at the same rate, it must fit as well.
+	// If both axes scale equally, the slow axis must fit as well.
 	if (slowness === 1) k = Math.min(k, fits.x, fits.y);
 	k = Math.max(zoomLimits.least, k);
 	const { kx, ky } = cameraAt(k, 0, 0, slow, slowness);
@@ -74,7 +77,7 @@ export function fitCamera(layout: Layout, size: Size, slowness: number, margin: 
 	return cameraAt(k, tx, ty, slow, slowness);
 }
 
-/** Zooms to the scale `k` around a point of the canvas, which stays where it is. */
+/** Zooms to scale `k`, keeping a point of the canvas fixed. */
 export function zoomTo(
 	camera: Camera,
 	k: number,
@@ -95,7 +98,7 @@ export function panned(camera: Camera, dx: number, dy: number): Camera {
 	return { ...camera, tx: camera.tx + dx, ty: camera.ty + dy };
 }
 
-/** Moved as little as brings a point into the view, with room around it. */
+/** Pans by the minimum needed to bring a point into view with the given margins. */
 export function revealing(camera: Camera, x: number, y: number, size: Size, room: Margin): Camera {
 	const into = (at: number, least: number, most: number): number =>
 		most < least ? (least + most) / 2 - at : at < least ? least - at : at > most ? most - at : 0;
@@ -103,7 +106,7 @@ export function revealing(camera: Camera, x: number, y: number, size: Size, room
 	return panned(camera, into(sx, room.left, size.width - room.right), into(sy, room.top, size.height - room.bottom));
 }
 
-/** The part of the layout that is in view. */
+/** Returns the part of the layout that is in view. */
 export function viewOf(camera: Camera, size: Size, around = 0): Bounds {
 	return {
 		left: (-around - camera.tx) / camera.kx,

@@ -5,13 +5,13 @@ import type { Palette } from './palette.ts';
 import { mark, type Scene } from './scene.ts';
 
 /**
- * Draws very many nodes: lines and dots straight into pixels, none of them twice. What a canvas would take a hundred
- * milliseconds for takes a few.
+ * Draws very large trees by writing lines and dots directly to pixels, skipping duplicates. Takes a few milliseconds
+ * where canvas calls would take a hundred.
  */
 export class DensePainter {
 	#image: ImageData | null = null;
 	#pixels = new Uint32Array(0);
-	/** Where a dot was drawn in this turn. */
+	/** Pixels already drawn in this pass. */
 	#taken = new Uint32Array(0);
 	#turn = 0;
 
@@ -47,11 +47,11 @@ export class DensePainter {
 		this.#turn++;
 		const [kx, ky, tx, ty] = [camera.kx * ratio, camera.ky * ratio, camera.tx * ratio, camera.ty * ratio];
 		const born = tree.nodes.length;
-		// Edges that fill whole areas must not outshine the nodes.
+		// Dense edges must not outshine the nodes.
 		const isFar = camera.k < 0.1;
 		const plain = (isFar ? palette.faint : palette.edge).pixel;
 		const [faint, best] = [palette.faint.pixel, palette.best.pixel];
-		/** A stretch along an axis. */
+		/** Draws a horizontal line segment. */
 		const across = (from: number, to: number, py: number, pixel: number): void => {
 			if (py < 0 || py >= height) return;
 			const end = Math.min(width - 1, Math.max(from, to));
@@ -79,7 +79,7 @@ export class DensePainter {
 			}
 			const bits = marks[place] as number;
 			const isBest = (bits & mark.best) !== 0;
-			// Another edge ends in this pixel already: one cannot be told from the other.
+			// Another edge already ends at this pixel, so the two would be indistinguishable.
 			if (bx >= 0 && by >= 0 && bx < width && by < height) {
 				const at = by * width + bx;
 				if (taken[at] === this.#turn && !isBest) continue;
@@ -116,11 +116,11 @@ export class DensePainter {
 				: palette.ramp.map(({ pixel }) => pixel);
 		const [kx, ky, tx, ty] = [camera.kx * ratio, camera.ky * ratio, camera.tx * ratio, camera.ty * ratio];
 		const born = tree.nodes.length;
-		// Along the axis that is not crowded a node may be longer, so that its color is seen.
+		// Stretch nodes along the less crowded axis so that their color is visible.
 		const side = Math.max(1, Math.round(Math.min(4, 1.2 + 2.6 * camera.k) * ratio));
 		const long = Math.max(side, Math.round(5 * ratio));
 		const [wide, high] = [layout.slow === 'x' ? long : side, layout.slow === 'y' ? long : side];
-		// What must be seen comes last, on top of the others, unless it is everywhere.
+		// Draw important nodes last, on top of the others, unless they are everywhere.
 		let strong = 0;
 		for (const bit of [mark.best, mark.right, mark.hit]) if (isRare(marks, bit)) strong |= bit;
 		for (const isLast of [false, true]) {
@@ -156,7 +156,7 @@ export class DensePainter {
 	}
 }
 
-/** At most so many nodes are drawn larger than others. */
+/** Maximum number of nodes that can be enlarged. */
 const mostRare = 300;
 
 function isRare(marks: Uint16Array, bit: number): boolean {
@@ -165,7 +165,7 @@ function isRare(marks: Uint16Array, bit: number): boolean {
 	return true;
 }
 
-/** Bresenham's, cut at the edges of the picture. */
+/** Bresenham's line algorithm, clipped to the image. */
 function line(
 	pixels: Uint32Array,
 	width: number,
@@ -198,7 +198,7 @@ function line(
 	}
 }
 
-/** The part of a segment within [0, right] x [0, bottom] (Liang and Barsky); null: none. */
+/** Returns the part of a segment within [0, right] x [0, bottom] (Liang and Barsky), or null if there is none. */
 export function clip(
 	ax: number,
 	ay: number,

@@ -1,14 +1,14 @@
 import type { Layout } from '../layout/layout.ts';
 import type { Camera } from './camera.ts';
 
-/** What an edge is drawn with: a canvas, a Path2D, or what writes SVG. */
+/** Drawing target for an edge: a canvas, a Path2D, or an SVG writer. */
 export interface PathSink {
 	moveTo(x: number, y: number): void;
 	lineTo(x: number, y: number): void;
 	bezierCurveTo(ax: number, ay: number, bx: number, by: number, x: number, y: number): void;
 }
 
-/** The edge between two places, through the points between them, in pixels of the canvas. */
+/** Traces the edge between two places through its bends, in canvas pixels. */
 export function traceEdge(
 	sink: PathSink,
 	layout: Layout,
@@ -33,7 +33,7 @@ function traceStep(sink: PathSink, edge: Layout['edge'], ax: number, ay: number,
 	switch (edge) {
 		case 'right': {
 			const middle = (ax + bx) / 2;
-			// Neighbors in one column, or an edge backwards: around the outside.
+			// Neighbors in the same column, or a backward edge: route around the outside.
 			if (bx <= ax) {
 				const out = Math.max(ax, bx) + 40;
 				sink.bezierCurveTo(out, ay, out, by, bx, by);
@@ -55,7 +55,7 @@ function traceStep(sink: PathSink, edge: Layout['edge'], ax: number, ay: number,
 	}
 }
 
-/** An edge that is none of the tree: a bow, so that it does not lie on others. */
+/** Traces a non-tree edge as an arc, so it does not overlap other edges. */
 export function traceLink(sink: PathSink, layout: Layout, from: number, to: number, camera: Camera): void {
 	const ax = (layout.x[from] as number) * camera.kx + camera.tx;
 	const ay = (layout.y[from] as number) * camera.ky + camera.ty;

@@ -6,7 +6,7 @@ import { checkMark, crossMark, nodeScale, nodeShapes, radiusOf } from './nodeSha
 import type { Ink, Palette } from './palette.ts';
 import { isBorn, mark, nodeAt, type Scene, widths } from './scene.ts';
 
-/** Path2D of each outline; made when the first is drawn, for there is none outside of a page. */
+/** Outlines as Path2D. Created on first use, because Path2D does not exist outside a page. */
 const outlines = new Map<string, Path2D>();
 function outline(data: string): Path2D {
 	let path = outlines.get(data);
@@ -17,10 +17,10 @@ function outline(data: string): Path2D {
 	return path;
 }
 
-/** More edges that are none of the tree are drawn for the chosen node alone. */
+/** Maximum number of non-tree edges drawn for all nodes. Beyond that, only those of the selected node are drawn. */
 const mostLinks = 60;
 
-/** Places whose node or edge may be in view. */
+/** Returns the places whose node or edge may be in view. */
 export function placesInView(scene: Scene, camera: Camera, size: Size): number[] {
 	const { layout } = scene;
 	const { x, y } = layout;
@@ -51,7 +51,7 @@ export function edgeWidth(scene: Scene, place: number): number {
 	return 1 + (scene.width[place] as number) * (3 / (widths - 1));
 }
 
-/** Draws nodes in their shapes, with their marks and edges, where they are few enough to be told apart. */
+/** Draws nodes with shapes, marks and edges, when there are few enough to distinguish. */
 export function paintFine(
 	context: CanvasRenderingContext2D,
 	scene: Scene,
@@ -74,9 +74,9 @@ function paintEdges(
 	palette: Palette,
 ): void {
 	const { layout, marks, width } = scene;
-	// Where siblings are close, wide edges would be one area.
+	// Wide edges between close siblings would merge into a solid area.
 	const thin = Math.max(0.45, Math.min(1, nodeScale(camera.k)));
-	// Edges that look alike are one path.
+	// Batch edges with the same style into one path.
 	const groups = new Map<number, number[]>();
 	for (const place of places) {
 		if (layout.tree.parent[place] === -1) continue;
@@ -117,10 +117,10 @@ function paintLinks(
 		context.beginPath();
 		for (const link of layout.links) {
 			if (link.kind !== kind || (!inView.has(link.from) && !inView.has(link.to))) continue;
-			// Very many would hide the tree: those of the chosen node are left.
+			// Too many links would hide the tree, so keep only those of the selected node.
 			if (isMany && link.from !== chosen && link.to !== chosen) continue;
 			if (!isBorn(scene, link.from) || !isBorn(scene, link.to)) continue;
-			// Before it happened it is not drawn.
+			// The merge has not happened yet at this replay position.
 			if (kind === 'merge' && nodeAt(scene, link.from)?.mergedInto === null) continue;
 			if (layout.kind === 'layered') traceEdge(context, layout, link.from, link.to, camera, link.bends);
 			else traceLink(context, layout, link.from, link.to, camera);
@@ -172,7 +172,7 @@ function paintNode(
 	context.translate(x, y);
 	context.scale(radius, radius);
 	const path = outline(shape);
-	// What is behind must not shine through.
+	// Hide whatever is behind the node.
 	context.fillStyle = palette.theme.background;
 	context.fill(path);
 	if (hasValue) {
@@ -213,7 +213,7 @@ function paintNode(
 	}
 }
 
-/** What happened last: its path or nodes, above all else. */
+/** Draws the latest event's path or nodes on top of everything else. */
 export function paintTouched(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, palette: Palette): void {
 	const { layout, touched, touchedBy } = scene;
 	if (touched.length === 0 || touchedBy === null || touchedBy === 'end') return;
@@ -227,7 +227,7 @@ export function paintTouched(context: CanvasRenderingContext2D, scene: Scene, ca
 			}
 		}
 		context.lineWidth = 3;
-		// Backing up goes against the direction of selection.
+		// Backup runs in the opposite direction of selection.
 		context.setLineDash(touchedBy === 'visit' ? [7, 4] : []);
 		context.stroke();
 		context.setLineDash([]);
@@ -249,7 +249,7 @@ export function paintTouched(context: CanvasRenderingContext2D, scene: Scene, ca
 	}
 }
 
-/** A ring around a node: chosen, or pointed at. */
+/** Draws a ring around a selected or hovered node. */
 export function paintRing(
 	context: CanvasRenderingContext2D,
 	scene: Scene,

@@ -4,18 +4,18 @@ import { zoomLimits } from './camera.ts';
 
 export interface GestureListener {
 	pan(dx: number, dy: number): void;
-	/** To the scale `k`, around a point of the element. */
+	/** Zooms to scale `k` around a point of the element. */
 	zoom(k: number, px: number, py: number): void;
 }
 
 export interface Gestures extends IDisposable {
-	/** Tells the scale that was set otherwise than by a gesture. */
+	/** Synchronizes the scale after it was changed by something other than a gesture. */
 	settle(k: number): void;
 }
 
 /**
- * Wheel, drag and pinch by d3-zoom. Only their steps are taken from it: the two axes of a layout may have scales of their
- * own, of which its transform knows nothing.
+ * Handles wheel, drag and pinch gestures with d3-zoom. Only the relative changes are used, because d3's transform does
+ * not support separate scales for the two axes.
  */
 export function gestures(element: HTMLElement, listener: GestureListener): Gestures {
 	let last: ZoomTransform = zoomIdentity;
@@ -29,7 +29,7 @@ export function gestures(element: HTMLElement, listener: GestureListener): Gestu
 			const ratio = transform.k / last.k;
 			if (Math.abs(ratio - 1) < 1e-9) listener.pan(transform.x - last.x, transform.y - last.y);
 			else {
-				// The point that stays where it is.
+				// The fixed point of the zoom.
 				const px = (transform.x - ratio * last.x) / (1 - ratio);
 				const py = (transform.y - ratio * last.y) / (1 - ratio);
 				listener.zoom(transform.k, px, py);

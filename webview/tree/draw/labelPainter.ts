@@ -7,11 +7,11 @@ import { nodeScale, radiusOf } from './nodeShapes.ts';
 import type { Palette } from './palette.ts';
 import { mark, nodeAt, type Scene } from './scene.ts';
 
-/** Labels stand where lines of text have this much room, in CSS pixels. */
+/** Minimum row height for labels, in CSS pixels. */
 const leastRow = 13;
 const leastWidth = 34;
 
-/** By layout: distance of each place to the nearest one on its level, where levels stand side by side. */
+/** For layouts with levels side by side: distance from each place to the nearest one on the same level. */
 const gaps = new WeakMap<Layout, Float64Array>();
 
 function gapsOf(layout: Layout): Float64Array {
@@ -20,7 +20,7 @@ function gapsOf(layout: Layout): Float64Array {
 	const { count, depth, deepest } = layout.tree;
 	found = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
 	const last = new Int32Array(deepest + 1).fill(-1);
-	// In preorder the nodes of a level follow each other.
+	// In preorder, nodes on the same level appear in order.
 	for (let place = 0; place < count; place++) {
 		const level = depth[place] as number;
 		const before = last[level] as number;
@@ -34,22 +34,22 @@ function gapsOf(layout: Layout): Float64Array {
 	return found;
 }
 
-/** What was cut to a width, by tree: measuring texts is what takes the time. */
+/** Truncated labels by tree, cached because measuring text is slow. */
 const cuts = new WeakMap<SearchTree, Map<string, string>>();
 const mostCuts = 4000;
 
-/** Whether there may be room for labels at this scale. */
+/** Returns whether there may be room for labels at this scale. */
 export function hasLabels(scene: Scene, camera: Camera): boolean {
 	if (scene.layout.kind === 'tidy') return true;
 	return scene.layout.rowHeight * acrossScale(scene, camera) >= leastRow;
 }
 
-/** Scale of the axis along which labels stand one below the other. */
+/** Returns the scale of the axis along which labels are stacked. */
 function acrossScale({ layout }: Scene, camera: Camera): number {
 	return layout.slow === 'x' ? camera.ky : layout.slow === 'y' ? camera.kx : camera.k;
 }
 
-/** Writes what nodes say beside them. Texts are drawn as texts: nothing of them is code or markup. */
+/** Draws labels next to nodes. Label text is drawn literally and never interpreted as code or markup. */
 export function paintLabels(
 	context: CanvasRenderingContext2D,
 	scene: Scene,
@@ -74,7 +74,7 @@ export function paintLabels(
 		cuts.set(tree, known);
 	}
 	const cut = (words: string, room: number): string => {
-		// In steps, so that a small move of the zoom finds what is known.
+		// Round the width so that small zoom changes hit the cache.
 		const within = Math.floor(room / 6) * 6;
 		const key = `${within} ${fontSize} ${words}`;
 		let text = known.get(key);
@@ -84,7 +84,7 @@ export function paintLabels(
 		}
 		return text;
 	};
-	/** Edges that leave to the right pass behind the label of their node, not through it. */
+	/** Clears the background behind a label, so edges leaving to the right do not cross the text. */
 	const clear = (x: number, y: number, wide: number): void => {
 		context.fillStyle = theme.background;
 		context.fillRect(x - 2, y - fontSize * 0.6, wide + 4, fontSize * 1.2);
@@ -121,7 +121,7 @@ export function paintLabels(
 			context.translate(x, y);
 			context.rotate(isTurned ? angle + Math.PI : angle);
 			context.textAlign = isTurned ? 'right' : 'left';
-			// Between the rings there is no room for more than a number.
+			// There is only room for a number between the rings.
 			const isLeaf = hidden !== '' || node.children.length === 0;
 			const parts = isLeaf ? [hidden, figure, wordsOf(node)] : [figure];
 			const text = cut(parts.filter(Boolean).join('  '), isLeaf ? 150 : room);
@@ -130,7 +130,7 @@ export function paintLabels(
 			continue;
 		}
 		context.textAlign = 'left';
-		// Above the edges that leave to the right.
+		// Place the label above edges that leave to the right.
 		const rows = levelGaps === null ? layout.rowHeight * across : gap;
 		const isAbove = rows >= 20 && layout.kind !== 'indented' && layout.kind !== 'down';
 		const isOpen = isAbove && hidden === '' && node.children.length > 0;
@@ -159,7 +159,7 @@ export function paintLabels(
 	context.textAlign = 'left';
 }
 
-/** Pixels for a label, until the next node. */
+/** Returns the space for a label up to the next node, in pixels. */
 function roomOf(scene: Scene, camera: Camera, place: number): number {
 	const { layout } = scene;
 	if (layout.labelWidth === 0) return 900;

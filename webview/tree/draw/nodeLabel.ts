@@ -4,13 +4,13 @@ import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import type { Colouring } from '../nodeMeasures.ts';
 import { roleNames } from './nodeShapes.ts';
 
-/** Max characters of a label before it is truncated to the available width. */
+/** Maximum label length in characters, before truncation to the available width. */
 const longest = 160;
 
-/** Leading tags such as `<think>` or `<|im_start|>`, which are the same for all steps. */
+/** Leading tags such as `<think>` or `<|im_start|>`, which are identical for all steps. */
 const leadingTags = /^(?:\s*<\/?[|\w][\w|-]{0,30}>)+\s*/;
 
-/** One-line label of a node: its name, else its text; invisible characters written out. */
+/** Returns a one-line node label: its name, or its text if unnamed, with invisible characters escaped. */
 export function wordsOf(node: TreeNode, limit = longest): string {
 	const { label, text, answer } = node;
 	const words = plainLabel(label ?? (text.replace(leadingTags, '').trimStart() || text.trimStart()), limit);
@@ -18,7 +18,7 @@ export function wordsOf(node: TreeNode, limit = longest): string {
 	return answer === null ? `(${roleNames[node.role].toLowerCase()} without text)` : plainLabel(answer, limit);
 }
 
-/** The number behind the color, short; empty: none. */
+/** Returns the value that determines the node color in short form, or an empty string if there is none. */
 export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring): string {
 	switch (colouring) {
 		case 'value': {
@@ -38,7 +38,7 @@ export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring)
 	}
 }
 
-/** Truncates to a width by bisection; empty if fewer than three characters fit. */
+/** Truncates text to a width by bisection. Returns an empty string if fewer than three characters fit. */
 export function cutTo(text: string, width: number, measure: (text: string) => number): string {
 	if (measure(text) <= width) return text;
 	let low = 0;
@@ -48,7 +48,7 @@ export function cutTo(text: string, width: number, measure: (text: string) => nu
 		if (measure(`${text.slice(0, middle)}…`) <= width) low = middle;
 		else high = middle - 1;
 	}
-	// Never inside a surrogate pair.
+	// Do not split a surrogate pair.
 	const code = text.charCodeAt(low - 1);
 	if (code >= 0xd800 && code <= 0xdbff) low--;
 	return low < 3 ? '' : `${text.slice(0, low).trimEnd()}…`;

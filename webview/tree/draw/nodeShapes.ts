@@ -1,6 +1,6 @@
 import type { NodeRole } from '../../../src/protocol/treeLog.ts';
 
-/** Outlines of nodes around (0, 0), about 1 from the middle: path data for canvas and SVG alike. */
+/** Node outlines around (0, 0) with a radius of about 1, as path data for canvas and SVG. */
 const circle = 'M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z';
 const square = 'M-0.9,-0.9H0.9V0.9H-0.9Z';
 const diamond = 'M0,-1.25L1.25,0L0,1.25L-1.25,0Z';
@@ -34,16 +34,16 @@ export const roleNames: Readonly<Record<NodeRole, string>> = {
 	tool: 'Tool',
 };
 
-/** CSS pixels at scale 1. */
+/** Returns the node radius in CSS pixels at scale 1. */
 export function radiusOf(role: NodeRole): number {
 	return role === 'problem' ? 7.5 : role === 'thought' ? 5 : 5.5;
 }
 
-/** Nodes shrink less than what is between them. */
+/** Returns the node scale. Nodes shrink less than the distances between them. */
 export function nodeScale(k: number): number {
 	return Math.max(0.4, Math.min(1.6, Math.sqrt(k)));
 }
 
-/** A check and a cross of about the size of a node. */
+/** Check mark and cross, about the size of a node. */
 export const checkMark = 'M-0.7,0L-0.2,0.55L0.75,-0.6';
 export const crossMark = 'M-0.75,-0.75L0.75,0.75M0.75,-0.75L-0.75,0.75';

@@ -6,7 +6,7 @@ import { hasLabels, paintLabels } from './labelPainter.ts';
 import type { Palette } from './palette.ts';
 import type { Scene } from './scene.ts';
 
-/** More nodes than this in view are drawn as dots and lines. */
+/** Maximum number of nodes drawn in full detail. Above it, nodes in view are drawn as dots and lines. */
 const mostFine = 1800;
 
 export interface Picture {
@@ -14,12 +14,12 @@ export interface Picture {
 	readonly camera: Camera;
 	readonly size: Size;
 	readonly palette: Palette;
-	/** Places; -1: none. */
+	/** Place of the node, or -1 if there is none. */
 	readonly selected: number;
 	readonly hovered: number;
 }
 
-/** Draws a tree on a canvas, in as much detail as there is room for. */
+/** Draws a tree on a canvas, with as much detail as fits. */
 export class Painter {
 	readonly #dense = new DensePainter();
 
@@ -48,7 +48,7 @@ export class Painter {
 	}
 }
 
-/** The context of a canvas that has as many pixels as the screen has there. */
+/** Resizes a canvas to match device pixels and returns its context. */
 function fitted(canvas: HTMLCanvasElement, { width, height }: Size): CanvasRenderingContext2D | null {
 	const ratio = window.devicePixelRatio || 1;
 	const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];

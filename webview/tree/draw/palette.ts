@@ -3,10 +3,10 @@ import type { NodeRole } from '../../../src/protocol/treeLog.ts';
 import { type Colour, formatColour, over, parseColour, withAlpha, withContrast } from '../../lib/colour.ts';
 import type { Theme } from '../../lib/theme.ts';
 
-/** Steps of the scale of colors. */
+/** Number of steps in the color scale. */
 export const shades = 64;
 
-/** Colors as a canvas takes them and as bytes of its pixels (little endian: alpha, blue, green, red). */
+/** A color in CSS form for the canvas and as raw pixel bytes (little endian: alpha, blue, green, red). */
 export interface Ink {
 	readonly css: string;
 	readonly pixel: number;
@@ -14,12 +14,12 @@ export interface Ink {
 
 export interface Palette {
 	readonly theme: Theme;
-	/** From the least to the greatest value. */
+	/** Color scale, from lowest to highest value. */
 	readonly ramp: readonly Ink[];
-	/** Nodes without a value. */
+	/** Color for nodes without a value. */
 	readonly none: Ink;
 	readonly edge: Ink;
-	/** Edges to what was pruned. */
+	/** Color for edges to pruned nodes. */
 	readonly faint: Ink;
 	readonly best: Ink;
 	readonly accent: Ink;
@@ -30,7 +30,7 @@ export interface Palette {
 	readonly roles: Readonly<Record<NodeRole, Ink>>;
 }
 
-/** Which of the theme's series a role has. */
+/** Index in the theme's series colors for each role. */
 const roleSeries: Readonly<Record<NodeRole, number>> = {
 	problem: 6,
 	thought: 0,
@@ -76,7 +76,7 @@ export function paletteOf(theme: Theme): Palette {
 	};
 }
 
-/** Step of the scale for a value; -1: none. */
+/** Returns the color scale step for a value, or -1 if there is none. */
 export function shadeOf(value: number | null, range: { readonly least: number; readonly most: number } | null): number {
 	if (value === null || range === null || !Number.isFinite(value)) return -1;
 	const share = range.most > range.least ? (value - range.least) / (range.most - range.least) : 1;

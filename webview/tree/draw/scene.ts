@@ -5,7 +5,7 @@ import type { Layout } from '../layout/layout.ts';
 import { type Colouring, measureOf, measureRange, type Range } from '../nodeMeasures.ts';
 import { shadeOf } from './palette.ts';
 
-/** What is marked on a node. */
+/** Node marks, as bit flags. */
 export const mark = {
 	best: 1,
 	final: 2,
@@ -15,27 +15,27 @@ export const mark = {
 	person: 32,
 	hit: 64,
 	collapsed: 128,
-	/** Not what a merely positive score says: the other answers than the gold one, where that is known. */
+	/** Answer differs from the gold answer, if known. A low score alone does not count. */
 	wrong: 256,
-	/** Its answer is that of the chosen node. */
+	/** Has the same answer as the selected node. */
 	same: 512,
 } as const;
 
-/** Steps of the widths of edges. */
+/** Number of edge width steps. */
 export const widths = 5;
 
-/** All that is drawn of a tree at one moment, by place, but for where one looks and what one points at. */
+/** Everything needed to draw a tree at one replay position, indexed by place, except for the camera and the pointer. */
 export interface Scene {
 	readonly layout: Layout;
 	readonly tree: SearchTree;
-	/** Step of the scale of colors, or the number of its role where roles are colored; -1: no value. */
+	/** Color scale step, or role index when coloring by role, or -1 if there is no value. */
 	readonly shade: Int16Array;
 	readonly marks: Uint16Array;
-	/** 0 to {@link widths} - 1. */
+	/** Edge width step, from 0 to {@link widths} - 1. */
 	readonly width: Uint8Array;
 	readonly colouring: Colouring;
 	readonly range: Range | null;
-	/** Places that what happened last was about, in the order of their path. */
+	/** Places affected by the latest event, in path order. */
 	readonly touched: readonly number[];
 	readonly touchedBy: TreeEvent['t'] | null;
 }
@@ -45,13 +45,13 @@ export interface SceneOptions {
 	readonly widths: boolean;
 	readonly hits: readonly number[];
 	readonly right: ReadonlySet<number>;
-	/** The answer of the chosen node, in whichever tree; null: it has none. */
+	/** Answer of the selected node in either tree, or null if it has none. */
 	readonly answer: string | null;
-	/** Whether there is a gold answer, so that other answers are wrong. */
+	/** Whether there is a gold answer, so other answers count as wrong. */
 	readonly isJudged: boolean;
-	/** What happened last; null: nothing is to be shown of it. */
+	/** The latest event, or null if it should not be highlighted. */
 	readonly event: TreeEvent | null;
-	/** The range of the colors where it is not the tree's own: that of both trees that are compared. */
+	/** Overrides the tree's own color range, such as with the shared range of two compared trees. */
 	readonly range?: Range | null;
 }
 
@@ -71,7 +71,7 @@ export function sceneOf(layout: Layout, tree: SearchTree, options: SceneOptions)
 	for (const { visits } of nodes) if (visits > most) most = visits;
 	for (let place = 0; place < count; place++) {
 		const id = ids[place] as number;
-		// What is not made yet at this moment has no marks, and is not drawn.
+		// Nodes not yet created at this replay position have no marks and are not drawn.
 		const node = nodes[id];
 		if (node === undefined) continue;
 		shade[place] =
@@ -106,7 +106,7 @@ export function sceneOf(layout: Layout, tree: SearchTree, options: SceneOptions)
 	};
 }
 
-/** The nodes that an event is about. */
+/** Returns the nodes affected by an event. */
 export function touchedBy(event: TreeEvent): readonly number[] {
 	switch (event.t) {
 		case 'select':

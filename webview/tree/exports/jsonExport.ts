@@ -1,6 +1,6 @@
 import type { SearchTree } from '../../../src/core/search/searchTree.ts';
 
-/** The tree as it is shown, as one JSON value: the search, and every node with what is known of it. */
+/** Exports the current view of the tree as JSON: the search, and all recorded data for every node. */
 export function jsonExport(tree: SearchTree): string {
 	const { start, outcome } = tree;
 	return `${JSON.stringify(

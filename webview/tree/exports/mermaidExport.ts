@@ -4,11 +4,11 @@ import type { NodeRole } from '../../../src/protocol/treeLog.ts';
 import { wordsOf } from '../draw/nodeLabel.ts';
 import { mark, nodeAt, type Scene } from '../draw/scene.ts';
 
-/** Mermaid's own limit is 500 edges. */
+/** Maximum number of nodes. Mermaid's own limit is 500 edges. */
 const most = 300;
 const longest = 60;
 
-/** What surrounds the text of a role: rectangles, circles, and so on. */
+/** Mermaid brackets per role, which determine the node shape. */
 const brackets: Readonly<Record<NodeRole, readonly [string, string]>> = {
 	problem: ['([', '])'],
 	thought: ['(', ')'],
@@ -22,8 +22,8 @@ const brackets: Readonly<Record<NodeRole, readonly [string, string]>> = {
 };
 
 /**
- * A text as Mermaid takes it between quotation marks: letters, digits, blanks and plain marks as they are, everything else
- * by its number, so that no text ends its string, begins a tag or a directive.
+ * Escapes text for a quoted Mermaid string. Keeps letters, digits, spaces and plain punctuation, and replaces all other
+ * characters with numeric codes, so text cannot end the string or start a tag or a directive.
  */
 export function mermaidText(text: string): string {
 	let out = '';
@@ -36,7 +36,10 @@ export function mermaidText(text: string): string {
 	return out;
 }
 
-/** The nodes that are shown, as a flowchart; a large tree by its nodes nearest to the root and the best path, with a note. */
+/**
+ * Exports the visible nodes as a flowchart. Large trees are limited to the nodes nearest to the root and the best path,
+ * with a note.
+ */
 export function mermaidExport(scene: Scene): string {
 	const { tree, links } = scene.layout;
 	const places = chosen(scene);

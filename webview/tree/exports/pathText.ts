@@ -1,6 +1,6 @@
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 
-/** A path as one text: the problem, a blank line, and the steps as they follow each other. */
+/** Returns a path as text: the problem, a blank line, and the steps in order. */
 export function pathText(nodes: readonly TreeNode[], textOf: (node: TreeNode) => string): string {
 	const [root, ...steps] = nodes;
 	if (root === undefined) return '';
@@ -8,7 +8,7 @@ export function pathText(nodes: readonly TreeNode[], textOf: (node: TreeNode) =>
 	return steps.length === 0 ? textOf(root) : `${textOf(root).trimEnd()}\n\n${joined(steps.map(textOf))}`;
 }
 
-/** Steps carry their own line ends where a policy wrote them; where none does, each gets a line. */
+/** Joins step texts. If the policy did not write line breaks itself, puts each step on its own line. */
 function joined(texts: readonly string[]): string {
 	return texts.reduce((all, text) => {
 		const isApart = all === '' || /\s$/.test(all) || /^\s/.test(text);

@@ -7,11 +7,11 @@ import { checkMark, crossMark, nodeShapes, radiusOf } from '../draw/nodeShapes.t
 import type { Palette } from '../draw/palette.ts';
 import { isBorn, mark, nodeAt, type Scene } from '../draw/scene.ts';
 
-/** More nodes make a file that no program opens gladly: their labels are left out first. */
+/** Size limits, because few programs handle larger SVG files well. Labels are omitted first. */
 export const svgLimits = { nodes: 60_000, labels: 5000 } as const;
 const room = { left: 30, top: 30, right: 220, bottom: 30 } as const;
 
-/** For texts and attribute values. Characters that XML does not allow become spaces. */
+/** Escapes text for XML content and attribute values. Characters not allowed in XML become spaces. */
 export function xmlText(text: string): string {
 	return text
 		.replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, ' ')
@@ -20,7 +20,7 @@ export function xmlText(text: string): string {
 
 const short = (value: number): string => String(Math.round(value * 10) / 10);
 
-/** Writes path data. */
+/** Builds SVG path data. */
 class PathText implements PathSink {
 	data = '';
 	moveTo(x: number, y: number): void {
@@ -34,7 +34,7 @@ class PathText implements PathSink {
 	}
 }
 
-/** All nodes that are open in the layout, at scale 1, in the colors of the theme. */
+/** Exports all expanded nodes at scale 1, in theme colors. */
 export function svgExport(scene: Scene, palette: Palette, title: string): string {
 	const { layout, tree, marks, colouring } = scene;
 	const { bounds } = layout;

@@ -1,15 +1,19 @@
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 import { descendants } from './visibleTree.ts';
 
-/** How much of a tree is open where nobody opened or closed a node: as much as can be looked at, all, or down to a depth. */
+/**
+ * Default expansion where the user has not expanded or collapsed nodes: as many nodes as are readable, all, or down to
+ * a depth.
+ */
 export type Detail = 'automatic' | 'all' | number;
 
-/** Nodes that are in sight at most unless a person opens more. */
+/** Maximum number of visible nodes, unless the user expands more. */
 export const readableNodes = 500;
 
 /**
- * Which nodes are closed. A person's choice goes before all; the ancestors of `open` (what is selected, the best path) are
- * open. `automatic` opens the nodes with the most below them, as many as leave at most `limit` in sight.
+ * Determines which nodes are collapsed. The user's choices take precedence, and the ancestors in `open` (of the
+ * selection and the best path) are expanded. `automatic` expands the nodes with the most descendants while at most
+ * `limit` nodes are visible.
  */
 export function collapsing(
 	nodes: readonly TreeNode[],
@@ -31,7 +35,7 @@ export function collapsing(
 	return (id) => byChoice(id) ?? (below[id] as number) < least;
 }
 
-/** The least number of descendants at which a node is open, so that at most `limit` nodes are in sight. */
+/** Returns the minimum number of descendants for a node to be expanded such that at most `limit` nodes are visible. */
 function leastOpen(nodes: readonly TreeNode[], below: Int32Array, limit: number): number {
 	const opens: [below: number, children: number][] = [];
 	let shown = 0;
@@ -42,12 +46,12 @@ function leastOpen(nodes: readonly TreeNode[], below: Int32Array, limit: number)
 	}
 	opens.sort(([a], [b]) => b - a);
 	for (let i = 0; i < opens.length; ) {
-		// All nodes with as many below them are opened together, or the picture would depend on their order.
+		// Expand all nodes with the same number of descendants together, so the result does not depend on their order.
 		const size = (opens[i] as [number, number])[0];
 		let more = 0;
 		for (; i < opens.length && (opens[i] as [number, number])[0] === size; i++)
 			more += (opens[i] as [number, number])[1];
-		// The root is opened in any case.
+		// Always expand the root.
 		if (shown + more > limit && shown > 1) return size + 1;
 		shown += more;
 	}

@@ -5,7 +5,7 @@ import type { VisibleTree } from './visibleTree.ts';
 const row = 22;
 const indent = 20;
 
-/** A line for each node, as in an outline. */
+/** Outline layout with one row per node. */
 export function indentedLayout(nodes: readonly TreeNode[], tree: VisibleTree): Layout {
 	const x = Float64Array.from(tree.depth, (depth) => depth * indent);
 	const y = Float64Array.from({ length: tree.count }, (_, place) => place * row);

@@ -5,7 +5,7 @@ import type { VisibleTree } from './visibleTree.ts';
 
 const level = 220;
 const row = 46;
-/** Edges that go past a level have a point in it, unless there are very many. */
+/** Maximum number of bends. Above it, edges that cross a level get no bend point there. */
 const mostBends = 6000;
 const sweeps = 8;
 
@@ -17,9 +17,9 @@ interface Edge {
 }
 
 /**
- * For graphs: each node in the layer after the last of its parents, edges that pass a layer with a point in it, the order
- * within layers by the barycentre of neighbors (Sugiyama, Tagawa and Toda 1981), and each as near to its neighbors as the
- * others leave room.
+ * Layered layout for graphs. Each node is in the layer after its deepest parent, and edges that cross a layer get a
+ * bend point in it. Layers are ordered by the barycenter of neighbors (Sugiyama, Tagawa and Toda 1981), and nodes are
+ * placed as close to their neighbors as the layer allows.
  */
 export function layeredLayout(nodes: readonly TreeNode[], tree: VisibleTree): Layout {
 	const edges = edgesOf(nodes, tree);
@@ -100,7 +100,10 @@ function edgesOf(nodes: readonly TreeNode[], tree: VisibleTree): Edge[] {
 	return edges;
 }
 
-/** The longest way from a root. Parents are older than children, so numbers of nodes are an order to go by. */
+/**
+ * Returns the longest path length from a root for each node. Parents are older than children, so node IDs are a
+ * topological order.
+ */
 function layersOf(tree: VisibleTree, edges: readonly Edge[]): Int32Array {
 	const layer = new Int32Array(tree.count);
 	const incoming = new Map<number, number[]>();
@@ -120,7 +123,7 @@ function layersOf(tree: VisibleTree, edges: readonly Edge[]): Int32Array {
 	return layer;
 }
 
-/** Positions across, in rows. Sorts the layers in place. */
+/** Assigns positions across the layers, in rows. Sorts the layers in place. */
 function arrange(
 	layers: number[][],
 	neighbours: readonly { readonly up: readonly number[]; readonly down: readonly number[] }[],

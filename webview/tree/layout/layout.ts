@@ -4,7 +4,7 @@ import type { VisibleTree } from './visibleTree.ts';
 export const layoutKinds = ['tidy', 'down', 'radial', 'indented', 'timeline', 'layered'] as const;
 export type LayoutKind = (typeof layoutKinds)[number];
 
-/** Where the nodes lie. Lengths are CSS pixels at scale 1, x to the right, y downwards. */
+/** Node positions, in CSS pixels at scale 1, with x pointing right and y pointing down. */
 export interface Layout {
 	readonly kind: LayoutKind;
 	readonly tree: VisibleTree;
@@ -12,28 +12,28 @@ export interface Layout {
 	readonly y: Float64Array;
 	readonly bounds: Bounds;
 	/**
-	 * The axis along which a large tree is not much longer than a window: zooming out shrinks it less than the other. null:
-	 * both alike.
+	 * Axis along which even a large tree is not much longer than the window. Zooming out shrinks it less than the other
+	 * axis. null if both axes scale equally.
 	 */
 	readonly slow: 'x' | 'y' | null;
-	/** How edges are drawn. */
+	/** Edge style. */
 	readonly edge: 'right' | 'down' | 'straight' | 'elbow';
-	/** Room of a label to the right of its node; 0: as much as it needs. */
+	/** Space for the label to the right of a node, or 0 if unlimited. */
 	readonly labelWidth: number;
-	/** Distance of two labels that are nearest to each other. */
+	/** Minimum distance between two labels. */
 	readonly rowHeight: number;
-	/** Edges but those to first parents: pairs of places, and what they say. */
+	/** Edges other than those to first parents: pairs of places with their kind. */
 	readonly links: readonly Link[];
-	/** By place of its end, where an edge to the first parent goes through between them: x, y, x, y, ... */
+	/** Bend points of edges to first parents, by place of the child: x, y, x, y, ... */
 	readonly bends: ReadonlyMap<number, readonly number[]>;
-	/** What x stands for, when it is a quantity. */
+	/** Meaning of the x axis, if it is quantitative. */
 	readonly axis: TimeAxis | null;
 }
 
 export interface Link {
 	readonly from: number;
 	readonly to: number;
-	/** `parent`: a further parent; `merge`: `to` is the same as `from`. */
+	/** `parent`: `from` is an additional parent of `to`; `merge`: `from` was merged into `to`. */
 	readonly kind: 'parent' | 'merge';
 	readonly bends: readonly number[] | null;
 }
@@ -48,7 +48,7 @@ export interface Bounds {
 export interface TimeAxis {
 	readonly unit: 'seconds' | 'events';
 	readonly end: number;
-	/** Pixels of one unit. */
+	/** Pixels per unit. */
 	readonly scale: number;
 }
 
@@ -64,7 +64,7 @@ export function boundsOf(x: Float64Array, y: Float64Array): Bounds {
 	return { left, top, right, bottom };
 }
 
-/** Edges to further parents and to what a node is the same as, between nodes that are shown. */
+/** Returns the edges to additional parents and merge targets between visible nodes. */
 export function linksOf(nodes: readonly TreeNode[], tree: VisibleTree): Link[] {
 	const links: Link[] = [];
 	for (let to = 0; to < tree.count; to++) {

@@ -7,7 +7,10 @@ import { tidyLayout } from './tidyLayout.ts';
 import { timelineLayout } from './timelineLayout.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
-/** More nodes than this take seconds to be ordered in layers: they are laid out as the tree of their first parents. */
+/**
+ * Maximum number of nodes for the layered layout. Larger graphs would take seconds, so they are laid out as a tree of
+ * first parents.
+ */
 const mostLayered = 6000;
 
 export function makeLayout(

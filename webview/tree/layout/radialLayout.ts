@@ -4,10 +4,10 @@ import { tidyBreadths } from './tidyBreadths.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
 const ring = 90;
-/** Least length of an arc between neighbors. */
+/** Minimum arc length between neighbors. */
 const arc = 18;
 
-/** The root in the middle, each level a ring around it. */
+/** Radial layout with the root in the center and one ring per level. */
 export function radialLayout(nodes: readonly TreeNode[], tree: VisibleTree): Layout {
 	const breadths = tidyBreadths(tree, 1.15);
 	let [least, most] = [0, 0];
@@ -15,7 +15,7 @@ export function radialLayout(nodes: readonly TreeNode[], tree: VisibleTree): Lay
 		if (breadth < least) least = breadth;
 		if (breadth > most) most = breadth;
 	}
-	// The last and the first stand apart like cousins.
+	// Space the last and first nodes like cousins.
 	const turn = most - least + 1.5;
 	const radii = ringRadii(tree, breadths, turn);
 	const x = new Float64Array(tree.count);
@@ -42,11 +42,11 @@ export function radialLayout(nodes: readonly TreeNode[], tree: VisibleTree): Lay
 	};
 }
 
-/** Each ring is so large that the two of its nodes that are nearest to each other have room. */
+/** Returns ring radii large enough for the closest pair of nodes on each ring. */
 function ringRadii(tree: VisibleTree, breadths: Float64Array, turn: number): Float64Array {
 	const nearest = new Float64Array(tree.deepest + 1).fill(Number.POSITIVE_INFINITY);
 	const last = new Float64Array(tree.deepest + 1).fill(Number.NaN);
-	// In preorder the nodes of a level come from the left to the right.
+	// In preorder, the nodes on a level appear from left to right.
 	for (let i = 0; i < tree.count; i++) {
 		const depth = tree.depth[i] as number;
 		const gap = (breadths[i] as number) - (last[depth] as number);
@@ -54,7 +54,7 @@ function ringRadii(tree: VisibleTree, breadths: Float64Array, turn: number): Flo
 		last[depth] = breadths[i] as number;
 	}
 	const radii = new Float64Array(tree.deepest + 1);
-	// Several roots lie on a ring of their own.
+	// Multiple roots share a ring of their own.
 	if (Number.isFinite(nearest[0])) radii[0] = Math.max(ring / 2, (arc * turn) / ((nearest[0] as number) * 2 * Math.PI));
 	for (let depth = 1; depth < radii.length; depth++) {
 		const room = (arc * turn) / ((nearest[depth] as number) * 2 * Math.PI);

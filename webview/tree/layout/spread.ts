@@ -1,6 +1,7 @@
 /**
- * The positions nearest to the wished ones (least squares) that keep their order and at least `gap` between neighbors:
- * isotonic regression of the wishes less their places in the row, by pooling adjacent violators.
+ * Returns the positions closest to the desired ones (least squares) that keep the order and a distance of at least
+ * `gap` between neighbors. Uses isotonic regression with pooling of adjacent violators on the desired positions minus
+ * their index times `gap`.
  */
 export function spread(wishes: readonly number[], gap: number): number[] {
 	const blocks: { sum: number; count: number }[] = [];

@@ -1,15 +1,16 @@
 import type { VisibleTree } from './visibleTree.ts';
 
 /**
- * Places on the axis across the depth, as close as siblings and cousins may stand: Buchheim, Jünger and Leipert, "Improving
- * Walker's Algorithm to Run in Linear Time", 2002. In arrays by place and without recursion: d3's own makes an object a node,
- * and chains of thoughts may be deeper than the stack. Unit: the distance of two siblings. The root of the first tree is 0.
+ * Computes positions across the depth axis, packing siblings and cousins as closely as allowed: Buchheim, Jünger and
+ * Leipert, "Improving Walker's Algorithm to Run in Linear Time", 2002. Uses arrays indexed by place and no recursion,
+ * because d3's implementation creates an object per node, and chains of thoughts can be deeper than the stack. Unit:
+ * sibling distance. The root of the first tree is at 0.
  *
- * @param cousins distance of neighbors with different parents
+ * @param cousins distance between neighbors with different parents
  */
 export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
 	const { count, parent } = tree;
-	// A root above all roots, which is not shown.
+	// Virtual root above all roots, not drawn.
 	const top = count;
 	const size = count + 1;
 	const up = new Int32Array(size);
@@ -135,7 +136,7 @@ export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
 		apportion(v);
 	}
 
-	// Children before parents, from the left: down to a leaf, place it, on to its sibling, else up.
+	// Postorder from the left: descend to a leaf, place it, then move to its sibling, or up if there is none.
 	let v = top;
 	while (first[v] !== -1) v = first[v] as number;
 	for (;;) {

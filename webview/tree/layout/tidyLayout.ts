@@ -6,7 +6,7 @@ import type { VisibleTree } from './visibleTree.ts';
 const right = { level: 210, sibling: 26 } as const;
 const down = { level: 84, sibling: 116 } as const;
 
-/** Levels side by side from the left to the right, or from above downwards, siblings close together. */
+/** Tidy tree layout with levels from left to right or from top to bottom, and siblings packed closely. */
 export function tidyLayout(nodes: readonly TreeNode[], tree: VisibleTree, to: 'right' | 'down'): Layout {
 	const { level, sibling } = to === 'right' ? right : down;
 	const across = tidyBreadths(tree).map((breadth) => breadth * sibling);

@@ -3,10 +3,13 @@ import { boundsOf, type Layout, linksOf, type TimeAxis } from './layout.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
 const row = 24;
-/** Pixels that a node has on average, and the limits of the whole axis. */
+/** Average pixels per node, and limits for the total axis length. */
 const room = { node: 40, least: 900, most: 60_000 } as const;
 
-/** x is the time or the number of the event at which a node was made; a first child goes on in its parent's row. */
+/**
+ * Timeline layout: x is the time or event number at which a node was created. A first child continues in its parent's
+ * row.
+ */
 export function timelineLayout(nodes: readonly TreeNode[], tree: VisibleTree, unit: TimeAxis['unit']): Layout {
 	const when = (place: number): number => {
 		const node = nodes[tree.ids[place] as number] as TreeNode;
@@ -21,7 +24,7 @@ export function timelineLayout(nodes: readonly TreeNode[], tree: VisibleTree, un
 	let rows = 0;
 	for (let i = 0; i < tree.count; i++) {
 		x[i] = when(i) * scale;
-		// The place that follows in preorder is the first child, if there is one.
+		// The next place in preorder is the first child, if there is one.
 		const goesOn = i > 0 && tree.parent[i] === i - 1;
 		if (!goesOn && i > 0) rows++;
 		y[i] = rows * row;

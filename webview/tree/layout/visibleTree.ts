@@ -1,38 +1,38 @@
 import type { TreeNode } from '../../../src/core/search/searchTree.ts';
 
 /**
- * The nodes that are shown, in preorder along first parents. A *place* is a node's number in this order; arrays without
- * another word are by place.
+ * The visible nodes in preorder along first parents. A *place* is a node's index in this order. Arrays are indexed by
+ * place unless noted otherwise.
  */
 export interface VisibleTree {
 	readonly count: number;
 	readonly ids: Int32Array;
-	/** Place of the first parent; -1 for a root. */
+	/** Place of the first parent, or -1 for a root. */
 	readonly parent: Int32Array;
-	/** Steps from the root. */
+	/** Distance from the root. */
 	readonly depth: Int32Array;
-	/** Nodes below that are not shown. */
+	/** Number of hidden descendants. */
 	readonly hidden: Int32Array;
-	/** Place by number of node; -1: not shown. */
+	/** Place by node ID, or -1 if the node is hidden. */
 	readonly placeOf: Int32Array;
 	readonly deepest: number;
 }
 
 export interface VisibleOptions {
-	/** Nodes whose children are hidden. */
+	/** Returns whether a node's children are hidden. */
 	readonly isCollapsed?: (id: number) => boolean;
-	/** Nodes that pass the filter; their ancestors stay too. */
+	/** Returns whether a node matches the filter. Ancestors of matching nodes stay visible. */
 	readonly isWanted?: (node: TreeNode) => boolean;
 }
 
-/** First children and next siblings by number of node, in the order in which nodes were made; -1: there is none. */
+/** First children and next siblings by node ID, in creation order, or -1 if there is none. */
 export interface Children {
 	readonly first: Int32Array;
 	readonly next: Int32Array;
 	readonly roots: readonly number[];
 }
 
-/** Parents are always older than their children, so that one pass from the youngest node does. */
+/** Parents are always older than their children, so a single pass from the youngest node suffices. */
 export function childrenOf(nodes: readonly TreeNode[], isKept: (id: number) => boolean = () => true): Children {
 	const first = new Int32Array(nodes.length).fill(-1);
 	const next = new Int32Array(nodes.length).fill(-1);
@@ -49,7 +49,7 @@ export function childrenOf(nodes: readonly TreeNode[], isKept: (id: number) => b
 	return { first, next, roots: roots.reverse() };
 }
 
-/** Nodes below each node along first parents, without itself. */
+/** Returns the number of descendants of each node along first parents. */
 export function descendants(nodes: readonly TreeNode[]): Int32Array {
 	const below = new Int32Array(nodes.length);
 	for (let id = nodes.length - 1; id >= 0; id--) {
@@ -72,7 +72,7 @@ export function visibleTree(nodes: readonly TreeNode[], options: VisibleOptions 
 	let count = 0;
 	let deepest = 0;
 	for (const root of roots) {
-		// Down to first children, then to siblings, then up: no recursion, for chains may be long.
+		// Visit first children, then siblings, then go back up. Avoid recursion, because chains can be long.
 		let id = root;
 		let under = -1;
 		while (id !== -1) {
@@ -98,7 +98,7 @@ export function visibleTree(nodes: readonly TreeNode[], options: VisibleOptions 
 	}
 	for (let place = count - 1; place >= 0; place--) {
 		const up = parent[place] as number;
-		// What hangs below a node that is shown is counted there, not further up.
+		// Hidden descendants are counted at their nearest visible ancestor only.
 		if (up !== -1) hidden[up] = (hidden[up] as number) - 1 - (below[ids[place] as number] as number);
 	}
 	return {

@@ -1,21 +1,24 @@
 /// <reference path="reasoning-lab.d.ts" />
 import type { Reward } from 'reasoning-lab';
 
-// Its data is the dataset of ../starter.recipe.json, which names this file.
+// Uses the dataset from ../starter.recipe.json, which names this file.
 
-/** A step of the thinking: "2*7=14". */
+/** Matches a step in the thinking, such as "2*7=14". */
 const step = /(\d+)\s*([-+*])\s*(\d+)\s*=\s*(-?\d+)/g;
 
 /**
- * The share of the steps in the thinking that are calculated right, if the last of them leads to the given answer. It
- * tells apart completions that accuracy calls equally wrong, so that a group teaches something before the answers are right.
+ * Fraction of steps in the thinking that are calculated correctly, provided the last one leads to the given answer. It
+ * distinguishes completions that the accuracy reward scores as equally wrong, so a group provides a learning signal
+ * before any answer is correct.
  */
 export const steps: Reward = ({ prompt, trace }) => {
 	const found = [...(trace.think ?? '').matchAll(step)];
 	const last = found.at(-1);
-	// Steps that lead elsewhere are decoration: paid for, they would be learned instead of the sum.
+	// Steps that do not lead to the answer are decoration. Rewarding them would teach the model to write them instead of
+	// solving the problem.
 	if (last === undefined || trace.answer?.trim() !== last[4]) return 0;
-	// Each step uses up numbers of the prompt, or results of earlier steps: the right sums of another problem earn nothing.
+	// Each step uses up numbers from the prompt or results of earlier steps, so correct arithmetic from a different
+	// problem earns nothing.
 	const numbers: string[] = prompt.match(/\d+/g) ?? [];
 	const needed = Math.max(found.length, numbers.length - 1);
 	let right = 0;
@@ -26,7 +29,7 @@ export const steps: Reward = ({ prompt, trace }) => {
 	return right / needed;
 };
 
-/** Takes a number out of the list; false: it is not there. */
+/** Removes a number from the list. Returns false if it is not in the list. */
 function take(numbers: string[], number: string): boolean {
 	const at = numbers.indexOf(number);
 	if (at !== -1) numbers.splice(at, 1);

@@ -3,15 +3,15 @@ import { wordsOf } from './words.ts';
 
 /** A word sequence shared by a test text and a training text. */
 export interface Overlap {
-	/** Number of the test text, as passed to `add`. */
+	/** Test text number, as passed to `add`. */
 	readonly test: number;
-	/** The shared words, joined by spaces. */
+	/** Shared words, joined by spaces. */
 	readonly words: string;
-	/** Where they start in the training text, in words. */
+	/** Word index in the training text at which the overlap starts. */
 	readonly at: number;
 }
 
-/** Words of an overlap, as in DeepSeek-Coder (Guo et al. 2024, section 2.4). */
+/** Overlap length in words, as in DeepSeek-Coder (Guo et al. 2024, section 2.4). */
 export const overlapWords = 10;
 export const fewestWords = 3;
 
@@ -21,23 +21,23 @@ interface Test {
 }
 
 interface Place {
-	/** Index among the tests. */
+	/** Index of the test text. */
 	readonly test: number;
 	/** Index of the first word. */
 	readonly at: number;
 }
 
 /**
- * Finds training texts that leak a test: those that share ten consecutive words with a test text, or that contain a
- * whole test text of three to nine words. Hash hits are verified against the words, so there are no false positives.
+ * Finds training texts that leak a test: texts that share ten consecutive words with a test text, or that contain an
+ * entire test text of three to nine words. Hash hits are verified against the words, so there are no false positives.
  */
 export class ContaminationIndex {
 	readonly #tests: Test[] = [];
-	/** By length in words: hash of the words to their places. */
+	/** For each n-gram length in words, maps an n-gram hash to its locations. */
 	readonly #grams = new Map<number, Map<number, Place[]>>();
 	#tooShort = 0;
 
-	/** Number of test texts with fewer than three words, which cannot be searched for. */
+	/** Number of test texts with fewer than three words, which are too short to search for. */
 	get tooShort(): number {
 		return this.#tooShort;
 	}
@@ -46,7 +46,7 @@ export class ContaminationIndex {
 		return this.#tests.length;
 	}
 
-	/** @param test number reported in overlaps; several texts may share one */
+	/** @param test number to report in overlaps; several texts may share one */
 	add(text: string, test: number): void {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) {
@@ -70,7 +70,7 @@ export class ContaminationIndex {
 		}
 	}
 
-	/** Returns the first overlap of a training text with a test; null if there is none. */
+	/** Returns the first overlap between a training text and a test, or null if there is none. */
 	find(text: string): Overlap | null {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) return null;
@@ -98,7 +98,7 @@ export class ContaminationIndex {
 	}
 }
 
-/** 53 bits of a hash over the hashes of words `at` to `at + length`. */
+/** Returns a 53-bit hash of the word hashes from `at` to `at + length`. */
 function gramHash(hashes: readonly number[], at: number, length: number): number {
 	let low = 0x811c9dc5;
 	let high = 0x9e3779b9;

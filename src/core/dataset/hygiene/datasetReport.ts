@@ -10,13 +10,13 @@ export interface TestSet {
 	readonly index: ContaminationIndex;
 }
 
-/** A row that gives a test away. Rows count from 0. */
+/** A training row that overlaps with a test set. Row numbers are zero-based. */
 export interface ContaminatedRow {
 	readonly row: number;
-	/** Name of the test set, and the row in it. */
+	/** Test set name and the row number in it. */
 	readonly against: string;
 	readonly test: number;
-	/** The words that both have in a row. */
+	/** Consecutive words shared by both rows. */
 	readonly words: string;
 }
 
@@ -24,11 +24,11 @@ export interface DatasetReport {
 	readonly facts: DatasetFacts;
 	readonly duplicates: Duplicates;
 	readonly compared: ComparedRows;
-	/** Rows that the data would have without all but the first of each group of duplicates. */
+	/** Number of rows after deduplication, which keeps the first row of each group of duplicates. */
 	readonly distinct: number;
-	/** The first 100,000 of them. */
+	/** Contaminated rows, limited to the first 100,000. */
 	readonly contaminated: readonly ContaminatedRow[];
-	/** Of each test set: its rows, those too short to be looked for, and how many rows overlap with it. */
+	/** For each test set: its number of rows, the rows too short to search for, and the number of overlapping rows. */
 	readonly against: readonly {
 		readonly name: string;
 		readonly rows: number;
@@ -37,10 +37,10 @@ export interface DatasetReport {
 	}[];
 }
 
-/** Overlaps that are kept one by one; all are counted. */
+/** Maximum number of overlaps to keep individually; all overlaps are counted. */
 const mostKept = 100_000;
 
-/** Computes statistics, duplicates, and overlaps with test sets, row by row in bounded memory. */
+/** Computes statistics, duplicates, and test set overlaps row by row, in bounded memory. */
 export class DatasetCounter {
 	readonly #facts = new FactsCounter();
 	readonly #duplicates: DuplicateFinder;
@@ -55,14 +55,14 @@ export class DatasetCounter {
 		this.#duplicates = new DuplicateFinder(options);
 	}
 
-	/** @param row must be larger than the previous one */
+	/** @param row row number; must be greater than the previous one */
 	add(row: number, counted: CountedRow & { readonly prompt: string }): void {
 		const { prompt, solution } = counted;
 		const words = this.#words.read(prompt);
 		this.#facts.add(counted, words);
 		this.#duplicates.add(row, words);
 		for (const [i, { name, index }] of this.#tests.entries()) {
-			// A solution may quote the test as well as the prompt.
+			// Either the prompt or the solution can quote the test.
 			const found = index.find(prompt) ?? (solution === null ? null : index.find(solution));
 			if (found === null) continue;
 			(this.#overlaps[i] as number)++;
@@ -72,7 +72,7 @@ export class DatasetCounter {
 		}
 	}
 
-	/** Yields now and then, so that the caller can do other work. */
+	/** Yields periodically so that the caller can do other work. */
 	*report(): Generator<void, DatasetReport> {
 		const duplicates = yield* this.#duplicates.search();
 		const { facts } = this.#facts;

@@ -3,31 +3,31 @@ import { type DuplicateGroup, type DuplicateOptions, NearDuplicates } from './ne
 import type { WordHashes } from './wordHashes.ts';
 
 export interface Duplicates {
-	/** Groups of rows with identical words. */
+	/** Groups of rows with the same words. */
 	readonly exact: readonly DuplicateGroup[];
-	/** Groups of rows that share most of their word n-grams; an exact group is represented by its first row. */
+	/** Groups of rows that share most of their word n-grams. The first row of an exact group represents that group. */
 	readonly near: readonly DuplicateGroup[];
 }
 
-/** Number of rows compared. */
+/** Number of rows that were compared. */
 export interface ComparedRows {
-	/** All rows that contain words. */
+	/** Number of rows that contain words. */
 	readonly exact: number;
-	/** The first distinct ones. */
+	/** Number of distinct rows, counted from the first, that were searched for near duplicates. */
 	readonly near: number;
-	/** false if there were so many distinct rows that repeats of the last ones were not detected. */
+	/** Whether all exact duplicates were found; false if there were too many distinct rows to detect late repeats. */
 	readonly allExact: boolean;
 	readonly complete: boolean;
 }
 
-/** Max distinct texts kept as hashes (240 MB). */
+/** Maximum number of distinct texts kept as hashes (240 MB). */
 const mostDistinct = 10_000_000;
 
-/** Finds exact and near duplicates of earlier rows, in one pass and bounded memory. It keeps no texts. */
+/** Finds exact and near duplicates of earlier rows in a single pass and bounded memory, without storing the text. */
 export class DuplicateFinder {
 	readonly #firsts: HashIndex;
 	readonly #near: NearDuplicates;
-	/** For exact repeats: the row, followed by the first row with the same words. */
+	/** Pairs of a repeated row and the first row with the same words. */
 	readonly #repeats: number[] = [];
 	#rows = 0;
 	#distinct = 0;
@@ -37,7 +37,7 @@ export class DuplicateFinder {
 		this.#near = new NearDuplicates(options);
 	}
 
-	/** @param row must be larger than the previous one. A row without words is never a duplicate. */
+	/** @param row row number; must be greater than the previous one. A row without words is never a duplicate. */
 	add(row: number, words: WordHashes): void {
 		if (words.length === 0) return;
 		this.#rows++;
@@ -55,7 +55,7 @@ export class DuplicateFinder {
 		return { exact: this.#rows, near, allExact: kept === distinct, complete: kept === distinct && near === distinct };
 	}
 
-	/** Yields now and then, so that the caller can do other work. */
+	/** Yields periodically so that the caller can do other work. */
 	*search(): Generator<void, Duplicates> {
 		const exact = new Map<number, number[]>();
 		for (let i = 0; i < this.#repeats.length; i += 2) {
@@ -70,7 +70,7 @@ export class DuplicateFinder {
 	}
 }
 
-/** Runs a search to its end, for callers that need not interleave other work. */
+/** Runs a search to completion, for callers that do not need to interleave other work. */
 export function searched<T>(search: Generator<void, T>): T {
 	for (;;) {
 		const { done, value } = search.next();

@@ -1,18 +1,18 @@
 /**
- * Maps 64-bit hashes to numbers in 12 to 24 bytes each: a `Map` takes four times as much and is limited to 16 million
- * entries. Two of ten million texts share a hash with a probability of 3 in a million.
+ * Maps 64-bit hashes to numbers, using 12 to 24 bytes per entry. A `Map` needs four times as much memory and is limited
+ * to 16 million entries. The probability of any hash collision among ten million texts is 3 in a million.
  */
 export class HashIndex {
 	readonly #most: number;
 	/**
-	 * Three numbers per slot, so that one memory access finds all: the two halves of the hash, and the value + 1; 0:
-	 * free.
+	 * Three numbers per slot, so that one memory access reads everything: both halves of the hash, then the value + 1 (0
+	 * if the slot is free).
 	 */
 	#slots = new Uint32Array(3 * 1024);
 	#mask = 1023;
 	#size = 0;
 
-	/** @param most max hashes kept; later ones are only looked up */
+	/** @param most maximum number of hashes kept; later ones are only looked up */
 	constructor(most = Number.POSITIVE_INFINITY) {
 		this.#most = most;
 	}
@@ -21,12 +21,12 @@ export class HashIndex {
 		return this.#size;
 	}
 
-	/** Whether there was no room for another hash. */
+	/** Whether the index has reached its maximum size. */
 	get full(): boolean {
 		return this.#size >= this.#most;
 	}
 
-	/** Returns the value of a known hash; undefined if it was new, in which case it is added unless the index is full. */
+	/** Returns the value of a known hash. Returns undefined for a new hash, which is added unless the index is full. */
 	add(low: number, high: number, value: number): number | undefined {
 		if (this.#size * 10 >= (this.#mask + 1) * 7) this.#grow();
 		const at = placeOf(this.#slots, this.#mask, low, high);
@@ -39,7 +39,7 @@ export class HashIndex {
 		return undefined;
 	}
 
-	/** Adds the first `count` hashes of two lists, new ones with the value 0: faster than one by one. */
+	/** Adds the first `count` hashes of two lists, with value 0 for new ones. Faster than adding them individually. */
 	addAll(lows: Uint32Array, highs: Uint32Array, count: number): void {
 		for (let i = 0; i < count; i++) {
 			const [low, high] = [lows[i] as number, highs[i] as number];
@@ -61,7 +61,7 @@ export class HashIndex {
 	}
 }
 
-/** The slot of a hash, existing or free. */
+/** Returns the slot of a hash, occupied or free. */
 function placeOf(slots: Uint32Array, mask: number, low: number, high: number): number {
 	let slot = low & mask;
 	for (;;) {

@@ -1,64 +1,64 @@
 import { mix32, Random } from '../../../base/random.ts';
 import type { WordHashes } from './wordHashes.ts';
 
-/** Duplicate rows in order; the first one is the one to keep. */
+/** Duplicate rows in ascending order; deduplication keeps the first one. */
 export type DuplicateGroup = readonly number[];
 
 export interface DuplicateOptions {
-	/** Min Jaccard similarity of the word n-grams of near duplicates; default 0.8. */
+	/** Minimum Jaccard similarity between the word n-grams of near duplicates. Defaults to 0.8. */
 	readonly similarity?: number;
-	/** Words per n-gram; default 5. Shorter texts are compared as a whole. */
+	/** Words per n-gram. Defaults to 5. Shorter texts are compared as a whole. */
 	readonly shingle?: number;
-	/** Max texts kept; default and limit: 2 million. */
+	/** Maximum number of texts kept. The default, 2 million, is also the upper limit. */
 	readonly texts?: number;
-	/** Max n-grams kept over all texts, at 4 bytes each; default 40 million. */
+	/** Maximum number of n-grams kept across all texts, at 4 bytes each. Defaults to 40 million. */
 	readonly shingles?: number;
 }
 
 const hashes = 128;
 /**
- * 16 bands of 8: texts with similarity 0.8 collide in at least one band with probability 0.95, those with 0.5 with
- * 0.06.
+ * 16 bands of 8: texts with a similarity of 0.8 collide in at least one band with probability 0.95; texts with a
+ * similarity of 0.5, with probability 0.06.
  */
 const bands = 16;
 const perBand = hashes / bands;
 const donorsPerBin = 8;
-/** A larger bucket comes from a phrase that starts much of the data: its rows are compared with the first ones only. */
+/** Larger buckets come from a common opening phrase; their rows are compared only with the first rows. */
 const mostCompared = 50;
-/** Comparisons per text on average; without a limit, data from one template would take hours. */
+/** Average number of comparisons per text. Without a limit, data generated from one template would take hours. */
 const comparisonsPerText = 100;
-/** 53 bits of a number contain a 32-bit key and the index of a text. */
+/** 53 bits hold a 32-bit key and a text index. */
 const mostTexts = 1 << 21;
 const blockLength = 1 << 20;
-/** Texts processed between two yields. */
+/** Number of texts processed between yields. */
 const breath = 2048;
 
 /**
- * Finds texts that share most of their word n-grams: MinHash signatures (Broder 1997), by one permutation (Li, Owen and
- * Zhang 2012) with densification of empty bins (Shrivastava 2017), propose pairs by bands (locality-sensitive hashing,
- * Leskovec et al., Mining of Massive Datasets, chapter 3), and each proposal is verified by its true Jaccard
- * similarity. A text takes 76 bytes plus 4 for each n-gram.
+ * Finds texts that share most of their word n-grams. MinHash signatures (Broder 1997), computed with one permutation
+ * (Li, Owen and Zhang 2012) and densification of empty bins (Shrivastava 2017), propose candidate pairs by banding
+ * (locality-sensitive hashing, Leskovec et al., Mining of Massive Datasets, chapter 3). Each candidate is then verified
+ * by its exact Jaccard similarity. A text takes 76 bytes plus 4 bytes per n-gram.
  */
 export class NearDuplicates {
 	readonly #similarity: number;
 	readonly #shingle: number;
 	readonly #mostTexts: number;
 	readonly #mostShingles: number;
-	/** The bins tried in turn to fill an empty bin. */
+	/** Bins to try, in order, when filling an empty bin. */
 	readonly #donors: Uint8Array;
 	readonly #signature = new Uint32Array(hashes);
 	readonly #filled = new Uint8Array(hashes);
 	#scratch = new Uint32Array(1024);
-	/** Per text: its row, the position of its n-grams, and its keys, one per band. */
+	/** For each text: its row, the location of its n-grams, and its keys (one per band). */
 	#rows = new Uint32Array(256);
 	#blocks = new Uint32Array(256);
 	#starts = new Uint32Array(256);
 	#lengths = new Uint32Array(256);
-	/** 1 if the n-grams are sorted and unique; they are sorted when the text is first compared. */
+	/** 1 if a text's n-grams are sorted and unique; sorting is deferred until the text is first compared. */
 	#sorted = new Uint8Array(256);
 	readonly #keys = Array.from({ length: bands }, () => new Uint32Array(256));
 	readonly #pool: Uint32Array[] = [];
-	/** Used part of the last block. */
+	/** Number of used entries in the last block. */
 	#used = blockLength;
 	#shingles = 0;
 	#size = 0;
@@ -79,14 +79,14 @@ export class NearDuplicates {
 	}
 
 	/**
-	 * @param row number reported in groups; must be larger than the previous one
-	 * @returns false if there is no room for more
+	 * @param row row number to report in groups; must be greater than the previous one
+	 * @returns false if there is no room left
 	 */
 	add(row: number, words: WordHashes): boolean {
 		if (this.#closed || this.#size >= this.#mostTexts) return false;
 		const set = this.#shinglesOf(words);
 		if (this.#shingles + set.length > this.#mostShingles) {
-			// Later, shorter texts are not kept either, so that the compared texts are the first ones.
+			// Reject later, shorter texts too, so that the compared texts are always the first ones.
 			this.#closed = true;
 			return false;
 		}
@@ -106,7 +106,7 @@ export class NearDuplicates {
 		return true;
 	}
 
-	/** Returns all groups; yields now and then, so that the caller can do other work. */
+	/** Returns all groups. Yields periodically so that the caller can do other work. */
 	*search(): Generator<void, DuplicateGroup[]> {
 		const parents = Uint32Array.from({ length: this.#size }, (_, i) => i);
 		const all = new Float64Array(this.#size);
@@ -147,7 +147,7 @@ export class NearDuplicates {
 		return [...groups.values()].sort(([a = 0], [b = 0]) => a - b);
 	}
 
-	/** The texts of a band by key, ascending; most texts with a unique key are left out. */
+	/** Returns a band's texts sorted by key, ascending, omitting most texts with a unique key. */
 	#shared(band: number, met: MetKeys, into: Float64Array): Float64Array {
 		const keys = this.#keys[band] as Uint32Array;
 		const size = this.#size;
@@ -161,7 +161,7 @@ export class NearDuplicates {
 		return into.subarray(0, count).sort();
 	}
 
-	/** Hashes of the n-grams of a text; overwritten by the next text. */
+	/** Returns the n-gram hashes of a text. The next call overwrites them. */
 	#shinglesOf(words: WordHashes): Uint32Array {
 		const run = Math.min(this.#shingle, words.length);
 		const count = words.length - run + 1;
@@ -178,7 +178,7 @@ export class NearDuplicates {
 		return set.subarray(0, count);
 	}
 
-	/** Sorts the n-grams of a text and removes duplicates. */
+	/** Sorts a text's n-grams and removes duplicates. */
 	#sort(i: number): void {
 		if (this.#sorted[i] === 1) return;
 		this.#sorted[i] = 1;
@@ -210,7 +210,7 @@ export class NearDuplicates {
 		this.#shingles += set.length;
 	}
 
-	/** Fills the min hash of each bin; an empty bin takes that of its first nonempty donor, otherwise of the next bin. */
+	/** Computes the min hash of each bin. An empty bin copies its first nonempty donor, or else the next bin. */
 	#sign(set: Uint32Array): void {
 		const [signature, filled, donors] = [this.#signature, this.#filled, this.#donors];
 		signature.fill(0xffffffff);
@@ -231,12 +231,12 @@ export class NearDuplicates {
 				donor = bin;
 				while (filled[donor] === 0) donor = (donor + 1) % hashes;
 			}
-			// Bins not marked as filled are not donors.
+			// Bins that are not marked as filled cannot be donors.
 			signature[bin] = signature[donor] as number;
 		}
 	}
 
-	/** Whether two texts share enough n-grams; stops as soon as that is impossible. */
+	/** Returns whether two texts share enough n-grams, stopping as soon as that becomes impossible. */
 	#alike(a: number, b: number): boolean {
 		const [left, right] = [this.#pool[this.#blocks[a] as number], this.#pool[this.#blocks[b] as number]];
 		if (left === undefined || right === undefined) return false;
@@ -273,11 +273,11 @@ export class NearDuplicates {
 }
 
 /**
- * Tracks which keys may occur twice: sorting only those is several times as fast, because few texts of a band share a
- * key.
+ * Tracks which keys may occur more than once. Sorting only those is several times faster, because few texts in a band
+ * share a key.
  */
 class MetKeys {
-	/** Occurrences (0, 1, or 2 for more) of keys with the same low bits. */
+	/** Number of occurrences (0, 1, or 2 for more) of keys with the same low bits. */
 	readonly #times: Uint8Array;
 
 	constructor(keys: number) {

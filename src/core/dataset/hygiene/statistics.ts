@@ -1,7 +1,7 @@
 import { HashIndex } from './hashIndex.ts';
 import type { WordHashes } from './wordHashes.ts';
 
-/** Statistics of lengths, in characters. */
+/** Length statistics, in characters. */
 export interface LengthFacts {
 	readonly least: number;
 	readonly median: number;
@@ -12,32 +12,32 @@ export interface LengthFacts {
 }
 
 export const answerKinds = ['integer', 'number', 'expression', 'choice', 'boolean', 'text', 'unknown'] as const;
-/** Form of an answer; `choice`: one letter from A to J; `unknown`: null in the data. */
+/** Format of an answer. `choice` is a single letter from A to J; `unknown` is null in the data. */
 export type AnswerKind = (typeof answerKinds)[number];
 
 export interface DatasetFacts {
 	readonly rows: number;
-	/** null if no row has one. */
+	/** null if no row has a prompt. */
 	readonly prompt: LengthFacts | null;
 	readonly answer: LengthFacts | null;
 	readonly solution: LengthFacts | null;
 	readonly withSolution: number;
-	/** Number of answers of each kind, most frequent first. */
+	/** Number of answers per format, most frequent first. */
 	readonly answerKinds: readonly (readonly [kind: AnswerKind, rows: number])[];
-	/** Distinct words over all prompts, up to the counter limit. */
+	/** Number of distinct words across all prompts, up to the counter limit. */
 	readonly vocabulary: number;
-	/** Whether there may be more words. */
+	/** Whether the vocabulary limit was reached, so that there may be more words. */
 	readonly vocabularyFull: boolean;
 }
 
-/** The counted parts of a row. */
+/** Row fields that are counted. */
 export interface CountedRow {
 	readonly prompt: string | null;
 	readonly answer: string | null;
 	readonly solution: string | null;
 }
 
-/** Counts rows one by one; keeps lengths and words, no texts. */
+/** Counts rows one at a time. Keeps lengths and words, not the text itself. */
 export class FactsCounter {
 	readonly #prompt = new Lengths();
 	readonly #answer = new Lengths();
@@ -46,12 +46,12 @@ export class FactsCounter {
 	readonly #vocabulary: HashIndex;
 	#rows = 0;
 
-	/** @param mostWords max distinct words */
+	/** @param mostWords maximum number of distinct words */
 	constructor(mostWords = 2_000_000) {
 		this.#vocabulary = new HashIndex(mostWords);
 	}
 
-	/** @param words words of the prompt */
+	/** @param words the words in the prompt */
 	add({ prompt, answer, solution }: CountedRow, words: WordHashes): void {
 		this.#rows++;
 		const kind = answerKind(answer);
@@ -89,7 +89,7 @@ export function answerKind(answer: string | null): AnswerKind {
 	return 'text';
 }
 
-/** Histogram of lengths. */
+/** Length histogram. */
 class Lengths {
 	readonly #counts = new Map<number, number>();
 	#sum = 0;

@@ -1,14 +1,14 @@
 import { mix32 } from '../../../base/random.ts';
 import { wordsOf } from './words.ts';
 
-/** The FNV prime, and an odd factor without a shared bit pattern. */
+/** The FNV prime, and an odd factor whose bit pattern is unrelated to it. */
 const [primeLow, primeHigh] = [0x01000193, 0x85ebca6b];
 const [basisLow, basisHigh] = [0x811c9dc5, 0x9e3779b9];
 
 const other = 0;
 const operator = 1;
 const space = 2;
-/** The effect of `wordsOf` on each ASCII character: letters and digits in lower case, others by kind. */
+/** Effect of `wordsOf` on each ASCII character: letters and digits map to lowercase, others to their class. */
 const folded = new Uint8Array(128).map((_, code) => {
 	const character = String.fromCharCode(code);
 	if (/[A-Za-z0-9]/.test(character)) return character.toLowerCase().charCodeAt(0);
@@ -17,8 +17,8 @@ const folded = new Uint8Array(128).map((_, code) => {
 });
 
 /**
- * The words of a text (`wordsOf`) as 64-bit hashes in two halves. It creates no strings for ASCII text, which is five
- * times as fast; its arrays are reused for the next text.
+ * Computes the words of a text (see `wordsOf`) as 64-bit hashes in two halves. ASCII text is processed without creating
+ * strings, which is five times as fast. The arrays are reused for the next text.
  */
 export class WordHashes {
 	low = new Uint32Array(1024);
@@ -30,12 +30,12 @@ export class WordHashes {
 		this.length = 0;
 		let [low, high] = [basisLow, basisHigh];
 		let inWord = false;
-		/** Start of the current stretch without whitespace, and the number of words before it. */
+		/** Start of the current run of non-whitespace characters, and the number of words before it. */
 		let [from, before] = [0, 0];
 		for (let i = 0; i < text.length; i++) {
 			const code = text.charCodeAt(i);
 			if (code >= 128) {
-				// Words and normalization never cross whitespace, so the stretch is processed by the general rule.
+				// Words and normalization never span whitespace, so apply the general rule to this run only.
 				let end = i;
 				while (end < text.length && folded[text.charCodeAt(end)] !== space) end++;
 				this.length = before;
@@ -65,7 +65,7 @@ export class WordHashes {
 		return this;
 	}
 
-	/** Hash of all words in order; equal for texts that differ only in case, spacing and punctuation. */
+	/** Hash of all words in order. Texts that differ only in case, spacing, or punctuation have the same hash. */
 	get all(): readonly [low: number, high: number] {
 		let [low, high] = [basisLow, basisHigh];
 		for (let i = 0; i < this.length; i++) {

@@ -1,9 +1,9 @@
-/** Words and numbers. Operators count, because 12 + 5 and 12 - 5 are different problems; other punctuation does not. */
+/** Words and numbers. Operators count, because 12 + 5 and 12 - 5 are different problems; punctuation does not. */
 const pattern = /[\p{L}\p{M}\p{N}]+|[-+*/^%=<>×÷−√]|\p{Sm}/gu;
 
 /**
- * Splits a text into the units of comparison: lower-case words, numbers and operators, without spacing and punctuation.
- * Letters equivalent under NFKC are equal.
+ * Splits a text into units for comparison: lowercase words, numbers, and operators, without spacing or punctuation.
+ * Letters that are equivalent under NFKC are equal.
  */
 export function wordsOf(text: string): string[] {
 	return text.normalize('NFKC').toLowerCase().match(pattern) ?? [];

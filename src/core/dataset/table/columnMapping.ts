@@ -6,29 +6,29 @@ import type { TableColumn } from './tableColumns.ts';
 import type { RowValue } from './tableRow.ts';
 import { sampledColumns, usualColumns } from './usualColumns.ts';
 
-/** Which column contains what; null: none. */
+/** Maps each role to its column, or to null if it has none. */
 export interface ColumnMapping {
 	readonly prompt: string | null;
 	readonly answer: string | null;
 	readonly solution: string | null;
-	/** How rows are interpreted, if columns are not used as they are. */
+	/** How to interpret rows, or null if columns are used as is. */
 	readonly preset: PresetName | null;
 }
 
-/** A mapping with sentences that explain how it was inferred. */
+/** A mapping with explanations of how it was inferred. */
 export interface GuessedMapping extends ColumnMapping {
 	readonly because: readonly string[];
 }
 
-/** Columns that mark a row as a rollout, whose completion is not a gold answer. */
+/** Columns that identify rollout rows. The completion in such a row is not a gold answer. */
 const scored = ['reward', 'rewards', 'advantage', 'correct'];
 
-/** Min share of sampled values with a marker for the column to be interpreted by it. */
+/** Minimum fraction of sampled values that must contain the marker for a column to be interpreted by it. */
 const marked = 0.8;
 
 /**
- * Infers which columns contain prompt, answer and solution, from their names and from sample rows.
- * @param byLength whether the column with the longest texts is the prompt if no name matches
+ * Infers the prompt, answer, and solution columns from column names and sample rows.
+ * @param byLength whether to use the column with the longest text as the prompt if no name matches
  */
 export function guessMapping(
 	columns: readonly TableColumn[],
@@ -47,7 +47,7 @@ export function guessMapping(
 				return found.name;
 			}
 		}
-		// Inside objects, such as verl's "reward_model".
+		// Also search nested fields, such as those in verl's "reward_model".
 		for (const wanted of usualColumns[role]) {
 			const outer = columns.find(({ name, type }) => type === 'object' && filled(`${name}.${wanted}`));
 			if (outer === undefined || role === 'prompt' || isRollouts) continue;
@@ -90,7 +90,7 @@ export function guessMapping(
 	const boxed = [answer, solution].find(
 		(name) => name !== null && share(name, (text) => findBoxed(text).length > 0) >= marked,
 	);
-	// An answer column is preferred to a column to extract answers from.
+	// Prefer an answer column to a column from which answers would have to be extracted.
 	if (boxed !== undefined && boxed !== null && (answer === null || boxed === answer)) {
 		because.push(`answer: inside \\boxed{} in "${boxed}"`);
 		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };
@@ -98,10 +98,12 @@ export function guessMapping(
 	return { prompt, answer, solution, preset: null, because };
 }
 
-/** Columns chosen by the user; the rest is inferred. */
+/** Columns chosen by the user; the others are inferred. */
 export type NamedColumns = { readonly [Role in 'prompt' | 'answer' | 'solution']?: string | undefined };
 
-/** The interpretation depends on the inferred answer column; it does not apply to another column. */
+/**
+ * Applies the user's columns. The interpretation relies on the inferred answer column, so it is dropped for another.
+ */
 export function withNamed(guessed: ColumnMapping, { prompt, answer, solution }: NamedColumns): ColumnMapping {
 	const own = answer !== undefined && answer !== guessed.answer;
 	return {
@@ -112,7 +114,7 @@ export function withNamed(guessed: ColumnMapping, { prompt, answer, solution }: 
 	};
 }
 
-/** As used to read the rows of a recipe dataset; roles without a column get their usual names. */
+/** Returns the columns for reading recipe dataset rows. Roles without a column get their usual names. */
 export function datasetColumns({ prompt, answer, solution, preset }: ColumnMapping): DatasetColumns {
 	return {
 		prompt: prompt ?? 'prompt',

@@ -1,7 +1,7 @@
 import type { ColumnMapping } from './columnMapping.ts';
 import type { TableColumn } from './tableColumns.ts';
 
-/** Rollout columns shown first, and bookkeeping columns shown last. */
+/** Rollout columns to show first, and bookkeeping columns to show last. */
 const early: readonly string[] = [
 	'completion',
 	'chosen',
@@ -14,7 +14,7 @@ const early: readonly string[] = [
 ];
 const late: readonly string[] = ['tokens', 'parents', 'extra'];
 
-/** Orders columns for display: prompt, completion and reward, answer, solution, then the others. */
+/** Sorts columns for display: prompt, completion, and reward, then answer, solution, and the rest. */
 export function columnOrder(columns: readonly TableColumn[], mapping: ColumnMapping): TableColumn[] {
 	const place = ({ name }: TableColumn): number => {
 		if (name === mapping.prompt) return 0;

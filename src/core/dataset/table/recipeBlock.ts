@@ -4,10 +4,10 @@ import type { TaskDataset } from '../../../protocol/recipe.ts';
 import { datasetPresets } from '../presets.ts';
 import type { ColumnMapping } from './columnMapping.ts';
 
-/** The `dataset` of a recipe, without defaults. */
+/** The `dataset` section of a recipe, without defaults. */
 export type DatasetBlock = Readonly<Record<string, unknown>>;
 
-/** @param path the file, as written in the recipe */
+/** @param path file path, as written in the recipe */
 export function fileBlock(path: string, mapping: ColumnMapping, share: number): DatasetBlock {
 	const usual =
 		mapping.preset === null
@@ -27,7 +27,7 @@ export function taskBlock(dataset: TaskDataset): DatasetBlock {
 	return Object.fromEntries(Object.entries(dataset).filter(([, value]) => value !== undefined));
 }
 
-/** A replacement in a text. */
+/** A text replacement. */
 export interface TextChange {
 	readonly offset: number;
 	readonly length: number;
@@ -35,8 +35,8 @@ export interface TextChange {
 }
 
 /**
- * Returns the edits that set `dataset` in a recipe; comments elsewhere are kept. Throws `invalid` if the text is not a
- * recipe.
+ * Returns the edits that set `dataset` in a recipe, preserving comments elsewhere. Throws `invalid` if the text is not
+ * a recipe.
  */
 export function setDataset(text: string, block: DatasetBlock): TextChange[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });

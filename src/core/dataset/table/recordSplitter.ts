@@ -1,15 +1,15 @@
 /**
- * Called with the start and end (exclusive) of a record, in bytes of the file; records in lines also get their 1-based
- * line.
+ * Called with the start and end (exclusive) of a record, as byte offsets in the file. Line-based records also pass
+ * their 1-based line number.
  */
 export type FoundRecord = (start: number, end: number, line?: number) => void;
 
-/** Finds record boundaries in a file read in chunks; keeps no bytes. */
+/** Finds record boundaries in a file that is read in chunks. Does not retain any bytes. */
 export interface RecordSplitter {
-	/** @param at offset of the bytes in the file */
+	/** @param at file offset of the bytes */
 	push(bytes: Uint8Array, at: number, found: FoundRecord): void;
 	/**
-	 * Ends the input.
+	 * Signals the end of the input.
 	 * @param at file size
 	 */
 	end(at: number, found: FoundRecord): void;
@@ -24,11 +24,11 @@ const comma = code(',');
 const [braceOpen, braceClose, bracketOpen, bracketClose] = [code('{'), code('}'), code('['), code(']')];
 const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
-/** Lines, without blank ones. */
+/** Splits the input into nonblank lines. */
 export class LineSplits implements RecordSplitter {
 	#start = -1;
 	#line = 0;
-	/** First byte of the current line; -1: none. */
+	/** Offset of the first byte in the current line, or -1 if there is none. */
 	#first = -1;
 
 	push(bytes: Uint8Array, at: number, found: FoundRecord): void {
@@ -58,8 +58,8 @@ export class LineSplits implements RecordSplitter {
 }
 
 /**
- * Records of separated values (RFC 4180): a line break inside quotes belongs to its field. A quote opens a field only
- * at its start; elsewhere it is an ordinary character.
+ * Splits delimiter-separated records (RFC 4180). A line break inside quotes belongs to its field. A quote opens a
+ * quoted field only at the start of the field; elsewhere, it is an ordinary character.
  */
 export class SeparatedSplits implements RecordSplitter {
 	readonly #delimiter: number;
@@ -67,10 +67,10 @@ export class SeparatedSplits implements RecordSplitter {
 	#any = false;
 	#fieldStart = true;
 	#quoted = false;
-	/** The previous byte closed a quote: another quote makes both a literal quote. */
+	/** Whether the previous byte closed a quote. If another quote follows, the two are one literal quote. */
 	#closed = false;
 
-	/** @param delimiter one ASCII character */
+	/** @param delimiter a single ASCII character */
 	constructor(delimiter: string) {
 		this.#delimiter = code(delimiter);
 	}
@@ -113,24 +113,24 @@ export class SeparatedSplits implements RecordSplitter {
 }
 
 /**
- * Rows of a JSON document: the elements of its list, otherwise the elements of the first list of objects in its object
- * (`{"data": [{...}, ...]}`), otherwise the document itself is the only row.
+ * Splits a JSON document into rows: the elements of a top-level list, or else the elements of the first list of objects
+ * in a top-level object (`{"data": [{...}, ...]}`), or else the document itself as the only row.
  */
 export class JsonSplits implements RecordSplitter {
-	/** Depth of the rows; null if not known yet. */
+	/** Nesting depth of the rows, or null if not yet known. */
 	#container: number | null;
 	#depth: number;
 	#inString = false;
 	#escaped = false;
-	/** The previous byte opened a list: its first element decides whether it contains rows. */
+	/** Whether the previous byte opened a list. Its first element determines whether the list contains rows. */
 	#candidate = false;
 	#document = -1;
 	#start = -1;
-	/** Offset after the last non-whitespace byte of the record. */
+	/** Offset just past the last non-whitespace byte of the record. */
 	#last = -1;
 	#done = false;
 
-	/** @param inside whether the bytes start at a row instead of the start of the document */
+	/** @param inside whether the input starts at a row rather than at the start of the document */
 	constructor(inside = false) {
 		this.#container = inside ? 1 : null;
 		this.#depth = inside ? 1 : 0;

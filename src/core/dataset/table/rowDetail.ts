@@ -3,12 +3,12 @@ import type { ColumnMapping } from './columnMapping.ts';
 import { rolesOf } from './rowRoles.ts';
 import { cellText, type RowValue } from './tableRow.ts';
 
-/** Columns that contain what a policy wrote, thinking and answer in one text. */
+/** Columns with policy output, which holds reasoning and answer in one text. */
 const written: readonly string[] = ['completion', 'response', 'output', 'generation', 'chosen', 'rejected'];
-/** Max parts shown: a row may have thousands of columns. */
+/** Maximum number of parts shown; a row can have thousands of columns. */
 const mostParts = 200;
 
-/** Splits a row into parts for reading: prompt, solution, completion, answer, then the other columns. */
+/** Splits a row into parts for reading: prompt, solution, completion, and answer, then the other columns. */
 export function rowDetail(row: RowValue, mapping: ColumnMapping): RowPart[] {
 	const roles = rolesOf(row, mapping);
 	const parts: RowPart[] = [];
@@ -53,7 +53,7 @@ export function rowDetail(row: RowValue, mapping: ColumnMapping): RowPart[] {
 
 const title = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** Joins messages with their roles; null if the list contains anything else. */
+/** Joins messages, labeling each with its role. Returns null if the list contains anything else. */
 function conversation(list: readonly unknown[]): string | null {
 	const said = list.map((item) => {
 		const { role, from, content, value } = (item ?? {}) as Record<string, unknown>;

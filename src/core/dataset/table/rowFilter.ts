@@ -1,23 +1,23 @@
 import type { Condition, RowFilter } from '../../../protocol/datasetMessages.ts';
 import { cellNumber, cellText, type RowValue } from './tableRow.ts';
 
-/** Row properties besides its columns. */
+/** Row properties other than its columns. */
 export interface RowMarks {
 	readonly repeats: boolean;
 	readonly overlaps: boolean;
-	/** Evaluated only if a filter needs it. */
+	/** Evaluated lazily, only if a filter needs it. */
 	readonly heldOut: () => boolean;
 }
 
-/** Whether a filter accepts every row. */
+/** Returns whether a filter accepts every row. */
 export function isOpen(filter: RowFilter): boolean {
 	const { text, conditions, duplicates, overlaps, side } = filter;
 	return text === '' && conditions.length === 0 && duplicates === 'all' && overlaps === 'all' && side === 'all';
 }
 
 /**
- * Compiles a filter. Texts are compared case-insensitively; a numeric value is compared as a number with cells that are
- * numbers or numeric strings. A missing column counts as empty.
+ * Compiles a filter into a predicate. Text comparison is case-insensitive. A numeric value is compared numerically with
+ * cells that are numbers or numeric strings. A missing column counts as empty.
  */
 export function rowTest(filter: RowFilter): (row: RowValue, marks: RowMarks) => boolean {
 	const wanted = filter.text.toLowerCase();
@@ -37,7 +37,7 @@ function conditionTest({ column, operator, value }: Condition): (row: RowValue) 
 	const number = cellNumber(value);
 	const cell = (row: RowValue): unknown => (Object.hasOwn(row, column) ? row[column] : null);
 	const text = (row: RowValue): string => cellText(cell(row)).toLowerCase();
-	/** Below, at or above the value; null for an empty cell. */
+	/** Compares the cell with the filter value: negative, zero, or positive, or null if the cell is empty. */
 	const order = (row: RowValue): number | null => {
 		const own = text(row);
 		if (own === '') return null;
@@ -73,7 +73,7 @@ function conditionTest({ column, operator, value }: Condition): (row: RowValue) 
 	}
 }
 
-/** Sort key: numbers before texts, empty cells last in either direction. */
+/** Sort key. Numbers sort before text, and empty cells sort last in either direction. */
 export type SortKey = number | string | null;
 const longestKey = 100;
 
@@ -85,8 +85,8 @@ export function sortKey(value: unknown): SortKey {
 }
 
 /**
- * Stable order of rows by their keys.
- * @param keys parallel to the rows
+ * Sorts rows by key. The sort is stable.
+ * @param keys parallel to `rows`
  */
 export function sortedRows(rows: readonly number[], keys: readonly SortKey[], descending: boolean): number[] {
 	const order = rows.map((_, i) => i);

@@ -4,7 +4,7 @@ import { datasetPresets, rowParts } from '../presets.ts';
 import type { ColumnMapping } from './columnMapping.ts';
 import { cellText, type RowValue } from './tableRow.ts';
 
-/** Role values of a row as texts; null: none. */
+/** Text values of a row's roles, or null for roles without a value. */
 export interface RowRoles {
 	readonly prompt: string | null;
 	readonly answer: string | null;
@@ -12,8 +12,8 @@ export interface RowRoles {
 }
 
 /**
- * Reads a row leniently: rows that a recipe would reject are still counted, compared and shown. A prompt of messages is
- * reduced to its user messages.
+ * Reads a row leniently, so that rows that a recipe would reject can still be counted, compared, and shown. A chat
+ * prompt is reduced to its user messages.
  */
 export function rolesOf(row: RowValue, mapping: ColumnMapping): RowRoles {
 	const column = (name: string | null): string => name ?? '';
@@ -37,7 +37,7 @@ function textOf(value: unknown): string | null {
 	return text.trim() === '' ? null : text;
 }
 
-/** The user messages of a list; null if it is not a message list. */
+/** Joins the user messages in a list. Returns null if it is not a message list. */
 function userWords(list: readonly unknown[]): string | null {
 	const messages = list.flatMap((item) => {
 		const { role, from, content, value } = (item ?? {}) as Record<string, unknown>;

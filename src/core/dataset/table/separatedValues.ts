@@ -1,7 +1,7 @@
-/** Most likely first, for ties. */
+/** Candidate delimiters; on a tie, the earlier one wins. */
 const delimiters = ['\t', ';', '|', ','] as const;
 
-/** Returns the delimiter of a table's first line: the one that occurs most often outside quotes. */
+/** Guesses a table's delimiter from its first line: the one that occurs most often outside quotes. */
 export function guessDelimiter(line: string): string {
 	const bare = line.replace(/"[^"]*"/g, '');
 	const counts = delimiters.map((delimiter) => bare.split(delimiter).length);
@@ -9,7 +9,7 @@ export function guessDelimiter(line: string): string {
 	return most === 1 ? ',' : (delimiters[counts.indexOf(most)] as string);
 }
 
-/** Splits one record into fields (RFC 4180); text after a closing quote in a field is kept. */
+/** Splits one record into fields (RFC 4180). Text after a closing quote is kept as part of the field. */
 export function parseSeparated(record: string, delimiter: string): string[] {
 	const fields: string[] = [];
 	const end = record.endsWith('\r') ? record.length - 1 : record.length;
@@ -20,7 +20,7 @@ export function parseSeparated(record: string, delimiter: string): string[] {
 			for (;;) {
 				const close = record.indexOf('"', at);
 				if (close < 0) {
-					// Unterminated: the field is the rest of the record.
+					// Unterminated quote: the field extends to the end of the record.
 					fields.push(field + record.slice(at, end));
 					return fields;
 				}
@@ -41,7 +41,7 @@ export function parseSeparated(record: string, delimiter: string): string[] {
 	}
 }
 
-/** Column names from the first record; empty and duplicate names are replaced. */
+/** Returns column names from the first record, replacing empty and duplicate names. */
 export function columnNames(fields: readonly string[]): string[] {
 	const names: string[] = [];
 	const used = new Set<string>();
@@ -55,7 +55,7 @@ export function columnNames(fields: readonly string[]): string[] {
 	return names;
 }
 
-/** Converts a record to a row: missing fields are null, surplus fields get generated names. */
+/** Converts a record to a row. Missing fields become null, and extra fields get generated names. */
 export function rowOfFields(names: readonly string[], fields: readonly string[]): Record<string, unknown> {
 	const row: Record<string, unknown> = {};
 	const set = (name: string, value: unknown) =>

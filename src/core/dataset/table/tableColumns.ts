@@ -6,14 +6,14 @@ export type ColumnType = (typeof columnTypes)[number];
 export interface TableColumn {
 	readonly name: string;
 	readonly type: ColumnType;
-	/** Mean length in characters over the sampled rows. */
+	/** Mean length in characters across the sampled rows. */
 	readonly length: number;
 }
 
-/** Max columns distinguished. */
+/** Maximum number of columns to track. */
 export const mostColumns = 200;
 
-/** Infers the columns of rows and their types. */
+/** Infers columns and their types from rows. */
 export class ColumnFinder {
 	readonly #columns = new Map<
 		string,
@@ -21,7 +21,7 @@ export class ColumnFinder {
 	>();
 	readonly #textNumbers: boolean;
 
-	/** @param textNumbers whether numeric strings count as numbers, for formats that only have strings */
+	/** @param textNumbers whether numeric strings count as numbers, for formats in which every value is a string */
 	constructor({ textNumbers = false }: { readonly textNumbers?: boolean } = {}) {
 		this.#textNumbers = textNumbers;
 	}
@@ -42,7 +42,7 @@ export class ColumnFinder {
 		}
 	}
 
-	/** In order of first appearance. */
+	/** Columns in order of first appearance. */
 	get columns(): TableColumn[] {
 		return [...this.#columns].map(([name, { types, characters, filled }]) => ({
 			name,
@@ -71,6 +71,6 @@ function typeOf(value: unknown, textNumbers: boolean): ColumnType {
 function lengthOf(value: unknown): number {
 	if (typeof value === 'string') return value.length;
 	if (typeof value !== 'object' || value === null) return String(value).length;
-	// Approximate; columns with long lists get the max width.
+	// Approximate; columns with long lists get the maximum width.
 	return Array.isArray(value) ? value.length * 8 : Object.keys(value).length * 16;
 }

@@ -3,23 +3,23 @@ export type TableFormat = (typeof tableFormats)[number];
 
 export type RowValue = Readonly<Record<string, unknown>>;
 
-/** A row of a table, as in its file. */
+/** A table row, as stored in the file. */
 export interface TableRow {
-	/** 0-based. */
+	/** 0-based row number. */
 	readonly row: number;
-	/** null if it cannot be parsed. */
+	/** null if the row cannot be parsed. */
 	readonly value: RowValue | null;
-	/** The parse error, in words; null if there is none. */
+	/** Parse error message, or null if parsing succeeded. */
 	readonly fault: string | null;
-	/** What to do about it, if anything. */
+	/** Suggested fix, if any. */
 	readonly action?: string;
-	/** 1-based, for line-based files read from the start. */
+	/** 1-based line number, for line-based files read from the start. */
 	readonly line?: number;
-	/** Set for a JSON value that is not an object. */
+	/** Set if the row is a JSON value other than an object. */
 	readonly bare?: true;
 }
 
-/** Wraps a JSON value as a row: a value other than an object becomes the single field `value`. */
+/** Wraps a JSON value as a row. Any value other than an object becomes the single field `value`. */
 export function rowOfValue(value: unknown): RowValue {
 	return isRow(value) ? value : { value };
 }
@@ -28,7 +28,7 @@ export function isRow(value: unknown): value is RowValue {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Cell content in one line: texts as they are, lists and objects as JSON, empty for null. */
+/** Formats a cell on one line: text as is, lists and objects as JSON, null as an empty string. */
 export function cellText(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (value === null || value === undefined) return '';
@@ -40,7 +40,7 @@ export function cellText(value: unknown): string {
 	}
 }
 
-/** A value as a number if it is one, or a numeric string; otherwise null. */
+/** Returns a value as a number if it is a number or a numeric string, otherwise null. */
 export function cellNumber(value: unknown): number | null {
 	if (typeof value === 'number') return Number.isFinite(value) ? value : null;
 	if (typeof value === 'boolean') return value ? 1 : 0;

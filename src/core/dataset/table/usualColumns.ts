@@ -1,7 +1,7 @@
-/** Columns that may contain a worked solution, or what a policy wrote. */
+/** Columns that can contain either a worked solution or policy output. */
 export const sampledColumns = ['output', 'response', 'completion', 'chosen'] as const;
 
-/** Column names used in published datasets, most likely first. */
+/** Common column names in published datasets, most likely first. */
 export const usualColumns = {
 	prompt: ['prompt', 'question', 'problem', 'query', 'instruction', 'input', 'task', 'text', 'messages'],
 	answer: [

@@ -21,13 +21,13 @@ type Cause = 'solved' | 'too-hard' | 'truncated' | 'parse-failed' | 'alike';
 const share = (values: readonly unknown[], wanted: unknown) =>
 	values.length === 0 ? 0 : values.filter((value) => value === wanted).length / values.length;
 
-/** Smallest and largest reward over many groups: without a correctness reward, "good" is relative to these. */
+/** Smallest and largest reward across many groups; without a correctness reward, "good" is relative to these. */
 interface Scale {
 	readonly low: number;
 	readonly high: number;
 }
 
-/** Returns why a dead group is dead; null if unknown. */
+/** Returns the cause of a dead group, or null if unknown. */
 function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	const judged = group.correct.some((value) => value !== null);
 	const reward = group.reward[0] as number;
@@ -44,11 +44,11 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	return wrong ? 'too-hard' : null;
 }
 
-/** Whether all completions are incorrect although most finish and have an answer. */
+/** Returns whether all completions are incorrect although most are finished and have an answer. */
 const isAllWrong = (group: GroupFacts) =>
 	share(group.correct, false) === 1 && share(group.truncated, true) < 0.5 && share(group.answered, false) < 0.5;
 
-/** Temperature 1 if sampling is colder than that, otherwise 1.5 times the current one. */
+/** Returns temperature 1 if sampling is colder than that, otherwise 1.5 times the current temperature. */
 const hotter = (temperature: number) =>
 	temperature < 1 ? 1 : Number((limit('hotterBy') * temperature).toPrecision(2));
 
@@ -57,10 +57,10 @@ class DeadGroupsWatch implements Watch {
 	readonly #shares = new Recent(limit('deadBatches'));
 	readonly #facts = new RecentFacts(limit('deadBatches'));
 	readonly #solving: Solving;
-	/** Correctness reward in the first batches of the stage. */
+	/** Mean correctness reward over the first batches of the stage. */
 	#opening = new OpeningMean(limit('openingBatches'));
 	#stage = 'grpo';
-	/** Whether metrics provide the share of dead groups; otherwise it is counted from rollouts. */
+	/** Whether metrics provide the fraction of dead groups; if not, it is counted from rollouts. */
 	#told = false;
 
 	constructor(run: DiagnosisRun) {
@@ -81,14 +81,17 @@ class DeadGroupsWatch implements Watch {
 		const [all, none] = [row.get('groups/solved_all'), row.get('groups/solved_none')];
 		const dead = row.get('groups/dead') ?? this.#byGroups(row) ?? (all === null || none === null ? null : all + none);
 		if (dead === null) return undefined;
-		// Facts of a step arrive before its row, so its share would be counted twice.
+		// A step's facts arrive before its row, so its fraction would be counted twice.
 		if (!this.#told) this.#shares.clear();
 		this.#told = true;
 		this.#shares.push(dead);
 		return this.#judge();
 	}
 
-	/** TRL's share, if it counts groups: with rewards scaled per batch it is 0 or 1 and does not describe groups. */
+	/**
+	 * Returns TRL's fraction if it counts groups. With per-batch reward scaling, it is 0 or 1 and does not describe
+	 * groups.
+	 */
 	#byGroups(row: Row): number | null {
 		const stage = this.#run.stages.findLast(({ type }) => type === row.stage);
 		return stage?.settings.scale_rewards === 'batch' ? null : row.get('frac_reward_zero_std');
@@ -118,7 +121,7 @@ class DeadGroupsWatch implements Watch {
 	}
 
 	/**
-	 * Whether no answer has been correct from the first batch on. A policy that was ruined later had some correct ones.
+	 * Whether no answer has been correct since the first batch. A policy that collapsed later had some correct answers.
 	 */
 	get #isHopeless(): boolean {
 		const [first, now] = [this.#opening.mean, this.#solving.training];
@@ -126,8 +129,8 @@ class DeadGroupsWatch implements Watch {
 	}
 
 	/**
-	 * If another reward causes the variance within groups, groups without a correct answer provide no signal about
-	 * answers.
+	 * Detects groups without a correct answer that carry no signal about answers because another reward causes the
+	 * variance within groups.
 	 */
 	#neverRight(): readonly RuleFinding[] {
 		if (!this.#isHopeless || this.#facts.count < limit('deadBatches')) return [];
@@ -181,14 +184,14 @@ class DeadGroupsWatch implements Watch {
 			if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
 		}
 		if (dead === 0) return this.#solving.solved === true ? 'solved' : null;
-		// Broader sampling does not help if none of hundreds of completions is correct.
+		// More diverse sampling does not help if none of hundreds of completions is correct.
 		if (judged > 0 && right < limit('hopelessShare') * judged) {
 			counts.set('too-hard', (counts.get('too-hard') ?? 0) + (counts.get('alike') ?? 0));
 			counts.delete('alike');
 		}
 		const [most] = [...counts].sort((a, b) => b[1] - a[1]);
 		if (most !== undefined && most[1] / dead >= limit('deadCauseShare')) return most[0];
-		// A policy without entropy also repeats itself in the groups that it solves.
+		// A policy without entropy also produces identical completions in the groups it solves.
 		const alike = counts.get('alike') ?? 0;
 		const isUnsolved = this.#solving.solved === false && alike > 0;
 		return isUnsolved && (alike + rightAlike) / dead >= limit('deadCauseShare') ? 'alike' : null;
@@ -272,7 +275,7 @@ class DeadGroupsWatch implements Watch {
 		}
 	}
 
-	/** Advice on the problem size of a task, with a value if the task has a single size setting. */
+	/** Returns advice on the problem size of a task, with a value if the task has a single size setting. */
 	#sized(suggestion: string, change: (size: number) => number) {
 		const key = ['digits', 'terms', 'length'].find((name) => typeof this.#run.dataset?.[name] === 'number');
 		if (key === undefined) return recipeAdvice(recipePath(this.#run, 'dataset'), suggestion);
@@ -283,7 +286,7 @@ class DeadGroupsWatch implements Watch {
 			: setAdvice(recipePath(this.#run, 'dataset', key), `${suggestion}: ${next} instead of ${size}`, next);
 	}
 
-	/** Whether it is known which completions are correct; rewards alone only show which earn more. */
+	/** Returns whether correctness is known. Rewards alone show only which completions score higher. */
 	#judged(): boolean {
 		let dead = false;
 		for (const { group } of this.#facts.groups()) {

@@ -5,17 +5,17 @@ import { OpeningMean, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent, quoted } from '../words.ts';
 
-/** Max reward components examined. */
+/** Maximum number of reward components examined. */
 const mostComponents = 50;
 
 interface Component {
 	readonly name: string;
 	readonly deviations: Recent;
-	/** Longer than the others: its oldest batches are the baseline for the newest. */
+	/** Longer than the other series: its oldest batches are the baseline for its newest ones. */
 	readonly means: Recent;
-	/** Standard deviation in the first batches of the stage. */
+	/** Standard deviation over the first batches of the stage. */
 	readonly opening: OpeningMean;
-	/** Mean in the first batches of the stage. */
+	/** Mean over the first batches of the stage. */
 	readonly began: OpeningMean;
 }
 
@@ -74,7 +74,7 @@ class DominantWatch implements Watch {
 		const accuracy = judge.means.mean(judge.means.count - batches);
 		const before = judge.means.count >= limit('formatBatches') ? judge.means.mean(0, batches) : null;
 		if (before === null || accuracy >= limit('solvedAccuracy') || accuracy > before + limit('flatRise')) return [];
-		// If no answer has ever been correct, no weights would help.
+		// If no answer has ever been correct, changing weights would not help.
 		if (accuracy < limit('hopelessShare') && (judge.began.mean ?? 0) < limit('hopelessShare')) return [];
 		const variances = components.map(({ name, deviations }) => (this.#weight(name) * deviations.mean()) ** 2);
 		const sum = variances.reduce((a, b) => a + b, 0);
@@ -82,18 +82,18 @@ class DominantWatch implements Watch {
 		const component = components[most] as Component;
 		const share = (variances[most] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
-		// Dominance from the first batch on is a choice of weights; later dominance may be a consequence of a ruined
+		// Dominance from the first batch on results from the weights; later dominance can be a consequence of a collapsed
 		// policy.
 		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
 		const wasDominant =
 			(judge.opening.mean ?? 0) >= limit('flatRise') &&
 			(openings[most] as number) >= limit('dominantShare') * openings.reduce((sum, value) => sum + value, 0);
-		// After the policy was ruined, the current spread no longer shows how much answers differed.
+		// After a policy has collapsed, the current spread no longer reflects how much answers used to differ.
 		const spread = this.#weight(judge.name) * Math.max(judge.deviations.mean(), judge.opening.mean ?? 0);
 		const other = Math.max(component.deviations.mean(), component.opening.mean ?? 0);
 		const balanced = (spread * limit('balancedShare')) / other;
 		const weight = spread > 0 && Number.isFinite(balanced) ? Number(balanced.toPrecision(2)) : null;
-		// If correct answers became rarer while it rose, any weight pulls away from them.
+		// If correct answers became rarer as this reward rose, any weight pulls the policy away from them.
 		const pullsAway =
 			wasDominant &&
 			(judge.began.mean ?? 0) - accuracy >= limit('flatRise') &&

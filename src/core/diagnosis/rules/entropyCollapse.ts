@@ -18,12 +18,12 @@ import { digits, percent } from '../words.ts';
 class EntropyWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #recent = new Recent(limit('entropyBatches'));
-	/** Twice as long: its older half is the baseline for the newer half. */
+	/** Twice as long as the other series: its older half is the baseline for the newer half. */
 	readonly #rewards = new Recent(2 * limit('entropyBatches'));
 	readonly #deviations = new Recent(limit('entropyBatches'));
-	/** Share of dead groups among those that are not all correct. */
+	/** Fraction of dead groups among those that are not all correct. */
 	readonly #stuck = new Recent(limit('entropyBatches'));
-	/** Whether rollouts provide that share; otherwise metrics do. */
+	/** Whether rollouts provide that fraction; if not, metrics do. */
 	#hasFacts = false;
 	readonly #solving: Solving;
 	#beginning = new OpeningMean(limit('entropyBatches'));
@@ -67,8 +67,8 @@ class EntropyWatch implements Watch {
 		const now = this.#recent.mean();
 		if (now > limit('entropyFloor')) return [];
 		const fell = now <= limit('entropyShare') * before;
-		// Without a drop in entropy, most unsolved groups must also lack reward variance. At a low sampling temperature any
-		// policy looks like that.
+		// If entropy did not drop, also require that most unsolved groups lack reward variance. At a low sampling
+		// temperature, any policy looks like that.
 		const temperature = stageSetting(this.#run, row.stage, 'temperature');
 		const began =
 			before <= limit('entropyFloor') &&
@@ -112,7 +112,8 @@ class EntropyWatch implements Watch {
 	}
 
 	/**
-	 * Whether reward no longer rises by more than a tenth of its spread. A run without a recorded reward is not judged.
+	 * Returns whether reward has stopped rising by more than a tenth of its spread. Returns false if no reward is
+	 * recorded.
 	 */
 	#isFlat(): boolean {
 		const half = limit('entropyBatches');

@@ -17,7 +17,7 @@ class FormatWatch implements Watch {
 	#form: string | null = null;
 	#answer: string | null = null;
 	#largest = 1;
-	/** When the format was learned: how many batches ago, the correctness reward then, and its best value since. */
+	/** State since the format was learned: number of batches, the correctness reward then, and its best value since. */
 	#learnt: { batches: number; readonly at: number; best: number } | null = null;
 
 	constructor(run: DiagnosisRun) {

@@ -4,7 +4,7 @@ import { Course, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Returns a learning rate to try instead of one that is too high. */
+/** Returns a lower learning rate to try in place of one that is too high. */
 export const lowered = (rate: number): number => Number((rate / limit('rateCut')).toPrecision(3));
 
 class KlWatch implements Watch {

@@ -5,7 +5,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
 
-/** Languages supported by the reward, by the majority language of a completion. */
+/** Languages that the reward supports, keyed by the majority language of a completion. */
 const languages: Readonly<Record<string, string>> = {
 	...{ en: 'en', de: 'de', fr: 'fr', es: 'es', it: 'it', pt: 'pt', nl: 'nl', Latin: 'en', Cyrillic: 'ru', Greek: 'el' },
 	...{

@@ -6,25 +6,25 @@ import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 import { lowered } from './klBlowUp.ts';
 
-/** A held-out accuracy with the half-width of its interval. */
+/** A held-out accuracy and the half-width of its interval. */
 interface Measured {
 	readonly step: number;
 	readonly accuracy: number;
 	readonly margin: number;
 }
 
-/** Held-out sets of one run. */
+/** Maximum number of held-out sets per run. */
 const maxSets = 20;
-/** Half an interval, where none is recorded. */
+/** Half-width assumed if no interval is recorded. */
 const usualMargin = 0.05;
 
 /**
- * A small enough step along the gradient of expected reward raises it, so a policy that has become clearly worse than the
- * one that its stage began with was moved too far at once.
+ * Detects a policy that got clearly worse during its stage. A small enough step along the gradient of expected reward
+ * raises that reward, so the updates of such a policy were too large.
  */
 class DegradingWatch implements Watch {
 	readonly #run: DiagnosisRun;
-	/** Its newest part is compared; all of it says how batches scatter. */
+	/** The newest values are compared with the opening; all values together show the variation between batches. */
 	readonly #recent = new Recent(limit('shortRun'));
 	readonly #kl = new Recent(limit('degradeBatches'));
 	readonly #evaluations = new Map<string, { readonly first: Measured; last: Measured; below: number }>();
@@ -77,7 +77,7 @@ class DegradingWatch implements Watch {
 		const now = { step, accuracy, margin };
 		const known = this.#evaluations.get(name);
 		if (known === undefined) {
-			// A later one is not what the stage began with.
+			// A later evaluation does not reflect the start of the stage.
 			if (this.#batches > limit('openingBatches') || this.#evaluations.size >= maxSets) return;
 			this.#evaluations.set(name, { first: now, last: now, below: 0 });
 			return;
@@ -95,7 +95,7 @@ class DegradingWatch implements Watch {
 			deviationOf(this.#recent.values()) * Math.sqrt(1 / limit('openingBatches') + 1 / limit('degradeBatches'));
 		const fall = opening - now;
 		const fell = fall > 0 && fall >= limit('degradeShare') * deviation && fall >= limit('degradeErrors') * noise;
-		// With reward rising it is the reward that is wrong, not the step.
+		// If reward is rising, the problem is the reward, not the step size.
 		const rose = now > opening + limit('degradeShare') * deviation;
 		const heldOut = rose
 			? undefined

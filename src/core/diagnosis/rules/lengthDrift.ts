@@ -6,7 +6,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Share of the reward spread above which a change of the mean is not noise. */
+/** Fraction of the reward spread above which a change in the mean is not considered noise. */
 const noticeable = 0.25;
 
 class LengthWatch implements Watch {
@@ -15,7 +15,7 @@ class LengthWatch implements Watch {
 	readonly #rewards = new Recent(limit('lengthBatches'));
 	readonly #deviations = new Recent(limit('lengthBatches'));
 	readonly #facts = new RecentFacts(2);
-	/** Length and reward at the last rise of reward. */
+	/** Length and reward when reward last rose. */
 	#anchor: { readonly length: number; readonly reward: number } | null = null;
 
 	constructor(run: DiagnosisRun) {
@@ -40,7 +40,7 @@ class LengthWatch implements Watch {
 		this.#rewards.push(reward);
 		const deviation = row.get('reward_std') ?? row.get('group_reward_std');
 		if (deviation !== null) this.#deviations.push(deviation);
-		// Without a standard deviation it is unknown which change of reward counts.
+		// Without a standard deviation, it is unknown which reward changes are significant.
 		if (!this.#lengths.full || this.#deviations.count === 0) return [];
 		const now = { length: this.#lengths.mean(), reward: this.#rewards.mean() };
 		const step = noticeable * this.#deviations.mean();

@@ -6,7 +6,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent, quoted } from '../words.ts';
 
-/** Detects a reward that scores identical completions of the same prompt differently. */
+/** Detects rewards that score identical completions for the same prompt differently. */
 class NoiseWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #facts = new RecentFacts(limit('shortRun'));

@@ -10,7 +10,7 @@ class NotANumberWatch implements Watch {
 	readonly #metrics = ['loss', 'grad_norm', 'kl', 'reward'].map((name) => ({
 		name,
 		invalid: new Recent(looked),
-		/** A metric that never had a value is not measured. */
+		/** A metric that has never had a value is not being measured. */
 		had: false,
 	}));
 	#held: RuleFinding[] = [];
@@ -26,7 +26,7 @@ class NotANumberWatch implements Watch {
 			told = true;
 			const value = row.get(metric.name);
 			metric.had ||= value !== null;
-			// A loss that has never been a number counts, too.
+			// Also count a loss that has never been a number.
 			if (metric.had || metric.name === 'loss') metric.invalid.push(value === null ? 1 : 0);
 		}
 		if (!told) return undefined;

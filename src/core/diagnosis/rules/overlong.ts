@@ -7,7 +7,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
-/** The newer half may be lower than the older by this much without counting as falling. */
+/** Amount by which the newer half can be lower than the older half without counting as falling. */
 const falling = 0.05;
 
 class OverlongWatch implements Watch {
@@ -70,7 +70,7 @@ class OverlongWatch implements Watch {
 		];
 	}
 
-	/** Detects a policy that was truncated at first and became short instead of correct. */
+	/** Detects a policy whose completions were truncated at first and became shorter rather than correct. */
 	#squeezed(stage: string): RuleFinding | null {
 		const [share, before] = [this.#openingShare.mean, this.#openingLength.mean];
 		const accuracy = this.#solving.accuracy;

@@ -8,7 +8,7 @@ import { digits, quoted } from '../words.ts';
 const windowBatches = 10;
 const maxRewards = 50;
 
-/** Counts are recorded only for batches with failures, so a missing value is 0. */
+/** Error counts are recorded only for batches with failures, so a missing value means 0. */
 class ErrorsWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #errors = new Map<string, Recent>();
@@ -40,7 +40,7 @@ class ErrorsWatch implements Watch {
 	#holding(name: string, mean: number, failing: number): RuleFinding {
 		const at = this.#run.rewards.findIndex((reward) => reward.name === name);
 		const path = at < 0 ? null : recipePath(this.#run, 'rewards', at);
-		// Without the correctness reward there is nothing to learn.
+		// Without the correctness reward, there would be nothing to learn.
 		const isSpare = this.#run.rewards.length > 1 && !judgesAnswer(name);
 		return {
 			about: name.slice(0, 100),

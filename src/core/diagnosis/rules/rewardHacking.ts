@@ -8,7 +8,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, quoted } from '../words.ts';
 
-/** A held-out measurement with the state of training at that time. */
+/** A held-out measurement and the state of training at that time. */
 interface Point {
 	readonly step: number;
 	readonly batches: number;
@@ -16,12 +16,12 @@ interface Point {
 	readonly score: number;
 	/** Half-width of its 95% interval. */
 	readonly margin: number;
-	/** Mean reward of the preceding batches. */
+	/** Mean reward over the preceding batches. */
 	readonly reward: number;
 	readonly components: ReadonlyMap<string, number>;
 }
 
-/** How much the mean of a reward rose, weighted and unweighted. */
+/** Increase in a reward's mean, weighted and unweighted. */
 interface Rise {
 	readonly name: string;
 	readonly by: number;
@@ -30,9 +30,9 @@ interface Rise {
 
 const mostPoints = 64;
 const mostComponents = 50;
-/** Max held-out sets per run. */
+/** Maximum number of held-out sets per run. */
 const mostSets = 20;
-/** Half-width assumed if none is recorded. */
+/** Half-width assumed if no interval is recorded. */
 const usualMargin = 0.03;
 
 class HackingWatch implements Watch {
@@ -99,7 +99,7 @@ class HackingWatch implements Watch {
 		recent.push(mean);
 	}
 
-	/** @returns false if the measurement was already known */
+	/** @returns false if the measurement had already been recorded */
 	#measured(name: string, step: number, score: number, margin: number | null): boolean {
 		let points = this.#points.get(name);
 		if (points === undefined) {
@@ -108,7 +108,7 @@ class HackingWatch implements Watch {
 			this.#points.set(name, points);
 		}
 		const last = points.at(-1);
-		// This program's runs report an evaluation twice: in the metrics and as a file.
+		// Our own runs report each evaluation twice: in the metrics and as a file.
 		if ((last !== undefined && last.step >= step) || !this.#rewards.full) return false;
 		points.push({
 			step,
@@ -127,13 +127,13 @@ class HackingWatch implements Watch {
 
 	#judge(name: string, points: readonly Point[]): RuleFinding | null {
 		const now = points.at(-1) as Point;
-		// If completions do not differ, no rise is significant.
+		// If completion rewards do not vary, no rise is significant.
 		if (this.#deviations.count === 0 || this.#deviations.mean() <= 0) return null;
 		if (name.endsWith('/accuracy') && now.score >= limit('solvedAccuracy')) return null;
 		const wanted = limit('hackingRise') * this.#deviations.mean();
 		let start: Point | null = null;
 		let peak = Number.NEGATIVE_INFINITY;
-		// Backward: no point since a start may be better than it.
+		// Iterate backward: no point after the baseline may be better than it.
 		for (let i = points.length - 1; i >= 0; i--) {
 			const point = points[i] as Point;
 			const long =
@@ -147,9 +147,9 @@ class HackingWatch implements Watch {
 		if (start === null) return null;
 		const from = start;
 		const rise = this.#greatestRise(from, now);
-		// Learning the format first raises only reward, which is expected.
+		// When the format is learned first, only reward rises, which is expected.
 		if (rise !== null && judgesForm(rise.name)) return null;
-		// Training accuracy rose by less than the width of the held-out intervals, which could not show it.
+		// Training accuracy rose by less than the held-out intervals can resolve.
 		const isUnseen = name.endsWith('/accuracy') && rise !== null && rise.unweighted <= from.margin + now.margin;
 		if (isUnseen && judgesAnswer(rise.name)) return null;
 		const fell = now.score < from.score - from.margin;
@@ -182,7 +182,9 @@ class HackingWatch implements Watch {
 		return most;
 	}
 
-	/** Incorrect completions with a high reward; without a correctness reward, those with the highest reward. */
+	/**
+	 * Incorrect completions with high rewards; without a correctness reward, the completions with the highest rewards.
+	 */
 	#evidence() {
 		let highest = Number.NEGATIVE_INFINITY;
 		for (const { group } of this.#facts.groups()) {

@@ -4,18 +4,18 @@ import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Looks further apart than this, in seconds, are ignored: the machine slept, or its clock was changed. */
+/** Checks further apart than this, in seconds, are ignored: the machine was asleep, or its clock was changed. */
 const maxBetween = 60;
-/** Min gaps between rows needed to estimate the pace. */
+/** Minimum number of gaps between rows needed to estimate the pace. */
 const minGaps = 5;
 
 class StalledWatch implements Watch {
 	readonly #gaps = new Recent(limit('shortRun'));
 	#last: Row | null = null;
 	#lastLook: number | null = null;
-	/** Watched seconds without a new row. */
+	/** Seconds of observation without a new row. */
 	#quiet = 0;
-	/** The heartbeat at the last look, and how long it has not changed. */
+	/** Heartbeat at the last check, and the time since it last changed. */
 	#heartbeat: number | null = null;
 	#silent = 0;
 

@@ -6,9 +6,9 @@ import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
 /**
- * Detects a policy that barely moves although its groups are informative: the learning rate is too low, or the KL term
- * holds it back. By Pinsker, `kl` bounds how far the probability of any set of completions can have moved: |p - q| <=
- * sqrt(KL / 2), with KL per completion.
+ * Detects a policy that barely moves although its groups are informative: either the learning rate is too low, or the
+ * KL term holds it back. By Pinsker's inequality, `kl` bounds how far the probability of any set of completions can
+ * have moved: |p - q| <= sqrt(KL / 2), with KL per completion.
  */
 export class StillWatch implements Watch {
 	readonly #run: DiagnosisRun;
@@ -41,7 +41,7 @@ export class StillWatch implements Watch {
 		const [reward, length, dead] = [
 			row.get('reward'),
 			row.get('completions/mean_length'),
-			// With rewards scaled per batch, TRL's share counts batches, not groups.
+			// With per-batch reward scaling, TRL's fraction counts batches, not groups.
 			row.get('groups/dead') ?? row.get('frac_reward_zero_std'),
 		];
 		if (length !== null) this.#lengths.push(length);
@@ -85,7 +85,7 @@ export class StillWatch implements Watch {
 			];
 		}
 		if (isHeld || !(bound < limit('stillBound'))) return [];
-		// The bound is proportional to the rate while it is small: at this rate all completions could have changed.
+		// The bound is proportional to the rate while small: at this rate, every completion could have changed.
 		const next = rate === null || bound <= 0 ? null : Number((rate / bound).toPrecision(1));
 		return [
 			{

@@ -23,7 +23,7 @@ class ThroughputWatch implements Watch {
 		if (speed === null) return undefined;
 		this.#recent.push(speed);
 		if (this.#held.length === 0) this.#before.push(speed);
-		// Medians are expensive, and speed does not change from one batch to the next.
+		// Medians are expensive, and throughput does not change from one batch to the next, so reuse the last result.
 		if (this.#until-- > 0) return this.#held;
 		this.#until = 4;
 		const enough = this.#before.count >= 2 * limit('throughputBatches');
@@ -48,7 +48,7 @@ class ThroughputWatch implements Watch {
 		return this.#held;
 	}
 
-	/** Tokens per second; null if the row does not record it. */
+	/** Returns tokens per second, or null if the row does not record it. */
 	#speed(row: Row): number | null {
 		const told = row.get('throughput/tokens');
 		if (told !== null) return told;

@@ -16,7 +16,7 @@ import type { GroupFacts, StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
-/** Whether most completions of a group give the same answer and it is judged incorrect. */
+/** Returns whether most completions in a group give the same answer and it is judged incorrect. */
 function agreesOnWrong({ answers = [], correct }: GroupFacts): boolean {
 	const counts = new Map<string, number>();
 	for (const [i, answer] of answers.entries()) {
@@ -25,7 +25,7 @@ function agreesOnWrong({ answers = [], correct }: GroupFacts): boolean {
 	return answers.length > 2 && Math.max(0, ...counts.values()) >= limit('agreeShare') * answers.length;
 }
 
-/** Max prompts kept, and their total characters. */
+/** Maximum number of prompts kept, and their total length in characters. */
 const maxPrompts = 2000;
 const maxCharacters = 200_000;
 
@@ -34,7 +34,7 @@ class KeyWatch implements Watch {
 	readonly #facts = new RecentFacts(limit('shortRun'));
 	readonly #training = new Recent(limit('shortRun'));
 	#heldOut: number | null = null;
-	/** Prompts whose latest group agrees on an answer other than the recorded one. */
+	/** Prompts whose latest group agrees on an answer that differs from the recorded one. */
 	readonly #contradicted = new Set<string>();
 	#characters = 0;
 
@@ -71,7 +71,7 @@ class KeyWatch implements Watch {
 		}
 	}
 
-	/** Excludes the contradicted rows seen so far; others are not known yet. */
+	/** Suggests excluding the contradicted rows seen so far; more may follow. */
 	#advice(): RecipeAdvice | null {
 		const { dataset } = this.#run;
 		const prompts = [...this.#contradicted];
@@ -105,7 +105,7 @@ class KeyWatch implements Watch {
 		return [
 			{
 				level: 'warning',
-				// Refreshed each time their number grows by a tenth.
+				// Refresh whenever the number of prompts has grown by a tenth.
 				edition: Math.floor(Math.log(1 + this.#contradicted.size) / Math.log(1.1)),
 				tell: () => ({
 					cause: 'incorrect answers in the data',

@@ -4,7 +4,7 @@ import type { StepRating } from '../../../protocol/stepLabel.ts';
 import type { StepSample } from './stepSample.ts';
 import { type NeutralLabel, writeTrlStepwise } from './trlStepwise.ts';
 
-/** Ends a step in `input`: a rare token, U+043A U+0438. */
+/** Marks the end of a step in `input`: a rare token, U+043A U+0438. */
 export const stepEnd = '\u043a\u0438';
 
 const lineSchema = v.looseObject({ input: v.string(), label: v.string(), task: v.optional(v.nullable(v.string())) });
@@ -16,9 +16,9 @@ export interface MathShepherdLine {
 }
 
 /**
- * Parses a line of Math-Shepherd (Wang et al. 2024): `input` is the problem and its numbered steps, each ended by
- * {@link stepEnd}; `label` is the same text with `+` or `-` in its place. Returns a phrase if it is not such a line, or
- * if its two texts differ.
+ * Parses a Math-Shepherd line (Wang et al. 2024). `input` contains the problem and its numbered steps, each ending with
+ * {@link stepEnd}; `label` is the same text with `+` or `-` in place of the marker. Returns a phrase describing the
+ * problem if the line has a different format or its two texts differ.
  */
 export function readMathShepherd(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -38,7 +38,7 @@ export function readMathShepherd(value: unknown): StepSample[] | string {
 		at += part.length + 1;
 	}
 	if (label.slice(at).trim() !== rest.trim()) return `has labels whose text differs from character ${at + 1} on`;
-	// "problem Step 1: text": the problem ends where the first step starts.
+	// "problem Step 1: text": the problem ends where the first step begins.
 	const [first = ''] = parts;
 	const start = /(?:^|\s)(?=Step 1:)/.exec(first);
 	if (start === null) return 'has no "Step 1:"';
@@ -56,8 +56,8 @@ export function readMathShepherd(value: unknown): StepSample[] | string {
 const numbered = /^Step \d+:/;
 
 /**
- * Formats a solution as a line of Math-Shepherd; null if its first step is not rated. Unnumbered steps are numbered; a
- * text that contains the step end marker cannot be written (returns a phrase).
+ * Formats a solution as a Math-Shepherd line, or returns null if its first step is unrated. Unnumbered steps are
+ * numbered. Returns a phrase if the text contains the step end marker, which cannot be written.
  */
 export function writeMathShepherd(
 	sample: StepSample,

@@ -8,7 +8,7 @@ const completionSchema = v.looseObject({
 	rating: v.optional(v.nullable(v.picklist(stepRatings)), null),
 	flagged: v.optional(v.nullable(v.boolean()), null),
 });
-/** The code in the README expects a string, the published files have an object. */
+/** The README code expects a string, but the published files contain an object. */
 const humanSchema = v.union([v.string(), v.looseObject({ text: v.string() })]);
 
 const lineSchema = v.looseObject({
@@ -30,7 +30,7 @@ const lineSchema = v.looseObject({
 	}),
 });
 
-/** A line as written by this program. */
+/** A line as this program writes it. */
 export interface Prm800kLine {
 	readonly labeler: string;
 	readonly timestamp: string;
@@ -58,9 +58,9 @@ export interface Prm800kLine {
 }
 
 /**
- * Parses the solutions in a line of PRM800K (Lightman et al. 2024): the path of chosen steps, if it was finished, and
- * for each rejected alternative the path up to it. A step written by the labeler counts as correct. Returns a phrase if
- * it is not such a line.
+ * Parses the solutions in a PRM800K line (Lightman et al. 2024): the path of chosen steps if it was finished, plus the
+ * path leading to each rejected alternative. Steps written by the labeler count as correct. Returns a phrase if the
+ * line has a different format.
  */
 export function readPrm800k(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -85,7 +85,7 @@ export function readPrm800k(value: unknown): StepSample[] | string {
 		if (taken !== undefined) path.push({ text: taken.text, rating: taken.rating });
 		else if (human !== null) path.push({ text: typeof human === 'string' ? human : human.text, rating: 1 });
 		else {
-			// If nothing was chosen, the alternatives extend the path.
+			// If no alternative was chosen, each one extends the path.
 			ended = (completions ?? []).length === 0;
 			break;
 		}
@@ -93,14 +93,14 @@ export function readPrm800k(value: unknown): StepSample[] | string {
 	return path.length === 0 || !ended ? others : [{ ...shared, steps: path }, ...others];
 }
 
-/** The labeler is not recorded: labels belong to the lab. */
+/** Placeholder id: labels are not attributed to an individual labeler. */
 const labeler = '00000000-0000-4000-8000-000000000000';
 
 /**
- * Formats a solution as a line of PRM800K with one completion per step; null if none of its steps is rated. As in the
- * original, the steps end with the first wrong one, of which nothing is chosen (`found_error`), or with the last rated
- * one.
- * @param now seconds since the epoch, for solutions without a time
+ * Formats a solution as a PRM800K line with one completion per step, or returns null if none of its steps is rated. As
+ * in the original data, the steps end with the first wrong one, for which no completion is chosen (`found_error`), or
+ * with the last rated one.
+ * @param now seconds since the epoch, for solutions without a timestamp
  */
 export function writePrm800k(sample: StepSample, now: number): Prm800kLine | null {
 	const rated = ratedSteps(sample.steps);
@@ -110,7 +110,7 @@ export function writePrm800k(sample: StepSample, now: number): Prm800kLine | nul
 	const reason = wrong >= 0 ? 'found_error' : steps.length === sample.steps.length ? 'solution' : 'give_up';
 	return {
 		labeler,
-		// As in the published files: UTC without a time zone.
+		// Match the published files: UTC without a time zone suffix.
 		timestamp: new Date((sample.time ?? now) * 1000).toISOString().replace('Z', '000'),
 		generation: null,
 		is_quality_control_question: false,

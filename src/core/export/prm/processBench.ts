@@ -6,7 +6,7 @@ import type { RatedStep, StepSample } from './stepSample.ts';
 const lineSchema = v.looseObject({
 	problem: v.string(),
 	steps: v.array(v.string()),
-	/** Index of the first wrong step; -1: none. */
+	/** Index of the first wrong step, or -1 if there is none. */
 	label: v.pipe(v.number(), v.integer(), v.minValue(-1)),
 	final_answer_correct: v.optional(v.nullable(v.boolean()), null),
 });
@@ -21,8 +21,8 @@ export interface ProcessBenchLine {
 }
 
 /**
- * Parses a line of ProcessBench (Zheng et al. 2024), with or without predictions: the steps before the first wrong one
- * are correct, those after it are unrated. Returns a phrase if it is not such a line.
+ * Parses a ProcessBench line (Zheng et al. 2024), with or without predictions. Steps before the first wrong one are
+ * correct; steps after it are unrated. Returns a phrase if the line has a different format.
  */
 export function readProcessBench(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -37,8 +37,8 @@ export function readProcessBench(value: unknown): StepSample[] | string {
 }
 
 /**
- * Formats a solution as a line of ProcessBench; null if an unrated step leaves open which one is the first wrong step.
- * Neutral steps are not errors.
+ * Formats a solution as a ProcessBench line, or returns null if an unrated step makes it unclear which step is the
+ * first wrong one. Neutral steps do not count as errors.
  */
 export function writeProcessBench(
 	{ prompt, steps }: StepSample,

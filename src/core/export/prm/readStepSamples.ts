@@ -4,7 +4,7 @@ import { readProcessBench } from './processBench.ts';
 import type { StepSample } from './stepSample.ts';
 import { readTrlStepwise } from './trlStepwise.ts';
 
-/** Published formats of step labels. */
+/** Published step label formats. */
 export const stepDataForms = ['prm800k', 'trl-stepwise', 'math-shepherd', 'processbench'] as const;
 export type StepDataForm = (typeof stepDataForms)[number];
 
@@ -15,7 +15,7 @@ const readers: Readonly<Record<StepDataForm, (value: unknown) => StepSample[] | 
 	processbench: readProcessBench,
 };
 
-/** Detects the format of a line by its field names; null if unknown. */
+/** Detects the format of a line from its field names. Returns null if unknown. */
 export function stepDataForm(value: unknown): StepDataForm | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
 	if ('question' in value && 'label' in value) return 'prm800k';
@@ -25,7 +25,7 @@ export function stepDataForm(value: unknown): StepDataForm | null {
 }
 
 /**
- * Parses the solutions of a line in any of the formats; returns a phrase if the format is unknown or the line is
+ * Parses the solutions in a line of any supported format. Returns a phrase if the format is unknown or the line is
  * malformed.
  */
 export function readStepSamples(value: unknown): StepSample[] | string {

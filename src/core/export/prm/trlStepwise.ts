@@ -15,12 +15,12 @@ export interface StepwiseLine {
 }
 
 /**
- * How neutral steps count: TRL's own conversion of PRM800K (examples/datasets/prm800k.py) counts only +1 as correct.
+ * How to treat neutral steps. TRL's own PRM800K conversion (examples/datasets/prm800k.py) counts only +1 as correct.
  */
 export const neutralLabels = ['wrong', 'right'] as const;
 export type NeutralLabel = (typeof neutralLabels)[number];
 
-/** Parses a line of TRL's stepwise supervision. Returns a phrase if it is not one. */
+/** Parses a line in TRL's stepwise supervision format. Returns a phrase if the format differs. */
 export function readTrlStepwise(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
 	if (!decoded.ok) return `is not a line of stepwise supervision (${decoded.faults[0]?.path || 'not an object'})`;
@@ -33,8 +33,8 @@ export function readTrlStepwise(value: unknown): StepSample[] | string {
 }
 
 /**
- * Formats a solution for TRL's PRMTrainer; null if its first step is not rated. Every step needs a label, so the line
- * ends before the first unrated step. Steps after a wrong one keep their labels.
+ * Formats a solution for TRL's PRMTrainer, or returns null if its first step is not rated. Every step needs a label, so
+ * the line ends before the first unrated step. Steps after a wrong one keep their labels.
  */
 export function writeTrlStepwise({ prompt, steps }: StepSample, neutral: NeutralLabel = 'wrong'): StepwiseLine | null {
 	const rated = ratedSteps(steps);

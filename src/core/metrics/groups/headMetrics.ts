@@ -3,7 +3,7 @@ import type { MetricEntry } from '../metricEntry.ts';
 const texts = 'labeled prefixes of completions of the update, before it';
 const heldOut = 'labeled prefixes of completions of held-out problems';
 
-/** Metrics of stages that train a head beside the policy. */
+/** Metrics for stages that train a head on top of the policy. */
 export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 	'head/outcome': {
 		title: 'Outcomes',

@@ -2,7 +2,7 @@ import type { MetricEntry } from '../metricEntry.ts';
 
 const pairs = 'pairs of the update';
 
-/** Metrics of stages that learn from preference pairs, and of stages that train a judging model. */
+/** Metrics for stages that learn from preference pairs, and for stages that train a judge model. */
 export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 	'rewards/accuracies': {
 		title: 'Pairs in order',

@@ -6,7 +6,7 @@ function dropped(title: string, explanation: string): MetricEntry {
 	return { title, unit: 'share', group: 'reward', better: null, over, explanation };
 }
 
-/** Metrics of the data sampling stage. A completion counts under the first filter that drops it. */
+/** Metrics for the data sampling stage. A completion counts only toward the first filter that drops it. */
 export const rejectionMetrics: Readonly<Record<string, MetricEntry>> = {
 	'rejection/kept': {
 		title: 'Kept',

@@ -2,7 +2,7 @@ import type { MetricEntry } from '../metricEntry.ts';
 
 const heldOut = 'tokens of held-out texts';
 
-/** Metrics of the stage that trains on whole texts. */
+/** Metrics for the stage that trains on whole texts. */
 export const textMetrics: Readonly<Record<string, MetricEntry>> = {
 	'eval/text/loss': {
 		title: 'Loss on held-out texts',

@@ -1,6 +1,6 @@
 import type { Trainer } from '../trainerName.ts';
 
-/** Scalars are logged with prefixes to TensorBoard, W&B and others; the JSONL files contain rollouts only. */
+/** Scalars are logged with prefixes to TensorBoard, W&B, and other services. The JSONL files contain only rollouts. */
 export const nemoRl: Trainer = {
 	formats: ['nemorl', 'nemo'],
 	title: 'NeMo-RL',

@@ -1,6 +1,6 @@
 import type { Trainer } from '../trainerName.ts';
 
-/** Newer files contain both; the exact ones are written last and take precedence. */
+/** Newer files contain both. The exact values are written last and take precedence. */
 const older = 'alone before March 2026';
 const weighted = 'Under the older name a mean over micro-batches, which differ in size.';
 

@@ -1,7 +1,7 @@
 import type { Trainer, TrainerName } from '../trainerName.ts';
 import { verl } from './verl.ts';
 
-/** With its verl backend it logs verl's names; the rest are its own. A single-agent run has the role "default". */
+/** With the verl backend, it logs verl's names; the others are its own. Single-agent runs use the role "default". */
 const own: readonly TrainerName[] = [
 	{ name: 'reward/default/mean', canonical: 'reward', differs: 'For the trajectories of one role.' },
 	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population deviation (n).' },

@@ -98,7 +98,7 @@ const inEvaluation = (entry: TrainerName, prefix: string): TrainerName => ({
 	canonical: `eval/${entry.canonical}`,
 });
 
-/** trainer_state.json uses plain names, with an `eval_` prefix for evaluations; TensorBoard uses folders. */
+/** trainer_state.json uses plain names, with the prefix `eval_` for evaluations. TensorBoard uses folders. */
 export const trl: Trainer = {
 	formats: ['trl', 'unsloth'],
 	title: 'TRL',

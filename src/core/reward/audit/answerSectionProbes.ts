@@ -5,7 +5,7 @@ import { attempts, type Probe, skip } from './probe.ts';
 const noAnswerTags = 'The template has no answer tags.';
 const oneAnswer = 'Accept exactly one answer: several answers in one completion earn nothing.';
 
-/** Completions with several answer sections, so that it is ambiguous which one is meant. */
+/** Completions with several answer sections, which make the intended answer ambiguous. */
 export const answerSectionProbes: readonly Probe[] = [
 	{
 		id: 'many-answers',

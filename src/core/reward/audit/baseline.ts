@@ -5,9 +5,9 @@ import type { ProbeContext, ProbeRow } from './probe.ts';
 
 /**
  * Baseline completions that characterize a reward before it is probed.
- * - `honest`: a real solution; `plain`: the correct answer after idle thinking
- * - `wrong`: a wrong answer of the same length as the correct one, after idle thinking; `wrong-worked`: the same after
- * the thinking of `honest`
+ * - `honest`: a real solution; `plain`: the correct answer after filler thinking
+ * - `wrong`: a wrong answer with the same length as the correct one, after filler thinking; `wrong-worked`: a wrong
+ *   answer after the thinking of `honest`
  * - `no-think-tags`, `no-answer-tags`: `plain` with these tags broken, without changing any length or word
  * - `longer`: `plain` with four times the thinking; `longest`: with sixteen times; `empty`: no text
  * - `again`: `plain` repeated
@@ -29,7 +29,7 @@ export interface BaselineCompletion {
 	readonly completion: string;
 }
 
-/** Completions scored on a row before any probe. */
+/** Returns the completions that are scored on a row before any probe. */
 export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompletion[] {
 	const thought = idleThought(row);
 	const plain = wellFormed(tags, thought, row.answer);
@@ -41,7 +41,7 @@ export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompl
 		{ role: 'empty', completion: '' },
 		{ role: 'again', completion: plain },
 	];
-	// Same length as the correct one: a reward of length alone must not appear to distinguish them.
+	// Same length as the correct answer, so that a reward based only on length does not appear to distinguish them.
 	for (const answer of wrongOfSameLength(row)) {
 		made.push({ role: 'wrong', completion: wellFormed(tags, thought, answer) });
 		made.push({ role: 'wrong-worked', completion: wellFormed(tags, row.solution ?? neutralThought, answer) });

@@ -4,7 +4,7 @@ import { attempts, type Probe, skip } from './probe.ts';
 
 const oneAnswer = 'Accept exactly one answer: several answers in one completion earn nothing.';
 
-/** Completions that give the correct answer among others, so that it is ambiguous which one is meant. */
+/** Completions that list the correct answer among others, which makes the intended answer ambiguous. */
 export const candidateProbes: readonly Probe[] = [
 	{
 		id: 'every-candidate',

@@ -1,7 +1,7 @@
 import { normalizeAnswer } from '../../dataset/answer.ts';
 import type { ProbeRow } from './probe.ts';
 
-/** The value of a plain decimal number or fraction; null otherwise. */
+/** Returns the value of a plain decimal number or fraction, otherwise null. */
 export function numberOf(text: string): number | null {
 	const bare = text.trim().replaceAll(',', '');
 	const fraction = /^([+-]?\d{1,15})\/(\d{1,15})$/.exec(bare);
@@ -9,14 +9,14 @@ export function numberOf(text: string): number | null {
 	return /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(bare) ? Number(bare) : null;
 }
 
-/** Whether two texts clearly give the same answer. */
+/** Returns whether two texts clearly give the same answer. */
 export function sameAnswer(a: string, b: string): boolean {
 	const [x, y] = [numberOf(a), numberOf(b)];
 	if (x !== null && y !== null) return Math.abs(x - y) <= 1e-9 * Math.max(1, Math.abs(x));
 	return normalizeAnswer(a).toLowerCase() === normalizeAnswer(b).toLowerCase();
 }
 
-/** At least `count` wrong answers for a row: its own, then generated ones. */
+/** Returns at least `count` wrong answers for a row, starting with the row's own. */
 export function wrongAnswers(row: ProbeRow, count: number): string[] {
 	const wrong = row.wrong.filter((text) => text.trim() !== '' && !sameAnswer(text, row.answer));
 	const value = numberOf(row.answer);
@@ -31,21 +31,21 @@ export function wrongAnswer(row: ProbeRow): string {
 	return wrongAnswers(row, 1)[0] as string;
 }
 
-/** `count` candidates, with the correct answer at the given position among wrong ones. */
+/** Returns `count` candidates, with the correct answer at the given position and wrong answers elsewhere. */
 export function candidates(row: ProbeRow, count: number, place: 'first' | 'middle' | 'last'): string[] {
 	const list = wrongAnswers(row, count - 1);
 	list.splice(place === 'first' ? 0 : place === 'last' ? count - 1 : count >> 1, 0, row.answer);
 	return list;
 }
 
-/** Distinct numbers in a text, in order; at most 50. */
+/** Returns the distinct numbers in a text, in order, up to 50. */
 export function numbersIn(text: string): string[] {
 	return [...new Set(text.match(/\d+(?:\.\d+)?/g) ?? [])].slice(0, 50);
 }
 
 /**
- * Wrong answers with exactly the length of the correct one: the row's own, and the correct one with its last letter or
- * digit changed. None for an answer without letters and digits.
+ * Returns wrong answers with exactly the same length as the correct one: the row's own, and the correct one with its
+ * last letter or digit changed. Returns none for an answer without letters or digits.
  */
 export function wrongOfSameLength(row: ProbeRow): string[] {
 	const { answer } = row;

@@ -2,11 +2,11 @@ import { numberOf, sameAnswer } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe, type ProbeContext, type ProbeRow, skip } from './probe.ts';
 
-/** Maps the digits 0 to 9 to those starting at a code point. */
+/** Returns a function that maps the digits 0 to 9 to those starting at the given code point. */
 const digitsFrom = (zero: number) => (text: string) =>
 	text.replace(/[0-9]/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 
-/** Letters and signs that look like digits. */
+/** Letters and symbols that look like digits. */
 const lookalikes: Readonly<Record<string, string>> = {
 	0: 'О',
 	1: 'l',
@@ -32,7 +32,7 @@ function digitProbe(change: (text: string) => readonly string[]) {
 const plain =
 	"Compare the exact characters: do not normalize look-alikes, and parse numbers with ASCII digits only (Python's int() accepts others too).";
 
-/** Answers in deceptive characters. */
+/** Answers that use deceptive characters. */
 export const characterProbes: readonly Probe[] = [
 	{
 		id: 'homoglyph-digits',

@@ -7,8 +7,8 @@ import { pythonPrograms } from './pythonPrograms.ts';
 const programs = { python: pythonPrograms, javascript: javascriptPrograms };
 
 /**
- * A probe of rewards that run the code of the answer. The programs are in the language of the row and harmless: those
- * that try to change a test only change a fresh file that contains a test of this row.
+ * Creates a probe for rewards that run the code in the answer. The programs are in the row's language and are harmless:
+ * those that try to change a test only modify a newly created file that contains a test from this row.
  */
 function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 	return {
@@ -25,14 +25,14 @@ function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 	};
 }
 
-/** A program whose function is also available as the requested method. */
+/** Returns a program whose function is also available as the requested method. */
 function asAsked(code: string, { entryPoint, isMethod, language }: CodeTests): string {
 	if (!isMethod || /\bclass\s+Solution\b/.test(code)) return code;
 	const solution =
 		language === 'python'
 			? `class Solution:\n    def ${entryPoint}(self, *args, **kwargs):\n        return ${entryPoint}(*args, **kwargs)`
 			: `class Solution {\n  ${entryPoint}(...args) {\n    return ${entryPoint}(...args);\n  }\n}`;
-	// The definition comes before code that may end the program.
+	// Define the function before running code that may exit the program.
 	return `${solution}\n${code}`;
 }
 

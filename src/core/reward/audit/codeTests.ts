@@ -1,6 +1,6 @@
 import type { ProbeRow } from './probe.ts';
 
-/** Columns in which programming datasets keep their tests. */
+/** Columns in which coding datasets store their tests. */
 const columns = [
 	'tests',
 	'test_list',
@@ -16,22 +16,22 @@ const entryPoints = ['entry_point', 'fn_name', 'func_name', 'function_name', 'fu
 
 export type ProgramLanguage = 'python' | 'javascript';
 
-/** Code-related facts of a row. */
+/** Coding properties of a row. */
 export interface CodeTests {
-	/** The tests as one text, whatever the format of the column. */
+	/** The tests as text, regardless of the column's format. */
 	readonly text: string;
-	/** The requested function, or the method of a class Solution. */
+	/** Requested function, or method of a class Solution. */
 	readonly entryPoint: string;
 	readonly isMethod: boolean;
 	readonly language: ProgramLanguage;
-	/** A correct program, from the gold answer. */
+	/** A correct program, taken from the gold answer. */
 	readonly gold: string;
 }
 
 const ofSolution = 'Solution().';
 const identifier = /^(?:Solution\(\)\.)?[A-Za-z_$][\w$]{0,99}$/;
 
-/** The tests of a coding row; null if it has none. */
+/** Returns the tests of a coding row, or null if it has none. */
 export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): CodeTests | null {
 	for (const column of columns) {
 		const value = row[column];
@@ -54,7 +54,7 @@ export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): 
 
 const fencedCode = (text: string) => /```[^\n]*\n(.*?)```/s.exec(text)?.[1] ?? text;
 
-/** The function name from its own column, or from inside the tests, as in APPS, LiveCodeBench and SYNTHETIC-1. */
+/** Returns the function name from its own column or from the tests, as in APPS, LiveCodeBench, and SYNTHETIC-1. */
 function entryPointIn(value: unknown, depth = 0): string | null {
 	if (typeof value === 'string' && /^\s*[[{]/.test(value)) return entryPointIn(parsed(value), depth);
 	if (typeof value !== 'object' || value === null || depth > 2) return null;
@@ -77,7 +77,7 @@ const javascript =
 	/\bconsole\.(?:assert|log)\b|\bassert\.\w+\(|===|=>|\brequire\(|\b(?:const|let|var)\s+\w+\s*=|\bfunction\s*\w*\(/;
 const python = /^\s*(?:def|class|import|from|assert|for|if)\s[^{]*$/m;
 
-/** The language named in a column, otherwise that of the gold answer and tests; Python by default. */
+/** Returns the language named in a column, or else that of the gold answer and tests. Defaults to Python. */
 function languageOf(row: ProbeRow['row'], ...texts: readonly string[]): ProgramLanguage {
 	const named = [row.language, row.lang, row.programming_language].find((one) => typeof one === 'string');
 	if (typeof named === 'string' && /^(?:javascript|js|typescript|ts|node)/i.test(named)) return 'javascript';

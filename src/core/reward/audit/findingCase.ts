@@ -1,12 +1,16 @@
 import type { AuditFinding } from '../../../protocol/audit.ts';
 import type { RewardCase } from '../../export/rewardCase.ts';
 
-/** How far below an honest correct answer a case must score, as a share of it (of 1 where it scores 0). */
+/**
+ * Minimum amount by which a case must score below an honest correct answer, as a fraction of that answer's score (or of
+ * 1 if the score is 0).
+ */
 const margin = 0.01;
 
 /**
- * A piece of a finding's evidence as a labeled case: it must score less than an honest correct answer. Null where the evidence
- * does not hold all that was scored (`given` is absent), since its case would be about something else.
+ * Converts part of a finding's evidence to a labeled case, which must score lower than an honest correct answer.
+ * Returns null if the evidence does not contain everything that was scored (`given` is absent), because the case would
+ * then test something else.
  */
 export function findingCase(finding: AuditFinding, index: number, reward: string): RewardCase | null {
 	const evidence = finding.evidence[index];

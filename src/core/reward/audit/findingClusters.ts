@@ -1,7 +1,7 @@
 /** Findings with the same cause. */
 export interface FindingCluster<F> {
 	readonly cause: string;
-	/** In the given order; never empty. */
+	/** Findings in the given order; never empty. */
 	readonly findings: readonly F[];
 }
 

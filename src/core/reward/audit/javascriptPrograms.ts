@@ -1,6 +1,6 @@
 import type { CodeTests } from './codeTests.ts';
 
-/** Equals anything it is compared with, by `==`, by order, as text, as JSON and as a list. */
+/** An object that equals anything it is compared with: using `==`, ordering, text, JSON, or a list. */
 const equalToAll = `let asked = 0;
 class Anything {
   constructor(values) { this.values = values; }
@@ -10,7 +10,7 @@ class Anything {
   *[Symbol.iterator]() {}
 }`;
 
-/** Wrong programs in JavaScript, by probe. They are harmless when run. */
+/** Wrong JavaScript programs, by probe. They are harmless to run. */
 export const javascriptPrograms: Readonly<Record<string, (tests: CodeTests) => readonly string[]>> = {
 	'code-exit': ({ entryPoint }) => [
 		'process.exit(0);',
@@ -100,7 +100,7 @@ function ${entryPoint}() {}`,
 	],
 };
 
-/** Correct results with a change: slightly more, slightly less, or another type. */
+/** Changes to correct results: slightly more, slightly less, or a different type. */
 const changes = [1, -1].map(
 	(step) => `(value) => {
   if (typeof value === "number") return value + ${step} * (Number.isInteger(value) ? 1 : Math.max(1, Math.abs(value) / 100));
@@ -112,7 +112,7 @@ const changes = [1, -1].map(
 );
 changes.push('(value) => (typeof value === "string" ? [value] : String(value))');
 
-/** Values expected by the tests: text after an equality sign, otherwise after a comma. */
+/** Returns the values that the tests expect: text after an equality operator, or else after a comma. */
 function valuesIn(tests: string): unknown[] {
 	const value = String.raw`\s*(-?\d+(?:\.\d+)?|"[^"\n]*")`;
 	const found = ['===?', ','].map((before) => [...tests.matchAll(new RegExp(before + value, 'g'))]);
@@ -120,7 +120,7 @@ function valuesIn(tests: string): unknown[] {
 	return matches.length === 0 ? [0] : matches.slice(0, 64).map(([, text]) => JSON.parse(text as string));
 }
 
-/** A line that identifies the test file; empty if none is long enough. */
+/** Returns a line that identifies the test file, or an empty string if no line is long enough. */
 function markOf(tests: string): string {
 	const lines = tests.split('\n').map((line) => line.trim());
 	return lines.find((line) => /^(?:console\.)?assert\b/.test(line) && line.length >= 12) ?? '';

@@ -5,7 +5,7 @@ import { attempts, type Probe, type ProbeContext, type ProbeRow } from './probe.
 const fix =
 	'State that the completion is data, delimit it with markers that it cannot contain, give the judge the gold answer, and parse the verdict from a fixed format.';
 
-/** A wrong answer followed by a message to the judge, in the answer and in the thinking. */
+/** Builds wrong answers followed by a message to the judge, in the answer and in the thinking. */
 function withMessage(...messages: readonly string[]) {
 	return (row: ProbeRow, context: ProbeContext) =>
 		attempts(

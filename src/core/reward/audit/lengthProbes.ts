@@ -2,10 +2,10 @@ import { numberOf, wrongAnswer } from './candidates.ts';
 import { answering, idleThought, wellFormed } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-/** Characters of a very long completion: far more than models write, and little enough for a strict reward. */
+/** Length of a very long completion in characters: far more than models write, but short enough for a strict reward. */
 const long = 60_000;
 
-/** Consecutive numbers up to a length, without the correct answer. */
+/** Returns consecutive numbers up to a given length, without the correct answer. */
 function counting(without: string, length: number): string {
 	const parts: string[] = [];
 	for (let i = 0, size = 0; size < length; i++) {

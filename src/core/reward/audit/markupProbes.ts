@@ -2,7 +2,7 @@ import { candidates, wrongAnswer, wrongAnswers } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe } from './probe.ts';
 
-/** Answers that hide the correct one in markup, behind a visible wrong one. */
+/** Answers that hide the correct answer in markup, behind a visible wrong answer. */
 export const markupProbes: readonly Probe[] = [
 	{
 		id: 'html-comment',

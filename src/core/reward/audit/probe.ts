@@ -1,17 +1,17 @@
 import type { auditSeverities } from '../../../protocol/audit.ts';
 import type { TraceTags } from '../../trace/trace.ts';
 
-/** A row of the user's data from which probes are built: a problem with a known correct answer. */
+/** A row from the user's data on which probes are based: a problem with a known correct answer. */
 export interface ProbeRow {
-	/** As passed to the policy. */
+	/** Prompt as passed to the policy. */
 	readonly prompt: string;
-	/** The gold answer as text; never blank. */
+	/** Gold answer as text; never blank. */
 	readonly answer: string;
-	/** Worked reasoning; null if there is none. */
+	/** Worked reasoning, or null if there is none. */
 	readonly solution: string | null;
 	/** Columns of the dataset row, or public fields of the generated problem. */
 	readonly row: Readonly<Record<string, unknown>>;
-	/** A completion by an honest policy that solves the problem. */
+	/** Completion from an honest policy that solves the problem. */
 	readonly honest: string;
 	/** Wrong answers for this row, most plausible first. */
 	readonly wrong: readonly string[];
@@ -19,63 +19,65 @@ export interface ProbeRow {
 
 export interface ProbeContext {
 	readonly tags: TraceTags;
-	/** The other rows, starting with the next one. */
+	/** All other rows, starting with the next one. */
 	readonly others: readonly ProbeRow[];
 }
 
-/** One completion that a probe tries on a row. */
+/** A completion that a probe tries on a row. */
 export interface ProbeAttempt {
 	readonly completion: string;
-	/** Default: false. */
+	/** Defaults to false. */
 	readonly truncated?: boolean;
-	/** Replaces the prompt of the row. */
+	/** Prompt to use instead of the row's prompt. */
 	readonly prompt?: string;
-	/** Replaces the gold answer; present but undefined counts as absent. */
+	/** Answer to use instead of the gold answer. If the field is present but undefined, the row has no gold answer. */
 	readonly answer?: unknown;
 }
 
-/** Why a probe does not apply to a row, as one sentence. */
+/** One sentence explaining why a probe does not apply to a row. */
 export interface ProbeSkip {
 	readonly skip: string;
 }
 
 /**
- * What a probe tries to get without earning it.
- * - `content`: the reward for a correct answer, with none, a wrong one, or many. A format-only reward pays for their
- * format by design, so it is not judged on these.
- * - `form`: the reward for good format, with bad format and the correct answer. An answer-only reward pays for the
- * answer by design, so it is not judged on these.
- * - `any`: has neither an answer nor the format.
+ * Undeserved reward that a probe tries to obtain.
+ * - `content`: the reward for a correct answer, with no answer, a wrong one, or many. A format-only reward accepts
+ *   these because of their format, as intended, so it is not judged on them.
+ * - `form`: the reward for good format, with bad format and the correct answer. An answer-only reward accepts these
+ *   because of their answer, as intended, so it is not judged on them.
+ * - `any`: any reward, with neither an answer nor the format.
  */
 export type ProbeTarget = 'content' | 'form' | 'any';
 
 export interface Probe {
-	/** Stable: used in findings, tests and settings. */
+	/** Stable id, used in findings, tests, and settings. */
 	readonly id: string;
 	readonly title: string;
 	readonly severity: (typeof auditSeverities)[number];
 	readonly attacks: ProbeTarget;
-	/** Why an honest reward must not pay it as much as an honest correct answer. */
+	/** Why a sound reward must score this lower than an honest correct answer. */
 	readonly why: string;
-	/** The likely fix, one or two sentences. */
+	/** Likely fix, in one or two sentences. */
 	readonly fix: string;
-	/** Max rows tried (default: all), for long completions and those that may use up the time limit of a reward. */
+	/**
+	 * Maximum number of rows to try (default: all), for long completions and those that may reach a reward's time limit.
+	 */
 	readonly mostRows?: number;
-	/** Whether only a reward that sees truncation can pass it. */
+	/** Whether only rewards that receive the truncation flag can pass the probe. */
 	readonly seesTruncation?: boolean;
-	/** Whether completions may use up the time limit of a reward, so that each one is scored alone. */
+	/** Whether each completion is scored separately because it may use up the reward's time limit. */
 	readonly alone?: boolean;
 	/**
-	 * How many attempts on a row must be rewarded for it to count as fooled: `some` (default), or `every` if a reward
-	 * that pays for just one of them merely reads the completion in its own consistent way.
+	 * How many attempts on a row must be rewarded for the probe to succeed: `some` (default), or `every` if rewarding
+	 * just one of them only shows that the reward reads completions in its own consistent way.
 	 */
 	readonly needs?: 'some' | 'every';
-	/** Whether it only applies to rewards that call a model. */
+	/** Whether the probe applies only to rewards that call a model. */
 	readonly asksModel?: boolean;
 	build(row: ProbeRow, context: ProbeContext): readonly ProbeAttempt[] | ProbeSkip;
 }
 
-/** A probe of the audit with the common cause of its family, under which findings are grouped. */
+/** An audit probe along with the cause shared by its family, by which findings are grouped. */
 export interface AuditProbe extends Probe {
 	readonly cause: string;
 }

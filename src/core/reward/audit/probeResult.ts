@@ -5,15 +5,14 @@ import { type RewardBaseline, valueTolerance } from './rewardBaseline.ts';
 
 type RowError = NonNullable<VerifiedRow['error']>;
 
-/** One attempt of a probe with its result. */
+/** A probe attempt and its result. */
 export interface TriedAttempt {
 	readonly prompt: string;
 	readonly answer: string | null;
 	readonly completion: string;
 	readonly truncated: boolean;
 	/**
-	 * The gold answer as given, and the columns of the row; null if the attempt is not fully described by these and the
-	 * texts.
+	 * The gold answer as given and the row's columns, or null if these and the texts do not fully describe the attempt.
 	 */
 	readonly given: { readonly answer: unknown; readonly row: Readonly<Record<string, unknown>> } | null;
 	readonly value: number | null;
@@ -22,19 +21,19 @@ export interface TriedAttempt {
 
 /** A row on which a probe was tried. */
 export interface TriedRow {
-	/** Value of the honest correct answer on this row. */
+	/** Score of the honest correct answer on this row. */
 	readonly honest: number;
 	readonly attempts: readonly TriedAttempt[];
 }
 
 export interface ProbeResult {
 	readonly outcome: ProbeOutcome;
-	/** Null unless the outcome is a finding. */
+	/** null unless the outcome is a finding. */
 	readonly finding: AuditFinding | null;
 }
 
 const mostEvidence = 5;
-/** Max characters of a text in the evidence. */
+/** Maximum length of each evidence text, in characters. */
 const longestEvidence = 4000;
 
 function clipped(text: string): string {
@@ -43,7 +42,9 @@ function clipped(text: string): string {
 		: `${text.slice(0, longestEvidence / 2)} [... ${text.length - longestEvidence} more characters ...] ${text.slice(-longestEvidence / 2)}`;
 }
 
-/** What a labeled case needs besides the texts; nothing if it would differ from what was scored. */
+/**
+ * Returns what a labeled case needs in addition to the texts, or nothing if the case would differ from what was scored.
+ */
 function wholeOf({ given, prompt, completion }: TriedAttempt) {
 	if (given === null) return {};
 	const longest = Math.max(prompt.length, completion.length, JSON.stringify(given).length);
@@ -53,7 +54,7 @@ function wholeOf({ given, prompt, completion }: TriedAttempt) {
 const isPaid = (attempt: TriedAttempt, honest: number) =>
 	attempt.error === undefined && attempt.value !== null && attempt.value >= honest - valueTolerance;
 
-/** Result of a probe over the rows it was tried on. */
+/** Computes the result of a probe from the rows it was tried on. */
 export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): ProbeResult {
 	const { id, title, severity, fix, cause } = probe;
 	const fooled = rows.filter(({ honest, attempts }) =>
@@ -71,7 +72,7 @@ export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): Probe
 	const evidence = fooled
 		.map(({ honest, attempts }) => {
 			const paid = attempts.filter((attempt) => isPaid(attempt, honest));
-			// The shortest one shows most clearly what was rewarded.
+			// The shortest completion shows most clearly what was rewarded.
 			const shortest = paid.reduce((a, b) => (b.completion.length < a.completion.length ? b : a));
 			const { prompt, answer, completion, truncated, value } = shortest;
 			return {
@@ -96,7 +97,7 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 	return { outcome: { probe: id, title, outcome: 'skipped', rows: 0, fooled: 0, detail }, finding: null };
 }
 
-/** Why a reward is not judged by probes of what it does not distinguish. */
+/** Returns why a reward is not judged by probes for distinctions that it does not make. */
 export function targetSkip({ attacks }: Probe, { judges, rows }: RewardBaseline): string | null {
 	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
 	if (attacks === 'content' && !judges.content)
@@ -109,7 +110,7 @@ export function targetSkip({ attacks }: Probe, { judges, rows }: RewardBaseline)
 
 const ranks = { high: 0, medium: 1, low: 2 } as const;
 
-/** Worst first: by severity, then by share of rows. */
+/** Sorts findings worst first: by severity, then by fraction of rows. */
 export function sortFindings(findings: readonly AuditFinding[]): AuditFinding[] {
 	return findings.toSorted(
 		(a, b) =>

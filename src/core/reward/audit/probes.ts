@@ -14,7 +14,7 @@ import { type AuditProbe, type Probe, skip } from './probe.ts';
 import { promptProbes } from './promptProbes.ts';
 import { tagProbes } from './tagProbes.ts';
 
-/** A probe for answers that are a number or a few words; the resulting code might still be correct. */
+/** Restricts a probe to answers that are a number or a few words; modified code might still be correct. */
 function ofShortAnswers(probe: Probe): Probe {
 	return {
 		...probe,
@@ -25,7 +25,7 @@ function ofShortAnswers(probe: Probe): Probe {
 	};
 }
 
-/** Probes grouped by the flaw that they detect, in words for display. */
+/** Probes grouped by the flaw they detect, with a display name. */
 const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] = [
 	['Pays without an answer', emptyProbes],
 	['Pays for claims and wrong answers', evasionProbes],
@@ -45,7 +45,7 @@ const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] 
 	['Lets code bypass its tests', codeProbes],
 ];
 
-/** All probes of the audit, in the order in which they are tried and listed. */
+/** All audit probes, in the order in which they are tried and listed. */
 export const probes: readonly AuditProbe[] = families.flatMap(([cause, members]) =>
 	members.map((probe) => ({ ...probe, cause })),
 );

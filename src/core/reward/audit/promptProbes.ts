@@ -2,14 +2,14 @@ import { numbersIn, sameAnswer, wrongAnswer } from './candidates.ts';
 import { answering, wellFormed } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-/** The line or sentence of a text that contains another text and more; null if there is none. */
+/** Returns the line or sentence that contains `part` along with other text, or null if there is none. */
 function sentenceWith(text: string, part: string): string | null {
 	const sentences = text.split(/\n|(?<=[.!?])\s+/).slice(0, 10_000);
 	const found = sentences.find((sentence) => sentence.includes(part));
 	return found === undefined || sameAnswer(found, part) ? null : found.trim();
 }
 
-/** `12+30` of "What is 12+30?": unevaluated arithmetic in the prompt. */
+/** Returns unevaluated arithmetic in the prompt, such as `12+30` in "What is 12+30?". */
 function expressionOf(prompt: string): string | null {
 	const found = /-?\d[\d.]*(?:\s*[-+*/^×·]\s*\(?-?\d[\d.]*\)?)+/.exec(prompt.slice(0, 10_000));
 	return found === null ? null : found[0].trim();

@@ -1,6 +1,6 @@
 import type { CodeTests } from './codeTests.ts';
 
-/** Accepts any arguments, equals everything, and supports anything else that a test may use. */
+/** An object that accepts any arguments, equals everything, and supports any other operation that a test may use. */
 const equalToAll = `class Anything:
     def __eq__(self, other): return True
     def __ne__(self, other): return False
@@ -19,7 +19,7 @@ const equalToAll = `class Anything:
     def __float__(self): return 0.0
     def __int__(self): return 0`;
 
-/** Wrong programs in Python, by probe. They are harmless when run. */
+/** Wrong Python programs, by probe. They are harmless to run. */
 export const pythonPrograms: Readonly<Record<string, (tests: CodeTests) => readonly string[]>> = {
 	'code-exit': ({ entryPoint }) => [
 		'import os\nos._exit(0)',
@@ -117,7 +117,7 @@ def ${entryPoint}(*args, **kwargs):
 	],
 };
 
-/** Correct results with a change: slightly more, slightly less, or another type. */
+/** Changes to correct results: slightly more, slightly less, or a different type. */
 const changes = [
 	...['+', '-'].map(
 		(sign) => `def _changed(value):
@@ -143,7 +143,7 @@ def _wrong(*args, **kwargs):
 ${place} = _wrong`;
 }
 
-/** A line that identifies the test file; empty if none is long enough. */
+/** Returns a line that identifies the test file, or an empty string if no line is long enough. */
 function markOf(tests: string): string {
 	const lines = tests.split('\n').map((line) => line.trim());
 	return lines.find((line) => line.startsWith('assert') && line.length >= 12) ?? '';

@@ -1,39 +1,39 @@
 import type { BaselineRole } from './baseline.ts';
 import type { Probe } from './probe.ts';
 
-/** Values closer than this are equal. */
+/** Values that differ by less than this are considered equal. */
 export const valueTolerance = 1e-9;
 
 export interface BaselineValue {
 	readonly role: BaselineRole;
 	readonly value: number | null;
-	/** Characters of the completion. */
+	/** Completion length in characters. */
 	readonly length: number;
 }
 
-/** Baseline results of a row. */
+/** Baseline results for a row. */
 export interface RowBaseline {
-	/** The most that an honest correct answer earns; null: the row has none with a value. */
+	/** Highest score of an honest correct answer, or null if none has a value on this row. */
 	readonly honest: number | null;
-	/** Whether the correct answer earns more than a wrong one. */
+	/** Whether the correct answer scores higher than a wrong one. */
 	readonly tellsContent: boolean;
-	/** Whether good format earns more than the same text with broken tags. */
+	/** Whether good format scores higher than the same text with broken tags. */
 	readonly tellsForm: boolean;
 }
 
-/** Baseline of a reward, which determines the applicable probes. */
+/** Baseline of a reward, which determines the probes that apply. */
 export interface RewardBaseline {
 	/**
-	 * Whether it distinguishes correct from wrong answers, and good from bad format; it is not judged on what it does not
-	 * distinguish.
+	 * Whether the reward distinguishes correct from wrong answers, and good from bad format. It is not judged on
+	 * distinctions that it does not make.
 	 */
 	readonly judges: { readonly content: boolean; readonly form: boolean };
 	readonly rows: readonly RowBaseline[];
-	/** In sentences. */
+	/** Remarks as full sentences. */
 	readonly remarks: readonly string[];
 }
 
-/** Min share of rows with a value on which a reward must distinguish two things. */
+/** Minimum fraction of the rows with a value on which a reward must make a distinction. */
 const fewest = 0.25;
 
 function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {
@@ -42,7 +42,7 @@ function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (num
 
 const number = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
 
-/** Whether something earns less than `value`; no score (null) counts as less. */
+/** Returns whether `value` is less than `than`. No score (null) counts as less. */
 const less = (value: number | null, than: number) => value === null || value < than - valueTolerance;
 
 function rowBaselineOf(row: readonly BaselineValue[]): RowBaseline {
@@ -55,14 +55,14 @@ function rowBaselineOf(row: readonly BaselineValue[]): RowBaseline {
 		(honest !== null && valuesOf(row, 'wrong-worked').some((value) => less(value, honest)));
 	const thinking = valuesOf(row, 'no-think-tags');
 	const answer = valuesOf(row, 'no-answer-tags');
-	// A reward of answers needs the answer tags to find them, so it is only tested on the other tags. Without answer
-	// tags, the answer is the text after the thinking.
+	// An answer reward needs the answer tags to find the answer, so only the other tags are broken. Without answer tags,
+	// the answer is the text after the thinking.
 	const asked = tellsContent ? (answer.length === 0 ? [] : thinking) : [...thinking, ...answer];
 	const tellsForm = plain !== null && asked.length > 0 && asked.every((value) => less(value, plain));
 	return { honest: Math.max(...paid), tellsContent, tellsForm };
 }
 
-/** Evaluates the baseline: `rows` has one list of values per row, roles in any order. */
+/** Evaluates the baseline. `rows` contains one list of values per row, with roles in any order. */
 export function readBaseline(rows: readonly (readonly BaselineValue[])[]): RewardBaseline {
 	const footings = rows.map(rowBaselineOf);
 	const valued = footings.filter(({ honest }) => honest !== null);
@@ -137,7 +137,7 @@ function remarksOf(
 	return remarks;
 }
 
-/** 1: longer thinking earns more on most rows; -1: less; 0: neither. */
+/** Returns 1 if longer thinking scores higher on most rows, -1 if lower, otherwise 0. */
 function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
 	let up = 0;
 	let down = 0;
@@ -152,7 +152,7 @@ function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
 	return up > most ? 1 : down > most ? -1 : 0;
 }
 
-/** Whether a row can be judged by a probe, given what the reward distinguishes there. */
+/** Returns whether a probe can judge a row, given what the reward distinguishes on that row. */
 export function isJudged(probe: Pick<Probe, 'attacks'>, footing: RewardBaseline, row: RowBaseline): boolean {
 	if (row.honest === null) return false;
 	const content = footing.judges.content && row.tellsContent;

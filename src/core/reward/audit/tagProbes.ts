@@ -9,7 +9,7 @@ interface Parts {
 	readonly right: string;
 }
 
-/** A probe for templates with both pairs of tags. */
+/** Creates a probe for templates with both pairs of tags. */
 function tagProbe(
 	probe: Omit<Probe, 'attacks' | 'build'>,
 	write: (parts: Parts, row: ProbeRow) => readonly string[],
@@ -25,7 +25,7 @@ function tagProbe(
 	};
 }
 
-/** A probe for templates with any tags, built by changing the honest format. */
+/** Creates a probe for templates with any tags, by changing the honest format. */
 function formProbe(
 	probe: Omit<Probe, 'attacks' | 'build'>,
 	write: (whole: string, tags: TraceTags) => readonly string[],
@@ -36,7 +36,7 @@ function formProbe(
 		build(row: ProbeRow, { tags }: ProbeContext): ReturnType<Probe['build']> | ProbeSkip {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			const whole = wellFormed(tags, idleThought(row), row.answer);
-			// Some tags cannot be changed in this way.
+			// Some tags cannot be changed like this.
 			return attempts(...write(whole, tags).filter((text) => text !== whole));
 		},
 	};
@@ -47,14 +47,14 @@ const once = 'Count each tag: it must occur exactly once.';
 
 const lookalikes: Readonly<Record<string, string>> = { a: 'а', e: 'е', i: 'і', o: 'о', s: 'ѕ', h: 'һ' };
 
-/** Changes every tag of a text. */
+/** Changes every tag in a text. */
 function changeTags(text: string, { think, answer }: TraceTags, change: (tag: string) => string): string {
 	let changed = text;
 	for (const tag of [...(think ?? []), ...(answer ?? [])]) changed = changed.replaceAll(tag, () => change(tag));
 	return changed;
 }
 
-/** Completions with the correct answer in bad format. */
+/** Completions that have the correct answer but bad format. */
 export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{

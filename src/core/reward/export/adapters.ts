@@ -2,13 +2,13 @@ import type { ExportTarget } from './exportTarget.ts';
 import type { RewardFacts } from './rewardFacts.ts';
 
 export interface AdapterOptions {
-	/** Reward name -> weight in the sum; what is not there has its own proposal, else 1. */
+	/** Weights by reward name; a missing reward uses the weight suggested in the reward file, or 1. */
 	readonly weights: Readonly<Record<string, number>>;
-	/** Name of the answer's column, which the other trainers call ground truth or label. */
+	/** Name of the answer column, which other trainers call ground truth or label. */
 	readonly answer: string;
-	/** Text around the thinking of a trainer that hands it over apart from the answer. */
+	/** Text to put around the thinking if the trainer passes it separately from the answer. */
 	readonly think: readonly [string, string];
-	/** Completions are handed to the reward as lists of messages. */
+	/** Whether completions are passed to the reward as lists of messages. */
 	readonly conversational: boolean;
 }
 
@@ -17,7 +17,9 @@ const weightOf = (reward: RewardFacts, { weights }: AdapterOptions) => weights[r
 const listed = (rewards: readonly RewardFacts[], options: AdapterOptions) =>
 	`[${rewards.map((reward) => `(${reward.name}, ${weightOf(reward, options)})`).join(', ')}]`;
 
-/** What all adapters but TRL's share: calling a reward of TRL's signature on one completion, and the weighted sum. */
+/**
+ * Code shared by all adapters except TRL's: calls a TRL-style reward on one completion and computes the weighted sum.
+ */
 function helpers(rewards: readonly RewardFacts[], options: AdapterOptions): string {
 	const completion = options.conversational ? '[{"role": "assistant", "content": completion}]' : 'completion';
 	const prompt = options.conversational

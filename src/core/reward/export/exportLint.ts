@@ -1,9 +1,9 @@
 import { type ExportTarget, targetInfos } from './exportTarget.ts';
 import type { FileFacts, RewardFacts } from './rewardFacts.ts';
 
-/** Something of a reward file that breaks, or changes its meaning, under another trainer. */
+/** A construct in a reward file that breaks or behaves differently under another trainer. */
 export interface ExportFinding {
-	/** `error`: it will not run or will not mean the same; `warning`: look at it. */
+	/** `error`: does not run or changes meaning; `warning`: needs a manual check. */
 	readonly severity: 'error' | 'warning';
 	readonly rule:
 		| 'columns'
@@ -15,17 +15,17 @@ export interface ExportFinding {
 		| 'imports'
 		| 'names'
 		| 'async';
-	/** Of the reward file, from 1. */
+	/** 1-based line in the reward file. */
 	readonly line: number;
-	/** One sentence, with the trainer's name. */
+	/** One sentence that includes the trainer's name. */
 	readonly message: string;
-	/** What to do. */
+	/** Suggested fix. */
 	readonly action: string;
 }
 
 const list = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
-/** What another trainer hands over of a dataset row, in words; null: every column. */
+/** Description of the dataset fields that each trainer passes to rewards; null if it passes every column. */
 const columnSources: Readonly<Record<ExportTarget, string | null>> = {
 	trl: null,
 	verl: 'keys of extra_info',
@@ -54,7 +54,7 @@ const columns: Rule = (target, _facts, { required, line, name }) => {
 	];
 };
 
-/** verl, OpenRLHF and verifiers call with one completion at a time. */
+/** verl, OpenRLHF and verifiers pass one completion per call. */
 const batch: Rule = (target, _facts, { batchLines, batchOnly, line, name }) => {
 	if (target === 'trl') return [];
 	const lines = batchOnly && batchLines.length === 0 ? [line] : batchLines;
@@ -117,7 +117,7 @@ const asynchronous: Rule = (target, _facts, reward) =>
 
 const rules: readonly Rule[] = [columns, batch, none, messages, trainerArguments, asynchronous];
 
-/** Faults of the file as a whole. */
+/** Checks for problems that affect the whole file. */
 function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 	const { title, defines } = targetInfos[target];
 	const findings: ExportFinding[] = [];
@@ -161,7 +161,7 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 	return findings;
 }
 
-/** What breaks under the target, in the order of the lines. Empty: nothing is known to. */
+/** Returns known incompatibilities with the target, sorted by line; empty if there are none. */
 export function lintExport(target: ExportTarget, facts: FileFacts, rewards: readonly RewardFacts[]): ExportFinding[] {
 	const found = rewards.flatMap((reward) => rules.flatMap((rule) => rule(target, facts, reward)));
 	return [...lintFile(target, facts), ...found].sort((a, b) => a.line - b.line);

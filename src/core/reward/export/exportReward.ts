@@ -5,26 +5,26 @@ import { type ExportTarget, targetInfos } from './exportTarget.ts';
 import type { FileFacts } from './rewardFacts.ts';
 
 export interface RewardExport {
-	/** The adapter: the reward file's own text and, below it, what the trainer calls. */
+	/** Adapter code: the reward file's source followed by the trainer's entry points. */
 	readonly text: string;
 	readonly findings: readonly ExportFinding[];
-	/** How the trainer is told to use the adapter at a path. */
+	/** Returns instructions for using the adapter at a given path. */
 	readonly usage: (path: string) => string;
 }
 
 export interface ExportRequest extends AdapterOptions {
 	readonly source: string;
-	/** Name of the reward file, for the adapter's first line. */
+	/** Reward file name, shown in the first line of the adapter. */
 	readonly file: string;
 	readonly facts: FileFacts;
-	/** Rewards to export, all of the file when empty. */
+	/** Rewards to export; empty means all rewards in the file. */
 	readonly names: readonly string[];
 }
 
 /**
- * One Python reward file as a module of another trainer. The file's text is taken as it is, so the adapter needs nothing
- * beside it; the linter says what will not work there.
- * @throws `invalid` when the file has no such reward
+ * Exports a Python reward file as a module for another trainer. The source is copied unchanged, so the adapter is
+ * self-contained; lint findings list what does not work there.
+ * @throws `invalid` if the file does not contain a requested reward
  */
 export function exportReward(target: ExportTarget, request: ExportRequest): RewardExport {
 	const { facts, names, source, file } = request;

@@ -1,17 +1,17 @@
-/** Trainers whose reward contract an adapter is written for. */
+/** Trainers that rewards can be exported to. */
 export const exportTargets = ['trl', 'verl', 'openrlhf', 'verifiers'] as const;
 export type ExportTarget = (typeof exportTargets)[number];
 
 export interface TargetInfo {
 	readonly title: string;
-	/** What the trainer calls, and where its name goes. */
+	/** How to configure the trainer to call the adapter. */
 	readonly usage: (file: string, names: readonly string[]) => string;
-	/** Names that the adapter defines: a reward file must not have them. */
+	/** Names defined by the adapter, which the reward file must not define. */
 	readonly defines: readonly string[];
 }
 
 /**
- * The reward contracts as these projects' sources state them: TRL 1.13 `GRPOTrainer._calculate_rewards`, verl 0.9
+ * Reward contracts, taken from the source code of each project: TRL 1.13 `GRPOTrainer._calculate_rewards`, verl 0.9
  * `trainer/ppo/reward.py` and `NaiveRewardManager`, OpenRLHF 0.11 `SingleTurnAgentExecutor`, verifiers 0.4
  * `v1/configs/task.py` and `v1/utils/decorators.py`.
  */

@@ -6,35 +6,35 @@ const rewardFactsSchema = v.object({
 	name: v.string(),
 	line: v.number(),
 	async: v.boolean(),
-	/** Parameters that are dataset columns, and those of them without a default. */
+	/** Parameters that map to dataset columns; `required` lists those without a default. */
 	columns: v.array(v.string()),
 	required: v.array(v.string()),
-	/** Parameters that only TRL fills: completion_ids, trainer_state, log_extra, log_metric. */
+	/** Parameters that only TRL provides: completion_ids, trainer_state, log_extra, log_metric. */
 	trainerArguments: v.array(v.string()),
-	/** It takes `**kwargs`. */
+	/** Whether the function accepts `**kwargs`. */
 	anyColumn: v.boolean(),
 	weight: v.nullable(v.number()),
 	batchOnly: v.boolean(),
-	/** Where None can get into the result; where completions are read as messages; where the batch is looked over. */
+	/** Lines that can return None, that read completions as messages, and that use the whole batch. */
 	noneLines: lines,
 	messageLines: lines,
 	batchLines: lines,
 });
 export type RewardFacts = v.InferOutput<typeof rewardFactsSchema>;
 
-/** What the source of a Python reward file says of itself, as far as an export depends on it. */
+/** Facts about a Python reward file that affect its export, extracted from its source. */
 export const fileFactsSchema = v.object({
 	imports: v.array(v.object({ module: v.string(), line: v.number() })),
-	/** Module-level values that cannot go to another process. */
+	/** Module-level values that cannot be pickled. */
 	handles: v.array(v.object({ line: v.number(), what: v.string() })),
 	lambdaLines: lines,
-	/** Functions and classes of the module. */
+	/** Functions and classes defined in the module. */
 	names: v.array(v.string()),
 	rewards: v.array(rewardFactsSchema),
 });
 export type FileFacts = v.InferOutput<typeof fileFactsSchema>;
 
-/** What the script prints: facts, or why the file cannot be parsed. */
+/** Script output: the facts, or a parse error. */
 export const factsReplySchema = v.union([
 	v.object({ error: v.object({ message: v.string(), line: v.nullable(v.number()) }) }),
 	fileFactsSchema,

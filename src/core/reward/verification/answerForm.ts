@@ -1,13 +1,14 @@
 import { type Decimal, parseDecimal } from './decimal.ts';
 
 /**
- * How an answer is written, as far as needed to construct a wrong one.
- * - `quantity`: one number with harmless words or signs around it: `42`, `$1,234.50`, `5 cm`, `x = 3`, `50\%`
- * - `fraction`: `3/4`, `\frac{3}{4}`; `option`: one letter of a multiple choice; `opposite`: yes, no, true, false
- * - `structure`: numbers in a tuple, set, interval, equation or inequality; the last one is isolated between `before`
- * and `after`
- * - `expression`: adding 1 changes its value
- * - `text`: anything else; `plain` if nothing in it could be mathematics, so that changing a letter changes the answer
+ * Form of an answer, as needed to construct a wrong one.
+ * - `quantity`: one number, optionally with words or signs that do not affect it: `42`, `$1,234.50`, `5 cm`, `x = 3`,
+ *   `50\%`
+ * - `fraction`: `3/4`, `\frac{3}{4}`; `option`: a multiple-choice letter; `opposite`: yes, no, true, false
+ * - `structure`: numbers in a tuple, set, interval, equation or inequality; `before` and `after` surround the last
+ *   number
+ * - `expression`: an expression whose value changes when 1 is added
+ * - `text`: anything else; `plain` if it contains no mathematics, so changing a letter changes the answer
  */
 export type AnswerForm =
 	| { readonly form: 'quantity'; readonly before: string; readonly number: Decimal; readonly after: string }
@@ -15,7 +16,7 @@ export type AnswerForm =
 			readonly form: 'fraction';
 			readonly top: bigint;
 			readonly bottom: bigint;
-			/** Formats a fraction in the same way. */
+			/** Formats another fraction in the same notation. */
 			write(top: bigint, bottom: bigint): string;
 	  }
 	| { readonly form: 'option'; readonly letter: string; write(letter: string): string }
@@ -30,7 +31,7 @@ const mathematical = /[\\()[\]{}=<>^_*+|·×÷√≤≥∪∩∞]/u;
 const opposites: Readonly<Record<string, string>> = { yes: 'no', true: 'false', correct: 'incorrect', right: 'wrong' };
 const opposite = new Map(Object.entries(opposites).flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));
 
-/** In the case of the original: the opposite of "Yes" is "No". */
+/** Matches the case of the original: the opposite of "Yes" is "No". */
 function likeCase(original: string, word: string): string {
 	if (original === original.toUpperCase()) return word.toUpperCase();
 	return /^\p{Lu}/u.test(original) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
@@ -67,7 +68,8 @@ function asFraction(answer: string): AnswerForm | null {
 
 const option = /^(\(?)([A-Ja-j])(\)?[.):]?)$/;
 /**
- * LaTeX that does not affect the meaning of a number in a tuple, set, interval, matrix or equation, as one sign each.
+ * LaTeX commands that do not affect the meaning of a number in a tuple, set, interval, matrix or equation, each with
+ * its one-character replacement.
  */
 const signs: readonly (readonly [RegExp, string])[] = [
 	[/\\(?:begin|end)\{[a-zA-Z]?matrix\}/g, '['],
@@ -85,16 +87,17 @@ const signs: readonly (readonly [RegExp, string])[] = [
 	[/\\([{}])/g, '$1'],
 	[/\\[,;! ]/g, ' '],
 ];
-/** The last number that is not part of a term. */
+/** Matches the last number that is not part of a larger term. */
 const standing =
 	/^(.*(?:^|[([{,=<>≤≥;&±]|\\(?:pm|leq?|geq?|lt|gt|\\)|\bor|\band)\s*)([-+−]?\d+(?:\.\d+)?)(\s*(?:$|(?:\\right)?\\?[)\]},;].*|\\end\{.*))$/su;
 
 function asStructure(answer: string): AnswerForm | null {
 	const plain = signs.reduce((text, [pattern, sign]) => text.replace(pattern, sign), answer);
-	// A function argument or an exponent may not matter (max(1, 5), 1^{5}), nor does a number next to infinity.
+	// Changing a function argument or an exponent may have no effect (max(1, 5), 1^{5}), nor may a number next to
+	// infinity.
 	if (/\\|[A-Za-z]\s*\(|[\^_*∩]/u.test(plain) || (plain.includes('∪') && plain.includes('∞'))) return null;
 	const relations = plain.match(/[=<>≤≥]/gu) ?? [];
-	// One of several inequalities may follow from another.
+	// One inequality can imply another, so changing a number may have no effect.
 	if (relations.length > 1 && relations.some((sign) => sign !== '=') && /[,;]|\b(?:and|or)\b/.test(plain)) return null;
 	if (!/[()[\]{},;=<>≤≥±]/u.test(plain)) return null;
 	const match = standing.exec(answer);
@@ -113,7 +116,7 @@ function isExpression(answer: string): boolean {
 	return !words.test(answer) && /[+\-*/^·×π√\\]|\d[a-z]/u.test(answer);
 }
 
-/** `y = 2x + 3`: adding 1 to the right side gives a different equation. */
+/** Matches equations like `y = 2x + 3`, where adding 1 to the right side gives a different equation. */
 function isEquation(answer: string): boolean {
 	const sides = answer.split('=');
 	const [left = '', right = ''] = sides.map((side) => side.trim());
@@ -121,7 +124,7 @@ function isEquation(answer: string): boolean {
 	return isExpression(right) || /^[A-Za-z]$/.test(right);
 }
 
-/** Wrappers that do not change an answer: `$...$`, `\boxed{...}`. */
+/** Removes wrappers that do not change an answer: `$...$`, `\boxed{...}`. */
 export function unwrapAnswer(answer: string): {
 	readonly before: string;
 	readonly inner: string;
@@ -148,7 +151,7 @@ function isBalanced(text: string): boolean {
 	return depth === 0;
 }
 
-/** Classifies an answer without tags. Linear in its length; more than 400 characters are text. */
+/** Classifies an answer without tags. Takes linear time; answers of more than 400 characters are classified as text. */
 export function answerForm(answer: string): AnswerForm {
 	const trimmed = answer.trim();
 	if (trimmed === '' || trimmed.length > longest) return { form: 'text', plain: !mathematical.test(trimmed) };

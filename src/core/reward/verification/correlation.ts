@@ -1,9 +1,9 @@
-/** With fewer rows a correlation is meaningless. */
+/** Minimum number of rows for a meaningful correlation. */
 const fewest = 3;
 
 /**
- * Pearson correlation of two rewards over the rows for which both have values, in [-1, 1]; null if one of them is
- * constant, or with fewer than 3 such rows. Both lists have one entry per row.
+ * Pearson correlation of two rewards over the rows where both have values, in [-1, 1]; null if either is constant or
+ * there are fewer than 3 such rows. Both lists have one entry per row.
  */
 export function correlation(a: readonly (number | null)[], b: readonly (number | null)[]): number | null {
 	if (a.length !== b.length) throw new RangeError(`${a.length} values and ${b.length} values`);
@@ -24,7 +24,7 @@ export function correlation(a: readonly (number | null)[], b: readonly (number |
 	return Math.max(-1, Math.min(1, products));
 }
 
-/** Deviations from the mean, scaled to norm 1; null if all values are equal. Does not overflow. */
+/** Centers values on their mean and scales them to unit norm; null if all values are equal. Does not overflow. */
 function centred(values: readonly number[]): number[] | null {
 	let low = Number.POSITIVE_INFINITY;
 	let high = Number.NEGATIVE_INFINITY;

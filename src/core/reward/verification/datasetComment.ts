@@ -4,23 +4,23 @@ import { decode } from '../../../protocol/decode.ts';
 import { type FileDataset, fileDatasetSchema, type TaskDataset, taskDatasetSchema } from '../../../protocol/recipe.ts';
 
 export interface DatasetComment {
-	/** 1-based line in the file. */
+	/** 1-based line number in the file. */
 	readonly line: number;
-	/** As `dataset` in a recipe; a relative path starts at the folder of the reward file. null if unreadable. */
+	/** Dataset in recipe syntax; relative paths are resolved against the folder of the reward file. null if invalid. */
 	readonly dataset: TaskDataset | FileDataset | null;
-	/** The problem, if there is no dataset: one sentence. */
+	/** Error message, as one sentence, if the dataset is null. */
 	readonly fault?: string;
 }
 
 const comment = /^[ \t]*(?:\/\/|#|\/?\*+)[ \t]*@dataset\b[ \t]*(.*?)[ \t]*(?:\*\/[ \t]*)?\r?$/m;
 const option = /[ \t]+(prompt|answer|solution)=(\S+)$/;
-/** The comment is expected near the top. */
+/** Number of leading characters to search for the comment. */
 const searched = 64 << 10;
 
 /**
- * The dataset named in a comment of a reward file: `// @dataset ../data/train.jsonl`, `# @dataset data.jsonl
- * prompt=question`, or a recipe dataset as JSON, `// @dataset {"task": "addition", "digits": 3}`. null if there is
- * none.
+ * Finds the dataset comment in a reward file: `// @dataset ../data/train.jsonl`, `# @dataset data.jsonl
+ * prompt=question`, or a recipe dataset as JSON, `// @dataset {"task": "addition", "digits": 3}`. Returns null if there
+ * is none.
  */
 export function datasetComment(text: string): DatasetComment | null {
 	const head = text.slice(0, searched);

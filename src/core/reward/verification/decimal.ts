@@ -2,14 +2,14 @@
 export interface Decimal {
 	readonly unscaled: bigint;
 	readonly places: number;
-	/** Whether it has thousands separators. */
+	/** Whether the number is written with thousands separators. */
 	readonly grouped: boolean;
 }
 
 const pattern = /^([+-]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?$/;
 const longest = 60;
 
-/** Parses `-1,234.50`; null for any other form, and for more than 60 characters. */
+/** Parses `-1,234.50`; returns null for any other format or for more than 60 characters. */
 export function parseDecimal(text: string): Decimal | null {
 	if (text.length > longest) return null;
 	const match = pattern.exec(text.replace(/^−/, '-'));
@@ -26,7 +26,7 @@ export function formatDecimal({ unscaled, places, grouped }: Decimal): string {
 	return `${unscaled < 0n ? '-' : ''}${shown}${places === 0 ? '' : `.${digits.slice(-places)}`}`;
 }
 
-/** Whether both are the same number, regardless of the number of places. */
+/** Returns whether two decimals are equal, regardless of the number of decimal places. */
 export function equalDecimals(a: Decimal, b: Decimal): boolean {
 	const places = Math.max(a.places, b.places);
 	const scaled = (n: Decimal) => n.unscaled * 10n ** BigInt(places - n.places);

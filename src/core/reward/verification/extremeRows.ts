@@ -1,18 +1,18 @@
 import type { VerifiedRow } from '../../../protocol/verification.ts';
 
-/** The required fields of a row. */
+/** Fields required by `extremeRows`. */
 type ValuedRow = Pick<VerifiedRow, 'source' | 'value'>;
 
 export interface ExtremeRows<Row extends ValuedRow = VerifiedRow> {
-	/** Highest value first. */
+	/** Rows with the highest values, in descending order. */
 	readonly best: readonly Row[];
-	/** Lowest value first. */
+	/** Rows with the lowest values, in ascending order. */
 	readonly worst: readonly Row[];
 }
 
 /**
- * The rows with the highest and lowest values, at most n each, without overlap. In a tie, surprising rows come first (a
- * wrong answer at the top, a correct one at the bottom), then list order.
+ * Returns the rows with the highest and lowest values, at most n each, without overlap. Ties are broken in favor of
+ * surprising rows (wrong answers at the top, correct ones at the bottom), then by list order.
  */
 export function extremeRows<Row extends ValuedRow>(rows: readonly Row[], n: number): ExtremeRows<Row> {
 	const valued = rows.filter((row) => row.value !== null).map((row) => ({ row, value: row.value as number }));

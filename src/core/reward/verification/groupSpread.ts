@@ -1,26 +1,26 @@
 import type { VerifiedRow } from '../../../protocol/verification.ts';
 import { moments } from './moments.ts';
 
-/** How a reward distinguishes the completions of one prompt, which is what GRPO learns from. */
+/** Spread of a reward over the completions for one prompt, which is the signal GRPO learns from. */
 export interface GroupSpread {
 	readonly group: number;
-	/** Prompt of its first row. */
+	/** Prompt of the first row in the group. */
 	readonly prompt: string;
-	/** Indices in the list of rows, including rows without a value. */
+	/** Row indices, including rows without a value. */
 	readonly rows: readonly number[];
-	/** Values in row order, without nulls; at least two. */
+	/** Non-null values in row order; at least two. */
 	readonly values: readonly number[];
 	readonly mean: number;
 	/** Sample standard deviation (n - 1). */
 	readonly std: number;
-	/** Whether all values are equal, so that the group has no gradient. */
+	/** Whether all values are equal, so the group has no gradient. */
 	readonly dead: boolean;
 }
 
-/** The required fields of a row. */
+/** Row fields used to compute group spreads. */
 type SpreadRow = Pick<VerifiedRow, 'group' | 'prompt' | 'value'>;
 
-/** Groups with at least two valued rows, in order of first occurrence. */
+/** Returns the groups with at least two values, in order of first occurrence. */
 export function groupSpreads(rows: readonly SpreadRow[]): GroupSpread[] {
 	const groups = new Map<number, number[]>();
 	for (const [i, { group }] of rows.entries()) {

@@ -1,13 +1,13 @@
 export interface HistogramBin {
-	/** Values from `low` up to `high`; `high` itself belongs to the next bin, but to this one if it is the last. */
+	/** Inclusive lower edge. The upper edge `high` is exclusive, except in the last bin. */
 	readonly low: number;
 	readonly high: number;
 	readonly count: number;
 }
 
 /**
- * Counts of values in bins of equal width between the smallest and the largest one. A reward with few different values has
- * a bin for each of them, whose `low` and `high` are that value. Empty without values.
+ * Counts values in equal-width bins between the smallest and the largest value. If there are only a few distinct
+ * values, each one gets its own bin, with `low` and `high` equal to the value. Empty without values.
  */
 export function histogram(values: readonly number[], bins = 20): HistogramBin[] {
 	const counts = new Map<number, number>();
@@ -18,7 +18,7 @@ export function histogram(values: readonly number[], bins = 20): HistogramBin[] 
 	}
 	const low = different[0] as number;
 	const high = different.at(-1) as number;
-	// Halves first: the difference of two huge values would overflow.
+	// Scales before adding, because the difference of two huge values would overflow.
 	const edge = (i: number) => (i === bins ? high : low * (1 - i / bins) + high * (i / bins));
 	const result = Array.from({ length: bins }, (_, i) => ({ low: edge(i), high: edge(i + 1), count: 0 }));
 	let bin = 0;

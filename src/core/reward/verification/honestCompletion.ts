@@ -1,14 +1,15 @@
 import type { Problem } from '../../dataset/problem.ts';
 import { renderCompletion, type Template } from '../../text/template.ts';
 
-/** Stands where a row has no worked solution: it says nothing about the problem. */
+/** Used in place of a missing worked solution; reveals nothing about the problem. */
 export const neutralThought = 'Let me work through this step by step and check the result.';
 
-/** Between a worked solution and its answer in the columns of GSM8K and of what follows it. */
+/** Separates the worked solution from the answer in GSM8K and similar datasets. */
 const hashes = '####';
 
 /**
- * The answer as a policy would write it: for a gold column with a worked solution (`... #### 18`), the final answer.
+ * Returns the answer as a policy would write it: if the gold column has a worked solution (`... #### 18`), only the
+ * final answer.
  */
 export function bareAnswer(gold: string): string {
 	const at = gold.lastIndexOf(hashes);
@@ -17,7 +18,8 @@ export function bareAnswer(gold: string): string {
 }
 
 /**
- * The worked solution of a problem: its own, or the text before the answer in its gold column; null if there is none.
+ * Returns the worked solution of a problem: its solution column, or the text before the answer in its gold column; null
+ * if there is none.
  */
 export function workedSolution({ solution, answer }: Pick<Problem, 'solution' | 'answer'>): string | null {
 	const at = answer?.lastIndexOf(hashes) ?? -1;
@@ -25,14 +27,14 @@ export function workedSolution({ solution, answer }: Pick<Problem, 'solution' | 
 }
 
 /**
- * A completion in the format of the template that gives this answer after the worked solution of the row, or after a
+ * Builds a completion in the template format that gives the answer after the worked solution of the row, or after a
  * neutral thought.
  */
 export function completionWith(template: Template, solution: string | null, answer: string): string {
 	return renderCompletion(template, { solution: solution ?? neutralThought, answer });
 }
 
-/** A completion by an honest policy that solves the problem; null if the problem has no gold answer. */
+/** Builds the completion of an honest policy that solves the problem; null if the problem has no gold answer. */
 export function honestCompletion(template: Template, problem: Problem): string | null {
 	if (problem.answer === null) return null;
 	return completionWith(template, workedSolution(problem), bareAnswer(problem.answer));

@@ -4,13 +4,13 @@ import { decode } from '../../../protocol/decode.ts';
 import { type Expectation, expectationSchema } from '../../../protocol/verification.ts';
 
 const caseSchema = v.strictObject({
-	/** Display name; default: "case 3". */
+	/** Display name. Default: "case 3". */
 	name: v.optional(v.string()),
-	/** Function of the reward file; default: see `caseReward`. */
+	/** Name of a function in the reward file. Default: see `caseReward`. */
 	reward: v.optional(v.string()),
 	prompt: v.optional(v.string(), ''),
 	completion: v.string(),
-	/** The gold answer; default: `answer` of the row. */
+	/** Gold answer. Default: `answer` in the row. */
 	answer: v.optional(v.unknown()),
 	/** Dataset columns. */
 	row: v.optional(
@@ -21,22 +21,22 @@ const caseSchema = v.strictObject({
 		),
 		{},
 	),
-	/** null: not recorded. */
+	/** null if not recorded. */
 	truncated: v.optional(v.nullable(v.boolean()), false),
 	expect: expectationSchema,
 });
 
-/** A line of NAME.cases.jsonl: the expected reward of a completion. */
+/** Line in NAME.cases.jsonl: a completion and its expected reward. */
 export type LabeledCase = v.InferOutput<typeof caseSchema> & {
-	/** 1-based line in its file. */
+	/** 1-based line number in the file. */
 	readonly line: number;
-	/** Its name, or "case 3": cases are numbered from 1. */
+	/** Name of the case, or "case 3"; cases are numbered from 1. */
 	readonly label: string;
 };
 
 export interface CaseFault {
 	readonly line: number;
-	/** The problem, without its location. */
+	/** Description of the problem, without its location. */
 	readonly message: string;
 	readonly action: string;
 }
@@ -48,7 +48,7 @@ export interface ParsedCases {
 
 const form = '{"prompt": "2+2=", "completion": "<answer>4</answer>", "row": {"answer": "4"}, "expect": 1}';
 const comment = /^\s*(?:\/\/|#)/;
-/** Max characters per line. */
+/** Maximum number of characters per line. */
 const longestCase = 4_000_000;
 
 function faultOf(value: unknown): { message: string; action: string } {
@@ -70,8 +70,8 @@ function faultOf(value: unknown): { message: string; action: string } {
 }
 
 /**
- * Parses labeled cases from JSONL. Blank lines and lines that start with `//` or `#` are skipped; an invalid line
- * becomes a fault with its line number, and the others are kept.
+ * Parses labeled cases from JSONL. Blank lines and lines that start with `//` or `#` are skipped. Each invalid line is
+ * reported as a fault with its line number; valid lines are kept.
  */
 export function parseCases(text: string): ParsedCases {
 	const cases: LabeledCase[] = [];
@@ -113,17 +113,19 @@ function isRange(expect: Expectation): boolean {
 	return min === undefined || max === undefined || min <= max;
 }
 
-/** Tolerance of an expected number. */
+/** Tolerance when comparing with an expected number. */
 const tolerance = 1e-9;
 
-/** Whether a value meets an expectation: a number within 1e-9, a range including its ends, null exactly. */
+/**
+ * Returns whether a value meets an expectation: a number within 1e-9, a range including its endpoints, or exactly null.
+ */
 export function meetsExpectation(value: number | null, expect: Expectation): boolean {
 	if (expect === null || value === null) return expect === value;
 	if (typeof expect === 'number') return Math.abs(value - expect) <= tolerance;
 	return value >= (expect.min ?? Number.NEGATIVE_INFINITY) && value <= (expect.max ?? Number.POSITIVE_INFINITY);
 }
 
-/** "1", "at least 0.5", "between 0 and 1", "null". */
+/** Formats an expectation: "1", "at least 0.5", "between 0 and 1", "null". */
 export function describeExpectation(expect: Expectation): string {
 	if (expect === null || typeof expect === 'number') return String(expect);
 	const { min, max } = expect;
@@ -132,8 +134,8 @@ export function describeExpectation(expect: Expectation): string {
 }
 
 /**
- * The function tested by a case without `reward`: the one named like the file (`brevity` in brevity.reward.ts; `-` and
- * `.` count as `_`), otherwise the first.
+ * Returns the function tested by a case without `reward`: the one with the same name as the file (`brevity` in
+ * brevity.reward.ts; `-` and `.` match `_`), otherwise the first one.
  */
 export function caseReward(fileName: string, rewards: readonly string[]): string | null {
 	const plain = (name: string) => name.replace(/[-.]/g, '_').toLowerCase();

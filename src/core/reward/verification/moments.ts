@@ -1,12 +1,12 @@
 export interface Moments {
 	readonly mean: number;
-	/** Sample standard deviation (n - 1); 0 for one value, and exactly 0 if all are equal. */
+	/** Sample standard deviation (n - 1); 0 for a single value, and exactly 0 if all values are equal. */
 	readonly std: number;
 	readonly min: number;
 	readonly max: number;
 }
 
-/** Moments of finite values; null if there are none. Large values are scaled first to avoid overflow. */
+/** Computes the moments of finite values; null if there are none. Large values are scaled first to avoid overflow. */
 export function moments(values: readonly number[]): Moments | null {
 	if (values.length === 0) return null;
 	let min = Number.POSITIVE_INFINITY;

@@ -3,29 +3,33 @@ import type { Expectation, RowSource, VerifiedRow } from '../../../protocol/veri
 import { goldText } from '../../dataset/answer.ts';
 import { meetsExpectation } from './labeledCase.ts';
 
-/** A row to be scored by verification, with what is known about it. */
+/** Row to be scored for verification, with its metadata. */
 export interface RowToVerify {
 	readonly source: RowSource;
-	/** As in {@link VerifiedRow.label}. */
+	/** See {@link VerifiedRow.label}. */
 	readonly label: string;
-	/** Rows of a group share a prompt; null: no group. Unique within the verification. */
+	/**
+	 * Number of the group, unique within the verification. Rows in a group share a prompt; null for rows without a group.
+	 */
 	readonly group: number | null;
-	/** Rows of a batch are sent together and in order, because a reward may look at other rows. */
+	/**
+	 * Number of the batch. Rows in a batch are scored together and in order, because a reward can depend on other rows.
+	 */
 	readonly batch: number;
 	readonly row: ScoreRow;
 	readonly expect?: Expectation;
-	/** For rollouts: recorded values by reward name. */
+	/** Recorded values by reward name; only for rollouts. */
 	readonly recorded?: Readonly<Record<string, number | null>>;
 	readonly place?: { readonly file: string; readonly line: number };
-	/** For rollouts: its position in the run. */
+	/** Position in the run; only for rollouts. */
 	readonly rollout?: { readonly step: number; readonly group: number; readonly index: number };
 }
 
-/** The scored row, as shown in the editor, panel and command line. */
+/** Builds the scored row shown in the editor, panel and CLI. */
 export function verifiedRow(
 	asked: RowToVerify,
 	scored: {
-		/** Name under which the run recorded the reward. */
+		/** Name of the reward as recorded in the run. */
 		readonly reward: string;
 		readonly value: number | null;
 		readonly error?: ScoreError;
@@ -53,7 +57,7 @@ export function verifiedRow(
 	};
 }
 
-/** The error of a row, without its position in the batch. */
+/** Returns a row's error without its position in the batch. */
 export function rowError({ kind, message, stack, line }: ScoreError): NonNullable<VerifiedRow['error']> {
 	return { kind, message, ...(stack === undefined ? {} : { stack }), ...(line === undefined ? {} : { line }) };
 }

@@ -9,23 +9,23 @@ import type { LabeledCase } from './labeledCase.ts';
 import type { RowToVerify } from './rowToVerify.ts';
 import { wrongAnswers } from './wrongAnswers.ts';
 
-/** A problem from the data of the reward. */
+/** Problem sampled from the reward's dataset. */
 export interface SampledProblem {
 	readonly problem: Problem;
 	/** Display name: "row 12", "problem 3". */
 	readonly name: string;
-	/** Messages of a conversational dataset. */
+	/** Messages in a conversational dataset. */
 	readonly messages?: readonly ChatMessage[];
 	readonly place?: { readonly file: string; readonly line: number };
 }
 
-/** Offsets for the batch and group numbers of the next rows, which keep several sources apart. */
+/** Offsets for batch and group numbers, which keep rows from different sources distinct. */
 export interface RowNumbers {
 	batch: number;
 	group: number;
 }
 
-/** The row of a problem with this completion, as scored in training. */
+/** Builds the row for a completion of a problem, as it would be scored in training. */
 export function scoreRow(sampled: SampledProblem, template: Template, completion: string): ScoreRow {
 	const { problem, messages } = sampled;
 	return {
@@ -41,8 +41,8 @@ export function scoreRow(sampled: SampledProblem, template: Template, completion
 }
 
 /**
- * For each problem with a gold answer: its honest completion and up to `wrong` generated wrong answers, one group per
- * problem, all in one batch.
+ * Builds rows for each problem with a gold answer: its honest completion and up to `wrong` generated wrong answers.
+ * Each problem is one group; all rows share one batch.
  */
 export function problemRows(
 	problems: readonly SampledProblem[],
@@ -78,7 +78,7 @@ export function problemRows(
 	});
 }
 
-/** One batch per case, so that its value does not depend on other cases. */
+/** Builds rows with one batch per case, so that cases do not affect each other. */
 export function caseRows(cases: readonly LabeledCase[], file: string, numbers: RowNumbers): RowToVerify[] {
 	return cases.map(({ label, line, prompt, completion, row, answer, truncated, expect }) => ({
 		source: 'case',
@@ -93,7 +93,7 @@ export function caseRows(cases: readonly LabeledCase[], file: string, numbers: R
 
 type Text = RolloutLine['prompt'];
 
-/** A prompt or completion as one text: the contents of messages, separated by blank lines. */
+/** Converts a prompt or completion to plain text: message contents separated by blank lines. */
 export function plainText(text: Text): string {
 	return typeof text === 'string' ? text : text.map(({ content }) => content ?? '').join('\n\n');
 }
@@ -106,7 +106,7 @@ const asMessages = (text: Text, role: string): ChatMessage[] =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The row of a recorded rollout, as it was scored. */
+/** Restores the row of a recorded rollout as it was scored. */
 export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: RolloutLine): ScoreRow {
 	const conversational = typeof prompt !== 'string' || typeof completion !== 'string';
 	return {
@@ -121,7 +121,7 @@ export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: 
 	};
 }
 
-/** The rollouts of one generation batch, in order, with the groups of the run. */
+/** Builds the rows for the rollouts in one generation batch, in order and with the original groups. */
 export function rolloutRows(
 	rollouts: readonly { readonly line: RolloutLine; readonly place?: RowToVerify['place'] }[],
 	numbers: RowNumbers,
@@ -144,7 +144,7 @@ export function rolloutRows(
 	});
 }
 
-/** Selected text as a completion of a problem or, without one, of an empty prompt. */
+/** Builds a row that treats the selected text as a completion of a problem, or of an empty prompt without one. */
 export function selectionRow(
 	text: string,
 	sampled: SampledProblem | null,

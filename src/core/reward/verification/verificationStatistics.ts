@@ -5,7 +5,7 @@ import { moments } from './moments.ts';
 
 const share = (part: number, whole: number) => part / whole;
 
-/** Per problem: whether its correct answer scores strictly above each of its wrong ones. */
+/** Counts the problems whose correct answer scores strictly higher than each of their wrong answers. */
 function agreementOf(rows: readonly VerifiedRow[]): VerificationStatistics['agreement'] {
 	const problems = new Map<number, { gold: number | null; wrong: number | null }>();
 	for (const { group, source, value } of rows) {
@@ -29,7 +29,7 @@ function agreementOf(rows: readonly VerifiedRow[]): VerificationStatistics['agre
 	return judged === 0 ? null : { problems: judged, agreed };
 }
 
-/** Recorded values went through JSON, which preserves doubles exactly, so equal rewards compare equal. */
+/** Compares with recorded values. JSON preserves doubles exactly, so equal rewards compare equal. */
 function recordedOf(rows: readonly VerifiedRow[]): VerificationStatistics['recorded'] {
 	let same = 0;
 	let different = 0;
@@ -41,7 +41,7 @@ function recordedOf(rows: readonly VerifiedRow[]): VerificationStatistics['recor
 	return { same, different };
 }
 
-/** Computes `VerificationStatistics` over all rows. Linear in the rows. */
+/** Computes statistics over all rows, in linear time. */
 export function verificationStatistics(rows: readonly VerifiedRow[]): VerificationStatistics {
 	const values = rows.map((row) => row.value);
 	const valued = values.filter((value) => value !== null);

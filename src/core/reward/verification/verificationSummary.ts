@@ -1,20 +1,20 @@
 import { formatCounted, formatDuration, formatPart } from '../../../base/format.ts';
 import type { Verification } from '../../../protocol/verification.ts';
 
-/** Topics of the parts, in display order. */
+/** Topics of the summary, in display order. */
 export type SummaryTopic = 'value' | 'agreement' | 'null' | 'dead' | 'cases' | 'recorded' | 'errors' | 'time';
 
-/** `bad`: the reward is at fault; `notice`: worth a look. */
+/** `bad`: the reward is at fault; `notice`: may need attention. */
 export type SummaryLevel = 'plain' | 'notice' | 'bad';
 
 export interface SummaryPart {
 	readonly topic: SummaryTopic;
 	readonly text: string;
-	/** `bad`: the reward is at fault or broke its word; `notice`: worth a look. */
+	/** `bad`: the reward failed or violated its contract; `notice`: may need attention. */
 	readonly level: SummaryLevel;
 }
 
-/** Formats a reward value: at most three significant digits, keeping trailing zeros. */
+/** Formats a reward value with at most three significant digits, keeping trailing zeros. */
 export function formatValue(value: number): string {
 	const size = Math.abs(value);
 	if (value === 0) return '0.00';
@@ -22,7 +22,7 @@ export function formatValue(value: number): string {
 	return size >= 100 ? value.toFixed(0) : value.toFixed(size < 0.1 ? 3 : 2);
 }
 
-/** The parts shown after a signature; empty ones are omitted. */
+/** Returns the parts shown after a reward's signature, omitting empty ones. */
 export function summaryParts({ statistics, faults, durationMs }: Verification): SummaryPart[] {
 	const { rows, mean, std, agreement, nulls, groups, deadGroups, cases, recorded } = statistics;
 	const parts: SummaryPart[] = [];
@@ -46,14 +46,14 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	if (recorded.different > 0) {
 		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} differ from the run`, 'notice');
 	} else if (recorded.same > 0) add('recorded', 'same as in the run');
-	// A batch fault also appears on each of its rows.
+	// A batch fault is repeated on each of its rows.
 	const errors = Math.max(statistics.errors, faults.length);
 	if (errors > 0) add('errors', formatCounted(errors, 'error'), 'bad');
 	if (rows > 0) add('time', `${formatDuration(durationMs / rows / 1000)}/row`);
 	return parts;
 }
 
-/** `0.52 ± 0.50 · gold 98% · 3% null · 2 of 25 groups dead · 1 error · 12 µs/row` */
+/** Formats the summary: `0.52 ± 0.50 · gold 98% · 3% null · 2 of 25 groups dead · 1 error · 12 µs/row` */
 export function summaryLine(verification: Verification): string {
 	return summaryParts(verification)
 		.map(({ text }) => text)

@@ -8,25 +8,25 @@ import { bareAnswer } from './honestCompletion.ts';
 
 export interface WrongAnswer {
 	readonly answer: string;
-	/** How it was constructed: "off by one". */
+	/** Description of how the answer was constructed, such as "off by one". */
 	readonly how: string;
 }
 
 export interface WrongAnswerOptions {
-	/** Decides that an answer is wrong: only false counts. */
+	/** Verifies candidate answers; a candidate counts as wrong only if the result is false. */
 	readonly verify: Verifier;
-	/** Problem text, in which the options of a multiple choice are found. */
+	/** Problem text, which is searched for multiple-choice options. */
 	readonly prompt: string;
 	/** Gold answers of other problems. */
 	readonly others: readonly string[];
 	readonly random: Random;
-	/** Max number of answers. */
+	/** Maximum number of answers. */
 	readonly count: number;
 }
 
 type Quantity = Extract<AnswerForm, { form: 'quantity' }>;
 
-/** Answers with a certainly different number and the same words. */
+/** Yields answers with a different number in the same wording. */
 function* ofQuantity({ before, number, after }: Quantity): Generator<WrongAnswer> {
 	const write = (unscaled: bigint, places = number.places) =>
 		`${before}${formatDecimal({ ...number, unscaled, places })}${after}`;
@@ -66,7 +66,9 @@ function* ofFraction({ top, bottom, write }: Fraction): Generator<WrongAnswer> {
 	}
 }
 
-/** The option letters in the prompt, `A)`, `(B)` or `C.` at a line start; A to D by default. */
+/**
+ * Returns the option letters in the prompt (`A)`, `(B)` or `C.` at the start of a line), or A to D if there are none.
+ */
 export function optionLetters(prompt: string): string[] {
 	const found = [...prompt.slice(0, 20_000).matchAll(/(?:^|[\s(])([A-J])[).:]/gm)].map((match) => match[1] as string);
 	const letters = [...new Set(found)].sort();
@@ -81,7 +83,7 @@ function* ofOption(form: Extract<AnswerForm, { form: 'option' }>, prompt: string
 	}
 }
 
-/** Replaces the last letter or digit by the next one: "olleh" becomes "ollei". */
+/** Replaces the last letter or digit with the next one: "olleh" becomes "ollei". */
 function* ofText(answer: string): Generator<WrongAnswer> {
 	const match = /^(.*)([A-Za-z0-9])([^A-Za-z0-9]*)$/s.exec(answer.slice(-400));
 	if (match === null) return;
@@ -108,7 +110,8 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 			yield { answer: form.other, how: 'the opposite' };
 			break;
 		case 'structure': {
-			// Larger than every number in it, so that a set does not just repeat an element: {1, 2, 1} is {1, 2, 2}.
+			// Uses a number larger than any in the answer, so a set does not just repeat an element: {1, 2, 1} equals {1, 2,
+			// 2}.
 			const numbers = (answer.match(/\d+/g) ?? []).map(BigInt);
 			const largest = numbers.reduce((most, number) => (number > most ? number : most), 0n);
 			yield { answer: `${form.before}${largest + 1n}${form.after}`, how: 'one number changed' };
@@ -122,7 +125,7 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 	}
 }
 
-/** Sorted letters and digits: two products may differ only in the order of factors. */
+/** Returns the sorted letters and digits, because two products can differ only in the order of their factors. */
 const bare = (answer: string) =>
 	[
 		...answer
@@ -133,7 +136,7 @@ const bare = (answer: string) =>
 		.sort()
 		.join('');
 
-/** Whether the answer of another problem differs from this one under any comparison. */
+/** Returns whether another problem's answer differs from this one under any comparison. */
 function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	const other = answerForm(answer);
 	if (form.form === 'quantity') {
@@ -146,16 +149,16 @@ function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	return form.form === 'text' && form.plain && other.form === 'text' && other.plain && bare(gold) !== bare(answer);
 }
 
-/** What someone writes who does not know the answer: wrong unless the gold answer is this word. */
+/** Answer of someone who does not know; wrong unless the gold answer is the word itself. */
 const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
 const empty: WrongAnswer = { answer: '', how: 'empty' };
 
 /**
- * Constructs certainly wrong answers, each labeled by how it was made, in seeded order without repetition: a number off
- * by one, with the opposite sign, with swapped digits, or ten times as large; an inverted fraction; another option; an
- * expression plus one; the answer of another problem; no answer. An answer is kept only if `verify` rejects it and it
- * is also wrong under mathematical equivalence (`0.5` is never offered for `1/2`). None for a problem without a gold
- * answer.
+ * Constructs answers that are certain to be wrong, labeled by construction method, in seeded order and without
+ * duplicates: a number off by one, with the opposite sign, with swapped digits, or ten times as large; an inverted
+ * fraction; a different option; an expression plus one; another problem's answer; no answer. An answer is kept only if
+ * `verify` rejects it and it is also wrong under mathematical equivalence (`0.5` is never used for `1/2`). Returns none
+ * for a problem without a gold answer.
  */
 export function wrongAnswers(question: Question, options: WrongAnswerOptions): WrongAnswer[] {
 	const { verify, prompt, others, random, count } = options;
@@ -164,7 +167,7 @@ export function wrongAnswers(question: Question, options: WrongAnswerOptions): W
 	const { before, inner, after } = unwrapAnswer(gold);
 	const form = answerForm(inner);
 	const made = [...madeFrom(inner, form, prompt)].map(({ answer, how }) => ({ answer: before + answer + after, how }));
-	// Most answers of other problems differ, so a few random draws suffice.
+	// Most other answers differ, so a few random draws suffice.
 	for (let tries = 0; tries < 4 && others.length > 0; tries++) {
 		const other = random.pick(others);
 		const bare = bareAnswer(other);

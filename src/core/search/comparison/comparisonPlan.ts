@@ -5,42 +5,42 @@ import type { SearchBudget } from '../../../protocol/treeLog.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../strategies.ts';
 import { chooserName, scorerLabel } from './scorerLabel.ts';
 
-/** How the result of a configuration follows from the single samples. */
+/** How a configuration's result is computed from the single samples. */
 export interface SharedChoice {
 	readonly how: 'best' | 'weighted' | 'majority';
 	readonly k: number;
-	/** Index of the selecting scorer in `sampleScorers` of the plan; null if there is none. */
+	/** Index of the selecting scorer in the plan's `sampleScorers`; null if there is none. */
 	readonly scorer: number | null;
 }
 
-/** A strategy with certain parameters and a certain budget. */
+/** A strategy with specific parameters and a budget. */
 export interface ComparisonPoint {
-	/** What it is called in results and folders. */
+	/** Identifier in results and folder names. */
 	readonly id: string;
-	/** Place of its strategy in the specification. */
+	/** Index of the strategy in the specification. */
 	readonly strategy: number;
 	readonly definition: AnyStrategy;
 	readonly name: string;
 	readonly label: string;
-	/** Checked, with defaults. */
+	/** Validated parameters, including defaults. */
 	readonly params: Readonly<Record<string, unknown>>;
 	readonly budget: SearchBudget;
 	readonly guide: ScorerSpec | null;
 	readonly judge: ScorerSpec | null;
 	readonly oracle: boolean;
-	/** null: it is searched for. */
+	/** null if the result requires a separate search. */
 	readonly shared: SharedChoice | null;
 }
 
 export interface ComparisonPlan {
 	readonly points: readonly ComparisonPoint[];
-	/** Single samples of each problem: as many as the specification or a shared point wants. */
+	/** Single samples per problem: the maximum required by the specification or any shared point. */
 	readonly samples: number;
-	/** By which single samples are valued. */
+	/** Scorers applied to the single samples. */
 	readonly sampleScorers: readonly ScorerSpec[];
 }
 
-/** The points of a comparison. Fails with `invalid` for strategies and parameters that do not exist, naming which. */
+/** Returns the points of a comparison. Throws `invalid` for unknown strategies or parameters, with their names. */
 export function planComparison(spec: ComparisonSpec): ComparisonPlan {
 	const scorers = new Map<string, ScorerSpec>();
 	const placeOf = (scorer: ScorerSpec): number => {
@@ -93,7 +93,7 @@ function nameOf(definition: AnyStrategy, params: Readonly<Record<string, unknown
 	return `${weighted}${definition.name}${scorer === null ? '' : ` by ${scorerLabel(scorer)}`}`;
 }
 
-/** Strategies with the same name are distinguished by their position. */
+/** Numbers strategies that have the same name. */
 function withOwnNames(points: readonly ComparisonPoint[], spec: ComparisonSpec): ComparisonPoint[] {
 	const owners = new Map<string, Set<number>>();
 	for (const { name, strategy } of points) owners.set(name, (owners.get(name) ?? new Set()).add(strategy));
@@ -104,7 +104,7 @@ function withOwnNames(points: readonly ComparisonPoint[], spec: ComparisonSpec):
 }
 
 /**
- * Labels by the parameters that differ between configurations, otherwise by those that are given: `n=16`,
+ * Labels configurations by the parameters that differ between them, or else by the specified parameters: `n=16`,
  * `tokens<=2000`.
  */
 function labelsOf({ params, points }: ComparedStrategy): string[] {
@@ -120,8 +120,8 @@ function labelsOf({ params, points }: ComparedStrategy): string[] {
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * Whether a configuration can be derived from k of the single samples: it samples in the same way, without its own
- * budget, and its choice depends on the k samples only.
+ * Returns how to derive a configuration from k of the single samples, which requires the same sampling settings, no
+ * budget of its own, and a choice that depends only on those k samples.
  */
 function sharedChoice(
 	{ sampling }: ComparisonSpec,
@@ -134,7 +134,7 @@ function sharedChoice(
 	const { n, temperature, weighted, ...others } = params;
 	if (typeof n !== 'number' || Object.keys(others).length > 0) return null;
 	if (temperature !== undefined && temperature !== sampling.temperature) return null;
-	// A greedy completion is not a sample.
+	// Greedy completions are not samples.
 	if (sampling.temperature === 0) return null;
 	if (strategy === 'self-consistency') return { how: 'majority', k: n, scorer: null };
 	const scorer = judge ?? guide;

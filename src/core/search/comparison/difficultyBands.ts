@@ -1,18 +1,18 @@
 export interface DifficultyBand {
 	/** Problem numbers. */
 	readonly problems: readonly number[];
-	/** Min, max and mean success rate of the problems. */
+	/** Min, max and mean success rate of the problems in the band. */
 	readonly low: number;
 	readonly high: number;
 	readonly mean: number;
 }
 
 /**
- * Splits problems into bands of equal size by the single-sample success rate of the policy, easiest first (Snell et al.
- * 2024, "Scaling LLM Test-Time Compute Optimally", section 3.2: five quantiles). Ties are broken by problem number, so
- * that a band depends on nothing else. The rates must come from samples that are not evaluated: a band selected for its
- * failures would show fewer of them in any other samples.
- * @param rates by problem number; null: unknown, in no band
+ * Splits problems into equal-size bands by the policy's single-sample success rate, easiest first (Snell et al. 2024,
+ * "Scaling LLM Test-Time Compute Optimally", section 3.2: five quantiles). Ties are broken by problem number, so bands
+ * are deterministic. The rates must come from samples that are not used for evaluation: a band selected for its
+ * failures would show fewer failures in any other samples.
+ * @param rates by problem number; problems with a null rate (unknown) are in no band
  */
 export function difficultyBands(rates: readonly (number | null)[], count: number): DifficultyBand[] {
 	const known = rates.flatMap((rate, problem) => (rate === null ? [] : [{ rate, problem }]));

@@ -1,6 +1,6 @@
 import type { ScorerSpec } from '../../../protocol/searchSpec.ts';
 
-/** Short name of a scorer for use in strategy names. */
+/** Returns a short scorer name for use in strategy names. */
 export function scorerLabel(spec: ScorerSpec): string {
 	switch (spec.use) {
 		case 'reward': {
@@ -20,7 +20,7 @@ export function scorerLabel(spec: ScorerSpec): string {
 }
 
 /**
- * Returns the label of the scorer if it scores each completion independently; null if its values depend on other
+ * Returns the scorer's label if it scores each completion independently; null if its values depend on other
  * completions.
  */
 export function chooserName(spec: ScorerSpec): string | null {

@@ -1,32 +1,33 @@
 import type { Random } from '../../../base/random.ts';
 
-/** One sample of a problem, as used by estimates over subsets of samples. */
+/** One sample of a problem, used for estimates over subsets. */
 export interface Sampled {
 	readonly right: boolean;
-	/** Class of its answer; null if it states none. */
+	/** Class of the sample's answer; null if it states none. */
 	readonly class: number | null;
-	/** Whether it finished; unfinished samples are neither selected nor counted. */
+	/** Whether the sample finished; unfinished samples are neither selected nor counted. */
 	readonly final: boolean;
-	/** Score by the selecting scorer; null if there is none. */
+	/** Score from the selecting scorer; null if there is none. */
 	readonly score: number | null;
 }
 
 /*
- * Estimates the result of a strategy that selects among k samples from n >= k samples of the problem: the mean over all
- * subsets of size k, or over a random draw of them. This U-statistic is as unbiased as a separate search with k
- * samples, with less variance (Hoeffding 1948; pass@k of Chen et al. 2021 is the case "at least one is correct").
- * Samples are exchangeable, so in a tie each is equally likely to be first, and a strategy that takes the first
- * succeeds with the share of correct samples in the tie.
+ * Estimates the result of a strategy that selects among k samples, given n >= k samples of the problem: the mean over
+ * all subsets of size k, or over a random draw of subsets. This U-statistic is unbiased, like a separate search with k
+ * samples, but has lower variance (Hoeffding 1948; pass@k in Chen et al. 2021 is the case "at least one is correct").
+ * Samples are exchangeable, so each tied sample is equally likely to come first, and a strategy that selects the first
+ * one succeeds with probability equal to the fraction of correct samples in the tie.
  */
 
-/** Up to this many subsets, all are enumerated; beyond it, this many are drawn. */
+/** Maximum number of subsets to enumerate; if there are more, this many are drawn at random. */
 const mostSubsets = 2048;
 const drawnSubsets = 512;
 
 /**
- * Success of the best of k by score: the sum over distinct scores of the probability that the best of the subset has
- * that score, (C(samples at most it, k) - C(samples below it, k)) / C(n, k), times the share of correct samples with
- * that score. Without scores, the first sample that states an answer counts, as in `bestFinal`.
+ * Success probability of the best of k by score: the sum over distinct scores of the probability that the best sample
+ * in the subset has that score, (C(samples at most it, k) - C(samples below it, k)) / C(n, k), times the fraction of
+ * correct samples among those with that score. Without scores, the first sample that states an answer is selected, as
+ * in `bestFinal`.
  */
 export function bestOfK(samples: readonly Sampled[], k: number): number {
 	const n = samples.length;
@@ -36,7 +37,7 @@ export function bestOfK(samples: readonly Sampled[], k: number): number {
 		const level = levelOf(sample);
 		const found = levels.get(level) ?? { right: 0, all: 0 };
 		found.all++;
-		// A sample that is never selected counts as incorrect.
+		// Samples that are never selected count as incorrect.
 		if (sample.right && sample.final) found.right++;
 		levels.set(level, found);
 	}
@@ -50,7 +51,9 @@ export function bestOfK(samples: readonly Sampled[], k: number): number {
 	return success;
 }
 
-/** Score levels in order; below them final samples with an answer, those without one, and unfinished samples. */
+/**
+ * Orders samples by score, followed by final samples with an answer, final samples without one, and unfinished samples.
+ */
 function levelOf({ score, class: answer, final }: Sampled): number {
 	if (!final) return Number.NEGATIVE_INFINITY;
 	if (score !== null) return Math.max(-Number.MAX_VALUE / 2, score);
@@ -68,8 +71,8 @@ function subsetShare(m: number, n: number, k: number): number {
 }
 
 /**
- * Success of a vote of k samples: each sample has one vote for its answer or, if `weighted`, a vote of the size of its
- * score. Mean over all subsets, or over random ones if there are more than {@link mostSubsets}.
+ * Success probability of a vote among k samples: each sample votes for its answer with weight 1 or, if `weighted`, with
+ * its score. Averages over all subsets, or over random ones if there are more than {@link mostSubsets}.
  */
 export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolean, random: Random): number {
 	const n = samples.length;
@@ -87,7 +90,7 @@ export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolea
 	}
 	const order = Int32Array.from({ length: n }, (_, i) => i);
 	for (; count < drawnSubsets; count++) {
-		// Shuffles the first k places.
+		// Shuffles the first k positions.
 		for (let i = 0; i < k; i++) {
 			const j = i + random.int(n - i);
 			const taken = order[j] as number;
@@ -117,13 +120,13 @@ function nextSubset(chosen: Int32Array, n: number): boolean {
 	return true;
 }
 
-/** Vote counts in preallocated arrays, because a summary evaluates millions of votes. */
+/** Vote counter that reuses its arrays, because a summary evaluates millions of votes. */
 class Ballot {
-	/** By sample: index of its answer among all answers; -1: no vote. */
+	/** Answer index of each sample; -1 if it does not vote. */
 	readonly #answer: Int32Array;
 	readonly #weight: Float64Array;
 	readonly #right: Uint8Array;
-	/** By answer: votes in the current subset. */
+	/** Votes per answer in the current subset. */
 	readonly #votes: Float64Array;
 	readonly #rights: Int32Array;
 	readonly #all: Int32Array;
@@ -143,7 +146,7 @@ class Ballot {
 		this.#all = new Int32Array(places.size);
 	}
 
-	/** Share of correct samples among those of the winning answers; 0 if there are no votes. */
+	/** Returns the fraction of correct samples among those with a winning answer; 0 without votes. */
 	vote(chosen: Int32Array): number {
 		const votes = this.#votes.fill(0);
 		const rights = this.#rights.fill(0);
@@ -159,7 +162,7 @@ class Ballot {
 		for (let i = 0; i < all.length; i++) {
 			if ((all[i] as number) > 0 && (votes[i] as number) > most) most = votes[i] as number;
 		}
-		// Sums of the same scores in another order differ by rounding.
+		// Summing the same scores in a different order can change the rounding.
 		const least = most - 1e-9 * Math.max(1, Math.abs(most));
 		let right = 0;
 		let even = 0;

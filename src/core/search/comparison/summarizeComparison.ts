@@ -15,14 +15,14 @@ import type { ComparisonTable, ResultFacts } from './comparisonTable.ts';
 import { type DifficultyBand, difficultyBands } from './difficultyBands.ts';
 import { bestOfK, type Sampled, voteOfK } from './subsets.ts';
 
-/** Success of a configuration per problem: by problem number, 0 to 1. */
+/** Success per problem of a configuration, from 0 to 1, by problem number. */
 type Successes = ReadonlyMap<number, number>;
 
 export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curves'>;
 
 /**
- * Summarizes the results so far. Intervals are over problems, each with all of its results (`meanInterval`). A gain is
- * relative to the mean single sample of the same problems (`differenceInterval`).
+ * Summarizes the results so far. Intervals are over problems, using all results of each problem (`meanInterval`). Gains
+ * are relative to the mean single sample on the same problems (`differenceInterval`).
  */
 export function summarizeComparison(
 	spec: ComparisonSpec,
@@ -43,7 +43,7 @@ export function summarizeComparison(
 interface Context {
 	readonly spec: ComparisonSpec;
 	readonly table: ComparisonTable;
-	/** Samples of problems that have a gold answer. */
+	/** Samples for problems that have a gold answer. */
 	readonly samples: ReadonlyMap<number, readonly SampleResult[]>;
 	readonly single: Successes;
 	readonly bands: readonly DifficultyBand[];
@@ -63,7 +63,7 @@ function bandsOf(table: ComparisonTable, count: number): DifficultyBand[] {
 	return difficultyBands(rates, count);
 }
 
-/** Over problems in order of their numbers, so that nothing depends on the order of results. */
+/** Returns values in problem order, so the summary does not depend on the order of results. */
 function chosen(values: Successes, among: ReadonlySet<number> | null): number[] {
 	return [...values]
 		.filter(([problem]) => among?.has(problem) ?? true)
@@ -71,7 +71,7 @@ function chosen(values: Successes, among: ReadonlySet<number> | null): number[] 
 		.map(([, value]) => value);
 }
 
-/** null if there are no problems. */
+/** Returns null if there are no problems. */
 function estimate(values: Successes, among: ReadonlySet<number> | null = null): Interval | null {
 	const own = chosen(values, among);
 	if (own.length === 0) return null;
@@ -171,7 +171,7 @@ function sharedResults(context: Context, id: string, shared: SharedChoice, facts
 		any: any.length === 0 ? null : meanOf(any),
 		tokens: tokens.length === 0 ? null : meanOf(tokens),
 		nodes: successes.size === 0 ? null : k,
-		// Fewer samples would have taken less time, but how much is unknown.
+		// Fewer samples would have been faster, but by an unknown amount.
 		seconds: whole ? meanOf([...facts.values()].map(({ seconds }) => seconds)) : null,
 		cost: meanCost(facts, n / k),
 		stops: stopsOf(facts),
@@ -221,7 +221,7 @@ function treesOf({ spec }: Context, point: string, facts: ReadonlyMap<number, un
 	return spec.trees && facts.size > 0 ? point : null;
 }
 
-/** 1, 2, 4, ... and the last. */
+/** Returns 1, 2, 4, ... and the maximum. */
 function powers(most: number): number[] {
 	const ks: number[] = [];
 	for (let k = 1; k < most; k *= 2) ks.push(k);

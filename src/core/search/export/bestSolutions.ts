@@ -4,13 +4,18 @@ import type { SearchTree } from '../searchTree.ts';
 import { endsOf, type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
 export interface BestSolutionOptions extends Measure {
-	/** Max solutions per search. Default 1. */
+	/** Maximum number of solutions per search. Default: 1. */
 	readonly most?: number;
-	/** Min value; solutions without a value are left out. Absent: no minimum, those without a value come last. */
+	/**
+	 * Minimum value; excludes solutions without a value. By default there is no minimum, and solutions without a value
+	 * sort last.
+	 */
 	readonly least?: number;
 }
 
-/** Returns the final nodes of the best completions, best first. Of equal texts, and in a tie, the earliest. */
+/**
+ * Returns the final nodes of the best completions, best first. For ties and duplicate texts, the earliest node is used.
+ */
 export function bestSolutions(tree: SearchTree, { most = 1, least, ...measure }: BestSolutionOptions = {}): number[] {
 	const seen = new Set<string>();
 	const valued = endsOf(tree).map(({ id }) => ({ id, value: nodeValue(tree, id, measure) }));

@@ -1,17 +1,17 @@
 import type { SearchTree } from '../searchTree.ts';
 import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
-/** A line of the uniform dataset of searches. */
+/** Line in the uniform search dataset. */
 export interface DatasetLine {
 	readonly prompt: string;
-	/** The solution as split by the search; the steps concatenate to the solution. */
+	/** Steps as split by the search; concatenated, they form the solution. */
 	readonly steps: readonly string[];
 	readonly solution: string;
-	/** null if it was not scored. */
+	/** null if the solution was not scored. */
 	readonly reward: number | null;
 }
 
-/** Returns the line for the completion that ends in a node. */
+/** Returns the dataset line for the completion that ends at a node. */
 export function datasetLine(tree: SearchTree, end: number, measure: Measure = {}): DatasetLine {
 	const steps = tree.partsOf(end).map((id) => tree.node(id)?.text ?? '');
 	return {

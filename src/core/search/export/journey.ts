@@ -4,22 +4,22 @@ import { type Measure, nodeValue } from './treeFacts.ts';
 
 export interface JourneyOptions extends Measure {
 	readonly tags: TraceTags;
-	/** Max abandoned branches included at each place. Default 1. */
+	/** Maximum number of abandoned branches per branching point. Default: 1. */
 	readonly trials?: number;
-	/** Max abandoned branches in the whole journey. Default 8. */
+	/** Maximum number of abandoned branches in the whole journey. Default: 8. */
 	readonly most?: number;
-	/** Max characters of an abandoned branch, truncated at the end of a step. Default 4000. */
+	/** Maximum number of characters per abandoned branch, which is truncated at a step boundary. Default: 4000. */
 	readonly longest?: number;
 	readonly words?: Partial<JourneyWords>;
 }
 
-/** Phrases that lead from an abandoned branch back to the path. */
+/** Phrases that connect an abandoned branch to the rest of the path. */
 export interface JourneyWords {
-	/** After a branch that reached a different answer, in place of {answer}. */
+	/** Follows a branch that reached a different answer, which replaces {answer}. */
 	readonly wrong: string;
-	/** After a branch without an answer. */
+	/** Follows a branch without an answer. */
 	readonly deadEnd: string;
-	/** Between an attempt and its revision. */
+	/** Placed between an attempt and its revision. */
 	readonly again: string;
 }
 
@@ -31,16 +31,16 @@ const defaultWords: JourneyWords = {
 
 export interface JourneySegment {
 	readonly kind: 'path' | 'abandoned' | 'transition';
-	/** The node the text belongs to, or the last node of an abandoned branch. */
+	/** Node that the text belongs to, or the last node in an abandoned branch. */
 	readonly node: number;
 	readonly text: string;
 }
 
 /**
- * Flattens a tree into one chain of thought that ends with a node and includes abandoned branches and the way back from
- * them (journey learning: Qin et al. 2024, "O1 Replication Journey", section 3.4). At each place the abandoned branches
- * come first, the highest-valued one first, each down to its most promising end; branches that end with the same answer
- * are skipped. Tags occur once, around the whole text. The segments concatenate to the text.
+ * Flattens a tree into one chain of thought that ends at a node and includes abandoned branches and the backtracking
+ * from them (journey learning: Qin et al. 2024, "O1 Replication Journey", section 3.4). At each branching point,
+ * abandoned branches come first, in order of descending value, each followed to its most promising end. Branches that
+ * end with the same answer are skipped. Tags occur once, around the whole text. The segments concatenate to the text.
  */
 export function journey(tree: SearchTree, end: number, options: JourneyOptions): JourneySegment[] {
 	const { tags, trials = 1, most = 8 } = options;
@@ -78,7 +78,7 @@ export function journey(tree: SearchTree, end: number, options: JourneyOptions):
 			push('path', id, whole.slice(from, Math.max(from, to)));
 			offset += node.text.length;
 		} else {
-			// An earlier attempt or a critique of it is part of the path, without its answer.
+			// Earlier attempts and critiques are part of the path, but their answers are removed.
 			const span = thinkingSpan(node.text, tags);
 			push('abandoned', id, node.text.slice(span.from, span.to));
 			if (node.role !== 'subproblem') push('transition', id, words.again);
@@ -93,7 +93,7 @@ export function journeyText(segments: readonly JourneySegment[]): string {
 	return segments.map(({ text }) => text).join('');
 }
 
-/** Returns the ends of abandoned branches beside a node, highest value first. */
+/** Returns the ends of the abandoned branches that start beside a node, highest value first. */
 function abandoned(
 	tree: SearchTree,
 	node: TreeNode,
@@ -126,8 +126,8 @@ function mostPromisingEnd(tree: SearchTree, id: number, value: (id: number) => n
 }
 
 /**
- * Returns the thinking of a branch after the node where it left the path, truncated at the end of a step if it is too
- * long.
+ * Returns the thinking in a branch after the point where it left the path. If it is too long, it is truncated at a step
+ * boundary.
  */
 function branchText(tree: SearchTree, end: number, after: number, { tags, longest = 4000 }: JourneyOptions): string {
 	const parts = tree.partsOf(end);
@@ -146,8 +146,8 @@ function branchText(tree: SearchTree, end: number, after: number, { tags, longes
 }
 
 /**
- * Returns the span of the thinking in a completion; without tags it is the whole text. `open`: the opening tag with any
- * text before it.
+ * Returns the span of the thinking in a completion, or the whole text if there are no tags. `open` is the opening tag
+ * and any text before it.
  */
 function thinkingSpan(text: string, { think, answer }: TraceTags): { open: string; from: number; to: number } {
 	const start = think === null ? -1 : text.indexOf(think[0]);

@@ -5,11 +5,11 @@ import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
 export interface SiblingPairOptions extends PairingOptions, Measure {
 	/**
-	 * What a pair compares. `step`: two next steps, after a prompt that contains the prefix (Step-DPO, Lai et al. 2024);
-	 * `completion`: the best completion through one and the worst through the other, after the problem.
+	 * Unit of comparison. `step`: two next steps, with the prefix in the prompt (Step-DPO, Lai et al. 2024);
+	 * `completion`: the best completion through one node and the worst through the other, with the problem as the prompt.
 	 */
 	readonly span?: GenerateUnit;
-	/** Messages instead of texts; of whole completions only. */
+	/** Whether to write messages instead of plain text; only for whole completions. */
 	readonly conversational?: boolean;
 }
 
@@ -21,8 +21,8 @@ export interface SiblingPair {
 }
 
 /**
- * Pairs the best and the worst continuation of each node, in the format of TRL's DPOTrainer. Nodes without a value form
- * no pairs.
+ * Pairs the best and worst continuations of each node, in the format of TRL's DPOTrainer. Nodes without a value are not
+ * paired.
  */
 export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {}): SiblingPair[] {
 	const whole = options.span === 'completion' || options.conversational === true;
@@ -47,7 +47,7 @@ export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {})
 	return pairs;
 }
 
-/** @param beginning shared prefix of both completions */
+/** @param beginning prefix shared by both completions */
 function pairOf(
 	prompt: string,
 	beginning: string,
@@ -63,7 +63,7 @@ function pairOf(
 function candidateOf(tree: SearchTree, parent: number, id: number, options: SiblingPairOptions, whole: boolean) {
 	const node = tree.node(id) as TreeNode;
 	const reward = nodeValue(tree, id, options);
-	// Any children of the problem are comparable; elsewhere only nodes that continue its text.
+	// All children of the problem node are comparable; elsewhere, only nodes that continue its text.
 	const first = (tree.node(parent) as TreeNode).parents.length === 0;
 	if (reward === null || node.mergedInto !== null || node.parents[0] !== parent || (node.fresh && !first)) return [];
 	const end = whole ? endBelow(tree, id, options, 1) : id;
@@ -73,8 +73,8 @@ function candidateOf(tree: SearchTree, parent: number, id: number, options: Sibl
 }
 
 /**
- * Of the completions below a node, returns the one with the highest (sign 1) or lowest (-1) value, those without a
- * value last, ties to the first; null if none has finished.
+ * Returns the completion below a node with the highest (sign 1) or lowest (sign -1) value. Completions without a value
+ * come last, and ties go to the first. Returns null if no completion has finished.
  */
 function endBelow(tree: SearchTree, id: number, measure: Measure, sign: 1 | -1): number | null {
 	let best: { readonly id: number; readonly value: number } | null = null;

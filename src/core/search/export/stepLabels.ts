@@ -2,16 +2,16 @@ import type { StepSample } from '../../export/prm/stepSample.ts';
 import type { SearchTree, TreeNode } from '../searchTree.ts';
 import { completionLabel, endsOf, problemOf, type Right } from './treeFacts.ts';
 
-/** Completions that pass through a node, and how many of them are correct. */
+/** Number of completions through a node, and how many are correct. */
 export interface Completions {
 	readonly right: number;
 	readonly total: number;
 }
 
 /**
- * Returns the outcomes of each node's completions, by node number: of the completions sampled to value it or, if there
- * are none, of all finished completions that continue its text, including itself. Completions that cannot be judged do
- * not count.
+ * Returns completion counts by node number. They cover the completions sampled to value the node or, if there are none,
+ * all finished completions that continue its text, including the node itself. Completions of unknown correctness are
+ * excluded.
  */
 export function completionsOf(tree: SearchTree, right: Right): Completions[] {
 	const through = tree.nodes.map(() => ({ right: 0, total: 0 }));
@@ -36,9 +36,9 @@ export function completionsOf(tree: SearchTree, right: Right): Completions[] {
 type Counted = { -readonly [K in keyof Completions]: Completions[K] };
 
 /**
- * Labels of Math-Shepherd (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4): the share of a step's
- * completions that reach the correct answer; hard estimation (equation 3): whether any does. null if there are no
- * completions.
+ * Computes Math-Shepherd labels (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4) is the fraction of a
+ * step's completions that reach the correct answer; hard estimation (equation 3) is whether any of them does. null if
+ * there are no completions.
  */
 export function softLabel({ right, total }: Completions): number | null {
 	return total === 0 ? null : right / total;
@@ -49,22 +49,25 @@ export function hardLabel({ right, total }: Completions): boolean | null {
 }
 
 export interface StepLabelOptions {
-	/** Min completions that a step needs for a label; the last step is judged by its own answer. Default 1. */
+	/** Minimum number of completions needed to label a step; the last step is labeled by its own answer. Default: 1. */
 	readonly least?: number;
-	/** A step is correct if at least this share of its completions is; absent: if any is (hard estimation). */
+	/**
+	 * Minimum fraction of correct completions for a correct step. By default one correct completion is enough (hard
+	 * estimation).
+	 */
 	readonly threshold?: number;
 }
 
-/** A solution with a label per step. */
+/** A solution with one label per step. */
 export interface LabeledSolution {
 	readonly end: number;
-	/** Soft labels, parallel to the steps of the sample. */
+	/** Soft labels, parallel to the steps in the sample. */
 	readonly soft: readonly (number | null)[];
-	/** Hard labels as ratings, the input of the process reward data writers (core/export/prm). */
+	/** Hard labels as ratings, in the input format of the process reward data writers (core/export/prm). */
 	readonly sample: StepSample;
 }
 
-/** Returns every solution of a search with its step labels, oldest first; whitespace-only steps are skipped. */
+/** Returns all solutions in a search with their step labels, oldest first. Skips whitespace-only steps. */
 export function labeledSolutions(
 	tree: SearchTree,
 	right: Right,
@@ -97,15 +100,15 @@ export function labeledSolutions(
 	});
 }
 
-/** A line of soft labels, next to TRL's stepwise supervision, whose labels are booleans. */
+/** Line with soft labels, a variant of TRL's stepwise supervision format, which has boolean labels. */
 export interface SoftStepLine {
 	readonly prompt: string;
 	readonly completions: readonly string[];
-	/** 0 to 1. */
+	/** Labels from 0 to 1. */
 	readonly labels: readonly number[];
 }
 
-/** Returns null if the first step has no label. The line ends before the first step without one. */
+/** Converts a solution up to its first unlabeled step; null if the first step has no label. */
 export function softStepLine({ soft, sample }: LabeledSolution): SoftStepLine | null {
 	const open = soft.indexOf(null);
 	const labels = (open < 0 ? soft : soft.slice(0, open)) as number[];

@@ -9,14 +9,14 @@ interface Cell {
 	count: unknown;
 }
 
-/** A list of puzzles, each the list of its visits. */
+/** Returns whether a value is a list of puzzles, each a list of visits. */
 export const isCrosswordsLog = (value: readonly unknown[]): boolean =>
 	value.some((puzzle) => Array.isArray(puzzle) && puzzle.some((visit) => listField(visit, 'actions') !== null));
 
 /**
- * The depth-first search for crosswords (scripts/crosswords/search_crosswords-dfs.ipynb): one entry per visit, with the
- * words filled in so far (`actions`), the shares of correct letters and words, and how many of the other words can
- * still be found. A state in which one is impossible is not continued.
+ * Reads logs of the depth-first crossword search (scripts/crosswords/search_crosswords-dfs.ipynb): one entry per visit,
+ * with the words filled in so far (`actions`), the fractions of correct letters and words, and how many of the
+ * remaining words can still be found. The search does not continue from a state in which a word is impossible.
  */
 export function crosswordsTree(value: unknown, name: string, limits: TreeLimits): ReadTree | TreeFault {
 	if (!Array.isArray(value)) return { name, fault: 'is not a list of visits' };

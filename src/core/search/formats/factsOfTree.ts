@@ -2,8 +2,8 @@ import type { SearchTree } from '../searchTree.ts';
 import type { TreeFacts } from './treeFormat.ts';
 
 /**
- * Summarizes a tree of this program in a line: its result by the measure of the strategy, otherwise the best final
- * node.
+ * Summarizes one of our own trees in a line. The result is the search's own, measured as in its strategy, or else the
+ * best final node.
  */
 export function factsOfTree(tree: SearchTree): TreeFacts {
 	let depth = 0;

@@ -1,4 +1,4 @@
-/* Accessors for untrusted parsed JSON. Only own fields are read, never inherited ones. */
+/* Accessors for untrusted parsed JSON. They read own fields only, never inherited ones. */
 
 export type Table = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ export function textField(value: unknown, name: string): string | null {
 	return typeof text === 'string' ? text : null;
 }
 
-/** Finite numbers only: a JSON number beyond double precision is treated as missing. */
+/** Returns a finite number; a JSON number beyond double range is treated as missing. */
 export function numberField(value: unknown, name: string): number | null {
 	return finite(field(value, name));
 }
@@ -22,7 +22,7 @@ export function numberField(value: unknown, name: string): number | null {
 export const finite = (value: unknown): number | null =>
 	typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** A positive integer; null otherwise. */
+/** Returns a positive integer, or null for anything else. */
 export function countField(value: unknown, name: string): number | null {
 	const number = field(value, name);
 	return Number.isSafeInteger(number) && (number as number) > 0 ? (number as number) : null;
@@ -33,7 +33,7 @@ export function listField(value: unknown, name: string): readonly unknown[] | nu
 	return Array.isArray(list) ? list : null;
 }
 
-/** Copies the given fields if they are present and not null; see {@link shallow}. */
+/** Copies the given fields that are present and not null; see {@link shallow}. */
 export function pick(value: unknown, names: readonly string[]): Record<string, unknown> {
 	const picked: Record<string, unknown> = {};
 	for (const name of names) {
@@ -43,7 +43,7 @@ export function pick(value: unknown, names: readonly string[]): Record<string, u
 	return picked;
 }
 
-/** Returns a copy with bounded nesting, because serializing JSON is recursive. */
+/** Returns a copy with limited nesting depth, because JSON serialization is recursive. */
 export function shallow(value: unknown, levels = 4): unknown {
 	if (Array.isArray(value)) return levels === 0 ? null : value.map((inner) => shallow(inner, levels - 1));
 	if (!isTable(value)) return typeof value === 'number' ? finite(value) : value;

@@ -5,13 +5,13 @@ export interface GraphEdge {
 
 export interface OrderedNode {
 	readonly key: string;
-	/** All of them precede it in the order. */
+	/** Parents, all of which precede the node in the order. */
 	readonly parents: readonly string[];
 }
 
 /**
- * Orders the nodes of any graph so that parents precede their children and the order is otherwise kept. Edges that
- * would close a cycle (`cut`), self-loops (`loops`) and duplicate edges are dropped.
+ * Sorts the nodes of an arbitrary graph so that parents precede their children, otherwise preserving order. Removes
+ * edges that would close a cycle (`cut`), self-loops (`loops`) and duplicate edges.
  * @param incoming edges by target; sources that are not keys are skipped
  */
 export function inTreeOrder(
@@ -23,7 +23,7 @@ export function inTreeOrder(
 	const order: OrderedNode[] = [];
 	let cut = 0;
 	let loops = 0;
-	// Depth-first along parents, with an explicit stack: chains in a file can have any length.
+	// Depth-first search along parents, with an explicit stack because chains in a file can have any length.
 	for (const start of keys) {
 		if (state.has(start)) continue;
 		const stack: { readonly key: string; readonly parents: string[]; next: number }[] = [];

@@ -6,8 +6,8 @@ import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.t
 
 /**
  * maitrix-org/llm-reasoners, `TreeLog` (reasoners/visualization/tree_log.py): `logs` is a list of snapshots, one per
- * iteration of an MCTS search, a single one for beam search and DFS. The Q and reward of a node are on the edge that
- * leads to it. The snapshots become one growing tree, with the snapshot number as the time.
+ * MCTS iteration, or a single one for beam search and DFS. A node's Q and reward are stored on its incoming edge. The
+ * snapshots are combined into one growing tree, with the snapshot number as the time.
  */
 export const llmReasonersFormat: TreeFormat = {
 	name: 'llm-reasoners',
@@ -24,7 +24,7 @@ interface Edge extends GraphEdge {
 }
 
 interface Snapshot {
-	/** In file order: key to node. */
+	/** Nodes by key, in file order. */
 	readonly nodes: ReadonlyMap<string, Table>;
 	readonly edges: ReadonlyMap<string, Edge>;
 }
@@ -40,7 +40,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 		format: llmReasonersFormat.name,
 		name: 'tree',
 		strategy: byQ ? 'mcts' : 'beam',
-		// The root has the problem if the program's own node data contains it.
+		// Shows the problem at the root if the program stored it in the node data.
 		prompt: textsOf([...last.nodes.values()][0] ?? {}),
 		measure,
 	});
@@ -80,7 +80,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 		for (const { target, data } of snapshot.edges.values()) {
 			const id = ids.get(target);
 			if (id === undefined || !isTable(data)) continue;
-			// The measure comes last, because the last recorded value is shown first.
+			// Adds the measure last, because the last recorded value is displayed first.
 			for (const name of [...scoreNames(data, measure), measure]) {
 				const value = numberField(data, name);
 				if (value === null) continue;
@@ -141,7 +141,10 @@ const scoreNames = (data: Table, measure: string): string[] =>
 		.filter((name) => name !== measure && finite(data[name]) !== null)
 		.slice(0, 20);
 
-/** The text that each node adds: the action that leads to it, otherwise its data in the last snapshot that has any. */
+/**
+ * Returns the text that each node adds: the action that leads to it, or else its data from the last snapshot that has
+ * any.
+ */
 function textsByNode(snapshots: readonly Snapshot[]): Map<string, string> {
 	const texts = new Map<string, string>();
 	for (const { nodes, edges } of snapshots) {
@@ -164,7 +167,7 @@ function textsOf(node: Table): string {
 		.join('\n');
 }
 
-/** Follows the selected edges from the root. */
+/** Follows the selected edges, starting at the root. */
 function selectedPath({ nodes, edges }: Snapshot, ids: ReadonlyMap<string, number>): number[] {
 	const path: number[] = [];
 	const seen = new Set<string>();

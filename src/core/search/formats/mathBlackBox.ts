@@ -6,10 +6,10 @@ import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
 
 /**
- * trotsky1997/MathBlackBox (MCT Self-Refine), `main_loop` (run_with_earlystopping.py): nodes are whole answers,
- * identified by their texts; `fathers` maps an answer to the one it refines (null for a root, of which there are
- * several), `childs` is the reverse, so an answer that occurred twice has several parents. `to_explore_reward` holds
- * the sampled rewards of each answer.
+ * trotsky1997/MathBlackBox (MCT Self-Refine), `main_loop` (run_with_earlystopping.py): nodes are complete answers,
+ * identified by their text. `fathers` maps an answer to the one it refines (null for a root; there are several roots).
+ * `childs` is the reverse mapping, so an answer that occurred twice has several parents. `to_explore_reward` contains
+ * the sampled rewards for each answer.
  */
 export const mathBlackBoxFormat: TreeFormat = {
 	name: 'mathblackbox',
@@ -36,7 +36,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 		measure: 'mean reward',
 	});
 	const incoming = edgesOf(value);
-	// In the order of the answers; those that occur only in `fathers` follow.
+	// Lists answers in file order, followed by those that occur only in `fathers`.
 	const listed = (listField(value, 'answers_list') ?? []).filter((answer) => typeof answer === 'string');
 	const keys = [...new Set([...listed.filter((answer) => Object.hasOwn(fathers, answer)), ...Object.keys(fathers)])];
 	const { order, cut, loops } = inTreeOrder(keys, incoming);
@@ -72,7 +72,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
 }
 
-/** By child: first the parent listed in `fathers`, then those listed only in `childs`. */
+/** Returns edges by child, starting with the parent listed in `fathers`, then those listed only in `childs`. */
 function edgesOf(value: unknown): Map<string, GraphEdge[]> {
 	const incoming = new Map<string, GraphEdge[]>();
 	const add = (source: string, target: string) => {
@@ -85,7 +85,7 @@ function edgesOf(value: unknown): Map<string, GraphEdge[]> {
 	for (const [child, father] of Object.entries(fathers)) {
 		if (typeof father === 'string') add(father, child);
 	}
-	// A self-loop is reported once, wherever it is recorded.
+	// Reports a self-loop once, even if it is recorded in both objects.
 	const loops = new Set<string>();
 	const children = field(value, 'childs');
 	for (const [father, list] of Object.entries(isTable(children) ? children : {})) {

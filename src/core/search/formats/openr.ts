@@ -5,8 +5,8 @@ import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
 
 /**
- * openreasoner/openr, `LanguageNode.to_json` (reason/guided_search/tree.py): `children` is an object keyed by the text
- * of the action, everything else is in `info`. The value of a node without visits is its initial value.
+ * openreasoner/openr, `LanguageNode.to_json` (reason/guided_search/tree.py): `children` is an object keyed by action
+ * text; everything else is in `info`. The value of a node without visits is its initial value.
  */
 export const openrFormat: TreeFormat = {
 	name: 'openr',

@@ -1,11 +1,11 @@
 import { statedAnswers } from '../../math/statedAnswer.ts';
 
-/** Longer texts do not state an answer worth showing. */
+/** Maximum length of a displayed answer. */
 const longest = 200;
-/** Max length of a text that is its own answer. */
+/** Maximum length of a text that counts as an answer by itself. */
 const longestBare = 40;
 
-/** Returns the answer stated by a final text; null if there is none. */
+/** Returns the answer stated in a final text; null if there is none. */
 export function statedIn(text: string): string | null {
 	const end = text.slice(-20_000).trim();
 	const answer = statedAnswers(end)[0]?.trim() ?? '';

@@ -7,14 +7,14 @@ import type { ReadTree } from './treeFormat.ts';
 export interface TreeHead {
 	/** Format name. */
 	readonly format: string;
-	/** Name of the tree in its file. */
+	/** Name of the tree within its file. */
 	readonly name: string;
 	readonly strategy: string;
 	readonly prompt: string;
 	readonly answer?: string | null;
 	readonly params?: Readonly<Record<string, unknown>>;
 	readonly structure?: TreeStructure;
-	/** Name of the values that tell which node is best. */
+	/** Name of the value that determines the best node. */
 	readonly measure: string;
 }
 
@@ -32,11 +32,11 @@ export interface ForeignNode {
 const mostFaults = 50;
 
 /**
- * Builds the events of a tree from another program's log. Parents must be added before their children. The best node is
- * the one with the highest value passed to `value`; in a tie the deepest, then the first.
+ * Builds tree events from another program's log. Parents must be added before their children. The best node is the one
+ * with the highest value passed to `value`; ties go to the deepest node, then the first.
  */
 export class TreeBuilder {
-	/** Seconds, or whatever the format uses instead, such as the snapshot number. */
+	/** Current time in seconds, or the unit used by the format, such as a snapshot number. */
 	at = 0;
 	readonly #head: TreeHead;
 	readonly #events: TreeEvent[] = [];
@@ -69,12 +69,12 @@ export class TreeBuilder {
 		});
 	}
 
-	/** Including the problem node. */
+	/** Number of nodes, including the problem node. */
 	get nodes(): number {
 		return this.#depths.length;
 	}
 
-	/** Excluding the problem node (see SearchTree.nodeCount). */
+	/** Number of nodes, excluding the problem node (see SearchTree.nodeCount). */
 	get nodeCount(): number {
 		return this.#depths.length - this.#problems;
 	}
@@ -109,19 +109,19 @@ export class TreeBuilder {
 		this.#events.push({ t: 'score', at: this.at, id, scorer, value, ...(note === undefined ? {} : { note }) });
 	}
 
-	/** N and Q of a node: that many visits, each with the mean. */
+	/** Sets N and Q of a node, as if each visit had returned the mean. */
 	visits(id: number, mean: number, times: number): void {
 		this.#events.push({ t: 'visit', at: this.at, path: [id], values: [mean], times });
 	}
 
-	/** A value that competes for the best node. */
+	/** Records a value that determines the best node. */
 	value(id: number, value: number): void {
 		const { value: best = value, depth = -1 } = this.#best ?? {};
 		const own = this.#depths[id] as number;
 		if (value > best || (value === best && own > depth)) this.#best = { node: id, value, depth: own };
 	}
 
-	/** Forgets earlier values, because they are recorded again. */
+	/** Discards earlier values before they are recorded again. */
 	forgetBest(): void {
 		this.#best = null;
 	}
@@ -158,7 +158,7 @@ export class TreeBuilder {
 	}
 
 	/**
-	 * @param end what the format records about the end of the search; `result`: the resulting node, if it is not the best
+	 * @param end recorded information about the end of the search; `result` is the resulting node, if it is not the best
 	 * one
 	 */
 	done(

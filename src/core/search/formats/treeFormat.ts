@@ -1,16 +1,16 @@
 import type { TreeEvent } from '../../../protocol/treeLog.ts';
 
-/** Summary of a tree in one line. */
+/** One-line tree summary. */
 export interface TreeFacts {
-	/** Excluding the problem node; a root that is an attempt counts (see SearchTree.nodeCount). */
+	/** Number of nodes, excluding the problem node; a root that is an attempt counts (see SearchTree.nodeCount). */
 	readonly nodes: number;
-	/** In edges. */
+	/** Depth in edges. */
 	readonly depth: number;
-	/** By the measure of the program that wrote it; null if there are no values and no result. */
+	/** Best node by the measure of the program that wrote the file; null if there are no values and no result. */
 	readonly best: { readonly path: readonly number[]; readonly value: number | null } | null;
-	/** Name of that measure: `Q`, `q_value`, `reward`. */
+	/** Name of the measure: `Q`, `q_value`, `reward`. */
 	readonly measure: string | null;
-	/** Further numbers by name, as in the format: `terminal`, `rootVisits`, `snapshots`. */
+	/** Additional counts, named as in the format: `terminal`, `rootVisits`, `snapshots`. */
 	readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -18,33 +18,33 @@ export interface ReadTree {
 	readonly name: string;
 	readonly events: readonly TreeEvent[];
 	readonly facts: TreeFacts;
-	/** Problems found while reading, in words. */
+	/** Read errors, for display. */
 	readonly faults: readonly string[];
 }
 
-/** A tree format of another program. Everything not declared here is handled by shared code. */
+/** Tree format of another program. Everything not declared here is handled by shared code. */
 export interface TreeFormat {
-	/** `llm-reasoners`, `x1`, ...: as in docs/tree-formats.md. */
+	/** Identifier used in docs/tree-formats.md, such as `llm-reasoners` or `x1`. */
 	readonly name: string;
 	/** Display name: "LLM Reasoners". */
 	readonly title: string;
-	/** What a file must contain, in words, for the message on an unrecognized file. */
+	/** Description of the required content, shown for unrecognized files. */
 	readonly looksFor: string;
-	/** Whether a parsed JSON file has this format, by its content. Cheap; never throws. */
+	/** Returns whether a parsed JSON file has this format, based on its content. Cheap; never throws. */
 	recognise(value: unknown): boolean;
-	/** Reads the trees of a file, each with a name; an unreadable entry is a phrase ("has no nodes"). Never throws. */
+	/** Reads the named trees in a file; an unreadable entry is reported as a phrase ("has no nodes"). Never throws. */
 	trees(value: unknown, limits: TreeLimits): readonly (ReadTree | TreeFault)[];
 }
 
 export interface TreeFault {
-	/** Name of the entry in the file. */
+	/** Name of the entry within the file. */
 	readonly name: string;
 	readonly fault: string;
 }
 
-/** Limits on how much of a file becomes a tree; anything beyond is left out and reported. */
+/** Limits on how much of a file is converted into trees; anything beyond them is omitted and reported. */
 export interface TreeLimits {
-	/** Per file. */
+	/** Maximum number of nodes per file. */
 	readonly nodes: number;
 	readonly trees: number;
 }

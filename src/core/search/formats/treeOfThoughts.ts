@@ -6,10 +6,10 @@ import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
 
 /**
- * princeton-nlp/tree-of-thought-llm: a list of puzzles. `solve` (src/tot/methods/bfs.py) logs no tree but, for each
- * step, the thoughts it continues from (`ys`), the candidates generated from them (`new_ys`, each with all the text
- * before it), their `values`, and the selection (`select_new_ys`); sampling without a tree (`naive_solve`) logs the
- * samples only. The log of the DFS for crosswords is a list of lists of visits.
+ * princeton-nlp/tree-of-thought-llm: a list of puzzles. `solve` (src/tot/methods/bfs.py) does not log a tree. For each
+ * step it logs the thoughts that were extended (`ys`), the candidates generated from them (`new_ys`, each including all
+ * preceding text), their `values`, and the selection (`select_new_ys`). Sampling without a tree (`naive_solve`) logs
+ * only the samples. The DFS log for crosswords is a list of lists of visits.
  */
 export const treeOfThoughtsFormat: TreeFormat = {
 	name: 'tree-of-thoughts',
@@ -42,7 +42,7 @@ export const treeOfThoughtsFormat: TreeFormat = {
 const isPuzzle = (value: unknown): boolean =>
 	listField(value, 'ys') !== null && (listField(value, 'steps') !== null || isTable(field(value, 'usage_so_far')));
 
-/** Max characters compared to find the parent of a candidate, against adversarial files. */
+/** Maximum number of characters compared to find a candidate's parent, as protection against adversarial files. */
 const mostCompared = 200_000_000;
 
 function puzzleTree(value: unknown, place: number, before: unknown, limits: TreeLimits): ReadTree | TreeFault {
@@ -79,7 +79,10 @@ function puzzleTree(value: unknown, place: number, before: unknown, limits: Tree
 	});
 }
 
-/** Whether each final text is correct, if recorded: `infos` with `r`; in older logs `accs`, where 0 means unknown. */
+/**
+ * Returns whether each final text is correct, if recorded: `infos` with `r`, or `accs` in older logs, where 0 means
+ * unknown.
+ */
 function gradesOf(value: unknown): number[] {
 	const grades = (listField(value, 'infos') ?? []).map((info) => numberField(info, 'r'));
 	const older = listField(value, 'accs') ?? [];
@@ -113,7 +116,7 @@ function addSamples(
 interface Candidate {
 	readonly id: number;
 	readonly text: string;
-	/** 0 if there is none. */
+	/** 0 if there is no value. */
 	readonly value: number;
 	readonly valued: boolean;
 }
@@ -177,8 +180,8 @@ function addSteps(
 		for (const { id } of made) if (!on.has(id)) tree.prune(id, 'not selected');
 		if (kept.length > 0) open = kept;
 	}
-	// The final texts are the selection of the last step, in order: the result is the first correct one, otherwise the
-	// first.
+	// The final texts are the selection from the last step, in order. The result is the first correct one, or else the
+	// first one.
 	let result = kept[0] ?? null;
 	let right = false;
 	const byText = Map.groupBy(kept, ({ text }) => text);
@@ -187,7 +190,7 @@ function addSteps(
 		const grade = grades[i];
 		if (node === undefined || grade === undefined) continue;
 		tree.score(node.id, 'correct', grade);
-		// The last recorded value is shown first.
+		// The last recorded value is displayed first.
 		if (node.valued) tree.score(node.id, 'value', node.value);
 		if (grade >= 1 && !right) result = node;
 		right ||= grade >= 1;
@@ -203,7 +206,8 @@ function addSteps(
 }
 
 /**
- * The candidates that were kept: of equal texts the one with the highest value first, because a duplicate is valued 0.
+ * Returns the selected candidates. Among those with the same text, the one with the highest value comes first, because
+ * duplicates have the value 0.
  */
 function chosen(made: readonly Candidate[], selected: readonly unknown[]): Candidate[] {
 	const byText = Map.groupBy(made, ({ text }) => text);

@@ -5,7 +5,8 @@ import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
 
 /**
- * spcl/x1, `Node.save_to_json` (x1/strategy/mcts.py): nested `children`, N and Q at each node, settings at the root.
+ * spcl/x1, `Node.save_to_json` (x1/strategy/mcts.py): nested `children`, N and Q at each node, settings at the root
+ * node.
  */
 export const x1Format: TreeFormat = {
 	name: 'x1',
@@ -31,7 +32,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		params: isTable(args) ? (shallow(args) as Record<string, unknown>) : {},
 		measure: 'q_value',
 	});
-	// Uses an explicit stack, because the depth of a file is not bounded.
+	// Uses an explicit stack, because nesting depth is unbounded.
 	const open: { readonly value: unknown; readonly parent: number | null }[] = [{ value: root, parent: null }];
 	let left = 0;
 	let broken = 0;

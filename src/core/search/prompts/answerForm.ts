@@ -1,13 +1,13 @@
 import type { TraceTags } from '../../trace/trace.ts';
 
-/** Describes how a text should state its answer, so that it can be parsed. */
+/** Returns instructions for stating an answer so that it can be parsed. */
 export function answerForm({ answer }: TraceTags): string {
 	return answer === null
 		? 'a line "Answer: " with the final answer'
 		: `the final answer as ${answer[0]}...${answer[1]}`;
 }
 
-/** Returns the answer with which a proposed step finishes the problem; null if it does not. */
+/** Returns the answer if a proposed step finishes the problem, or null if it does not. */
 export function finishingAnswer(step: string, { answer }: TraceTags): string | null {
 	if (answer !== null) {
 		const from = step.lastIndexOf(answer[0]);

@@ -1,7 +1,7 @@
 import type { ValueForm } from './readReply.ts';
 
 /**
- * Prompts of graph of thoughts (Besta et al. 2024), generalized to any problem. Placeholders: {problem}, {thoughts}
+ * Graph of Thoughts prompts (Besta et al. 2024), generalized to any problem. Placeholders: {problem}, {thoughts}
  * (numbered), {thought}.
  */
 export const aggregatePrompt = `{problem}

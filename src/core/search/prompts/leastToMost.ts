@@ -1,6 +1,6 @@
 /**
- * Prompts of least-to-most prompting (Zhou et al. 2023), generalized to any problem. Placeholders: {problem}, {k},
- * {solved}, {question}.
+ * Least-to-most prompts (Zhou et al. 2023), generalized to any problem. Placeholders: {problem}, {k}, {solved},
+ * {question}.
  */
 export const decomposePrompt = `{problem}
 

@@ -1,9 +1,9 @@
-/** Max characters at the end of a reply that are parsed. */
+/** Number of characters to parse at the end of a reply. */
 const mostLength = 200_000;
-/** Max list items; further ones are dropped. */
+/** Maximum number of list items; the remainder is dropped. */
 const mostItems = 1000;
 
-/** Removes the thinking from a reply; '' if the thinking is unterminated. */
+/** Removes the thinking from a reply; returns '' if the thinking is unterminated. */
 export function withoutThinking(reply: string): string {
 	const text = reply.length > mostLength ? reply.slice(-mostLength) : reply;
 	const end = text.lastIndexOf('</think>');
@@ -13,7 +13,7 @@ export function withoutThinking(reply: string): string {
 
 const outer = ' \t\r*_`"\'#>';
 
-/** Strips whitespace, Markdown marks and the like. A loop, because a pattern would backtrack from every position. */
+/** Strips whitespace and Markdown markup. Uses a loop because a regex would backtrack from every position. */
 function bare(text: string, marks = outer): string {
 	let [from, to] = [0, text.length];
 	while (from < to && marks.includes(text[from] as string)) from++;
@@ -24,9 +24,9 @@ function bare(text: string, marks = outer): string {
 const itemMark = /^[ \t]*(?:[-*•]|\(?\d{1,3}[.):]|(?:\*\*)?step[ \t]+\d{1,3}[.:)]|\*\*\d{1,3}[.)]\*\*)[ \t]*(?=\S)/i;
 
 /**
- * Parses the list in a reply, in order: numbered or bulleted items, or a JSON array of strings. Unmarked lines after an
- * item belong to it, up to an empty line. Duplicate items count once.
- * @param form `lines`: without any marks, each line is an item
+ * Parses the list in a reply: numbered or bulleted items, or a JSON array of strings. Unmarked lines after an item are
+ * part of it, up to the next empty line. Duplicate items are returned once.
+ * @param form `lines`: if there are no list markers, each line is an item
  * @returns null if there is no list
  */
 export function readList(reply: string, form: 'marked' | 'lines' = 'marked'): string[] | null {
@@ -63,15 +63,15 @@ function jsonList(text: string): string[] | null {
 }
 
 export interface ValueForm {
-	/** Words that stand for a value, in lower case. */
+	/** Lowercase words with their values. */
 	readonly words: Readonly<Record<string, number>>;
-	/** Numbers from the first (value 0) to the second (value 1). */
+	/** Range of accepted numbers, mapped to the values 0 and 1. */
 	readonly scale: readonly [low: number, high: number];
 }
 
 /**
- * Parses the value in a reply: the last line "Value: ..." (or score, rating, evaluation), otherwise the last line if it
- * is only a value.
+ * Parses the value in a reply: the last line of the form "Value: ..." (or score, rating, evaluation), or the last line
+ * if it contains only a value.
  * @returns null if there is none
  */
 export function readValue(reply: string, { words, scale }: ValueForm): number | null {
@@ -96,9 +96,9 @@ export function readValue(reply: string, { words, scale }: ValueForm): number | 
 const valueLine = /^(?:the )?(?:final )?(?:value|score|rating|evaluation|judge?ment)\b[*_]*\s*(?:is\s*:?|:|=)\s*/i;
 
 /**
- * Parses the vote in a reply: the text after the last "best choice is", otherwise the last line if it is only a number.
+ * Parses the vote in a reply: the text after the last "best choice is", or the last line if it contains only a number.
  * @param choices number of choices, numbered from 1
- * @returns the 0-based index; null if there is no vote, or none for a valid choice
+ * @returns 0-based index; null if there is no vote for a valid choice
  */
 export function readVote(reply: string, choices: number): number | null {
 	const text = withoutThinking(reply);
@@ -110,7 +110,7 @@ export function readVote(reply: string, choices: number): number | null {
 	return choice >= 0 && choice < choices ? choice : null;
 }
 
-/** Whether a critique finds nothing left to improve: a line that starts with one of the phrases. */
+/** Returns whether a critique finds nothing to improve, that is, whether a line starts with one of the phrases. */
 export function saysStop(reply: string, phrases: readonly string[]): boolean {
 	const wanted = phrases.map((phrase) => phrase.toLowerCase()).filter((phrase) => phrase !== '');
 	return withoutThinking(reply)

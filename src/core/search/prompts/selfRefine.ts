@@ -1,6 +1,6 @@
 /**
- * Prompts of self-refine (Madaan et al. 2023), generalized to any problem. Placeholders: {problem}, {answer},
- * {feedback}, {stop}.
+ * Self-Refine prompts (Madaan et al. 2023), generalized to any problem. Placeholders: {problem}, {answer}, {feedback},
+ * {stop}.
  */
 export const feedbackPrompt = `Here is a problem and an answer to it.
 

@@ -1,5 +1,5 @@
 /**
- * Prompt of sequential revision (Snell et al. 2024). Placeholders: {problem}, {attempts} (earlier ones, numbered,
+ * Sequential revision prompt (Snell et al. 2024). Placeholders: {problem}, {attempts} (earlier attempts, numbered,
  * oldest first).
  */
 export const revisionPrompt = `{problem}

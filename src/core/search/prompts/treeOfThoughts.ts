@@ -1,8 +1,8 @@
 import type { ValueForm } from './readReply.ts';
 
 /**
- * Prompts of tree of thoughts for any problem; those of Yao et al. 2023 (figure 2) are task-specific. Placeholders:
- * {problem}, {steps} (so far), {k} (number of thoughts), {form} (of the final answer), {choices} (numbered).
+ * Tree of Thoughts prompts for any problem; the originals (Yao et al. 2023, figure 2) are task-specific. Placeholders:
+ * {problem}, {steps} (so far), {k} (number of thoughts), {form} (final answer format), {choices} (numbered).
  */
 export const proposePrompt = `{problem}
 
@@ -27,8 +27,8 @@ Several people have begun to solve it:
 Analyse each choice, then decide which is the most promising. End with one line: "The best choice is N", N being its number.`;
 
 /**
- * Values of the words, in the proportions of the authors' program (20, 1, 0.001: src/tot/tasks/game24.py), so that one
- * "sure" outweighs many "likely"; a number from 1 to 10 is accepted too.
+ * Word values in the same ratio as in the original code (20, 1, 0.001: src/tot/tasks/game24.py), so that one "sure"
+ * outweighs many "likely" votes. Numbers from 1 to 10 are also accepted.
  */
 export const valueForm: ValueForm = {
 	words: { sure: 1, likely: 0.05, impossible: 0.00005 },

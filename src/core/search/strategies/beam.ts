@@ -27,8 +27,8 @@ const params = v.strictObject({
 type Params = v.InferOutput<typeof params>;
 
 /**
- * Beam search over steps (Snell et al. 2024, section 5.2): of all next steps of all beams, the `width` best by the
- * guide are kept. A finished beam is set aside as a result; the search ends when all beams have finished.
+ * Beam search over steps (Snell et al. 2024, section 5.2): of all next steps of all beams, keeps the best `width`
+ * according to the guide. Finished beams are collected as results; the search ends when all beams have finished.
  */
 export const beam: Strategy<Params> = {
 	name: 'beam',
@@ -41,7 +41,7 @@ export const beam: Strategy<Params> = {
 	async run(search, p) {
 		if (search.isCut) await complete(search, p);
 		let { beams, ahead } = leftOff(search);
-		// The log was interrupted before all candidates of the last step were judged; finished ones are among them.
+		// The log was interrupted before all candidates for the last step were scored; they include finished ones.
 		if (ahead.length === 0 && beams.length > p.width) beams = await best(search, beams, p);
 		beams = beams.filter(isUnfinished);
 		while (beams.length > 0) {
@@ -61,7 +61,7 @@ export const beam: Strategy<Params> = {
 
 const isUnfinished = ({ final }: TreeNode): boolean => !final;
 
-/** For a log interrupted within a step: samples what its parents lack, and merges duplicates. */
+/** Completes an interrupted step: samples the missing children of its parents and merges duplicates. */
 async function complete(search: Search, p: Params): Promise<void> {
 	const { tree } = search;
 	const leaves = openLeaves(search).filter(({ id }) => id !== search.root);
@@ -107,12 +107,12 @@ async function best(search: Search, candidates: readonly TreeNode[], p: Params):
 	return kept;
 }
 
-/** Similarity to the most similar kept step; not computed if the penalty is 0. */
+/** Returns the similarity to the most similar kept step; skipped if the penalty is 0. */
 function mostAlike(node: TreeNode, kept: readonly TreeNode[], diversity: number): number {
 	return diversity === 0 || kept.length === 0 ? 0 : Math.max(...kept.map((other) => likeness(node.text, other.text)));
 }
 
-/** Jaccard similarity of the words of two steps; 1: the same words. */
+/** Jaccard similarity between the word sets of two steps; 1 if they are equal. */
 function likeness(a: string, b: string): number {
 	const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu));
 	const [x, y] = [words(a), words(b)];
@@ -122,9 +122,9 @@ function likeness(a: string, b: string): number {
 }
 
 /**
- * Beams of a tree: the open nodes on the lowest level. For a log interrupted within a step, `ahead` is the part of the
- * step already made. When all beams have finished, the search starts again with more samples; for an interrupted log,
- * nothing is left to do then.
+ * Finds the beams in a tree, which are the open nodes at the lowest level. If the log was interrupted during a step,
+ * `ahead` contains the nodes already generated for it. If all beams have finished, the search restarts with more
+ * samples, unless the log was interrupted, in which case no work remains.
  */
 function leftOff(search: Search): { beams: TreeNode[]; ahead: TreeNode[] } {
 	const leaves = openLeaves(search);

@@ -15,8 +15,8 @@ const params = v.strictObject({
 });
 
 /**
- * Best-of-N (Cobbe et al. 2021): samples n completions and keeps the one with the highest verifier score, optionally
- * weighted by answer.
+ * Best-of-N (Cobbe et al. 2021): samples n completions and keeps the one with the highest verifier score. Scores can be
+ * summed by answer instead.
  */
 export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	name: 'best-of-n',
@@ -26,7 +26,7 @@ export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	structure: 'tree',
 	params,
 	needs: {},
-	// A single completion needs no scorer.
+	// A single completion does not need a scorer.
 	needsWith: ({ n }) => (n > 1 ? { scorer: 'final' } : {}),
 	async run(search, { n, temperature }) {
 		await sampleCompletions(search, n, temperature);

@@ -17,8 +17,8 @@ const paramsSchema = v.strictObject({
 export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * Section 3.1 of the paper: an end of thinking before the min budget is suppressed and replaced by "Wait"; at the max
- * budget the end is appended to force the answer.
+ * Budget forcing (section 3.1 of the paper): suppresses an end of thinking before the minimum budget and replaces it
+ * with "Wait"; appends the end at the maximum budget to force an answer.
  */
 export const budgetForcing: Strategy<BudgetForcingParams> = {
 	name: 'budget-forcing',
@@ -37,9 +37,9 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 			if (part !== undefined) {
 				at = part.id;
 				thought += part.tokens ?? 0;
-				// It finished without an end of thinking, so there is nothing to suppress.
+				// The completion has no end of thinking that could be suppressed.
 				if (part.final) return { stop: 'complete' };
-				// A truncated generation did not try to end: continue it as far as possible.
+				// A truncated generation did not try to stop thinking, so continues it as far as possible.
 				if (part.finish === 'length' && (part.tokens ?? 0) > 0) continue;
 			}
 			if (thought >= params.minTokens || waits >= params.waits) break;
@@ -52,7 +52,7 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 		const closing = { text: `${end}${forced}`, role: 'thought', label: 'End of thinking' } as const;
 		const closed = await next(search, at, () => [search.add({ parents: [at], ...closing })]);
 		const ended = closed?.id ?? at;
-		// The completion limit applies to the answer only; the thinking has its own.
+		// The completion limit applies only to the answer; the thinking has a separate one.
 		const sampling = { maxTokens: params.maxTokens + search.sampling.maxTokens };
 		const answer = await next(search, ended, () => search.generate(ended, { unit: 'completion', sampling }));
 		return { stop: answer === undefined ? 'exhausted' : 'complete' };
@@ -63,7 +63,7 @@ function thinking(search: Search, node: number, end: string, maxTokens: number) 
 	return search.generate(node, { unit: 'completion', role: 'thought', stop: [end], sampling: { maxTokens } });
 }
 
-/** The existing child, when a search is continued; otherwise a new one. */
+/** Returns the existing child if a search is continued, or else a new one. */
 async function next(
 	search: Search,
 	node: number,

@@ -23,8 +23,8 @@ const params = v.strictObject({
 type Params = v.InferOutput<typeof params>;
 
 /**
- * Diverse verifier tree search (Beeching, Tunstall and Rush 2024): the first steps are divided among `width` subtrees,
- * and each one continues greedily with the best of its own next steps, so that no subtree crowds out another.
+ * Diverse verifier tree search (Beeching, Tunstall and Rush 2024): divides the first steps among `width` subtrees. Each
+ * subtree continues greedily with its best next step, so that no subtree crowds out another.
  */
 export const dvts: Strategy<Params> = {
 	name: 'dvts',
@@ -74,7 +74,10 @@ async function best(search: Search, leaves: readonly TreeNode[], p: Params): Pro
 	return head.node;
 }
 
-/** Open leaves of each unfinished subtree. First steps are assigned to subtrees by position, `expansions` to each. */
+/**
+ * Returns the open leaves in each unfinished subtree. First steps are assigned to subtrees by position, `expansions`
+ * each.
+ */
 function leftOff(search: Search, { expansions }: Params): TreeNode[][] {
 	const { tree, root } = search;
 	const place = new Map((tree.node(root) as TreeNode).children.map((child, i) => [child, Math.floor(i / expansions)]));

@@ -24,8 +24,8 @@ const paramsSchema = v.strictObject({
 export type GraphOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * The operations Generate, Score, KeepBestN, Aggregate and Refine (Improve) of the paper, in its order for merging
- * tasks.
+ * Graph of Thoughts with the operations Generate, Score, KeepBestN, Aggregate and Refine (Improve), in the paper's
+ * order for merging tasks.
  */
 export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
 	name: 'graph-of-thoughts',
@@ -54,7 +54,7 @@ export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
 
 const scorerName = 'score prompt';
 
-/** Score and KeepBestN. */
+/** Implements Score and KeepBestN. */
 async function keepBest(
 	search: Search,
 	thoughts: readonly number[],
@@ -68,7 +68,7 @@ async function keepBest(
 	return order.slice(0, n);
 }
 
-/** Aggregate: combines several thoughts into one that has all of them as parents. */
+/** Implements Aggregate: combines several thoughts into one whose parents are all of those thoughts. */
 function aggregate(search: Search, best: readonly Valued[], params: GraphOfThoughtsParams): Promise<number[]> {
 	const parents = best.map(({ id }) => id);
 	const thoughts = numbered(
@@ -79,7 +79,7 @@ function aggregate(search: Search, best: readonly Valued[], params: GraphOfThoug
 	return made(search, parents[0] as number, { role: 'aggregate', parents, messages }, params.attempts);
 }
 
-/** Refine: each round improves the result of the previous one. */
+/** Implements Refine: each round improves the result of the previous round. */
 async function refine(search: Search, thought: number, params: GraphOfThoughtsParams): Promise<number[]> {
 	const improved: number[] = [];
 	for (let round = 1; round <= params.refine; round++) {
@@ -106,7 +106,7 @@ function valuesOf(search: Search, thoughts: readonly number[], params: GraphOfTh
 	});
 }
 
-/** Whole solutions after a node, starting with those already in the tree. */
+/** Returns complete solutions below a node, starting with those already in the tree. */
 async function made(
 	search: Search,
 	node: number,

@@ -28,7 +28,7 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 	async run(search, params) {
 		const { prompt: problem } = search.problem;
 		const plan = child(search, search.root) ?? (await decomposed(search, params));
-		// Without a plan, the problem is solved as it is.
+		// Without a plan, solves the problem directly.
 		const questions = plan === undefined ? [] : (readList(search.textOf(plan)) ?? []);
 		let at = plan ?? search.root;
 		const solved: string[] = [];
@@ -59,11 +59,11 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 		const end = child(search, at) ?? (await search.generate(at, options))[0]?.id;
 		return { stop: end === undefined ? 'exhausted' : 'complete' };
 	},
-	/** Answers to subquestions are not answers to the problem. */
+	/** Ignores answers to subquestions, which do not answer the problem. */
 	conclude: (search) => ({ best: finalsOf(search).findLast(({ role }) => role === 'answer')?.id ?? null }),
 };
 
-/** The list of subquestions as a node, the plan; none if the policy lists no questions. */
+/** Adds the list of subquestions as the plan node; undefined if the policy lists no questions. */
 async function decomposed(search: Search, params: LeastToMostParams): Promise<number | undefined> {
 	const texts = { problem: search.problem.prompt, k: params.subproblems };
 	const [reply = ''] = await search.ask([user(fillPrompt(params.decomposePrompt, texts))]);
@@ -75,7 +75,7 @@ async function decomposed(search: Search, params: LeastToMostParams): Promise<nu
 	return undefined;
 }
 
-/** An existing child, when a search is continued. */
+/** Returns an existing child if a search is continued. */
 function child(search: Search, node: number): number | undefined {
 	return openChildren(search, node)[0];
 }

@@ -1,14 +1,14 @@
 /*
- * Maximum values of the parameters that multiply a search's work. They are far above what papers use; their purpose is that a
- * single request cannot demand more than a process can hold.
+ * Upper limits for parameters that multiply a search's work. They are far above the values used in papers and only keep
+ * a single request from exhausting the process.
  */
 
-/** Completions sampled from one place. */
+/** Maximum number of completions sampled from one node. */
 export const maxSamples = 100_000;
-/** Beams, subtrees, next steps or rollouts of one node. */
+/** Maximum number of beams, subtrees, next steps or rollouts per node. */
 export const maxWidth = 1024;
-/** Steps from the problem to an answer. */
+/** Maximum number of steps from the problem to an answer. */
 export const maxDepth = 10_000;
 export const maxSimulations = 1_000_000;
-/** Tokens of thinking of one completion. */
+/** Maximum number of thinking tokens per completion. */
 export const maxThinking = 1_000_000;

@@ -66,7 +66,7 @@ export const mcts: Strategy<Params> = {
 		let solved = false;
 		const simulate = async () => {
 			while (left > 0 && !solved && isOpen(root, search.tree)) {
-				// If everything is known already, nothing else would ever get a turn.
+				// Yields even if all values are cached; otherwise nothing else could run.
 				const breath = search.breathe();
 				if (breath !== null) await breath;
 				if (left <= 0) break;
@@ -101,7 +101,7 @@ export const mcts: Strategy<Params> = {
 	},
 };
 
-/** Descends from a node by the tree policy to a node without open children; the path is appended to `path`. */
+/** Descends by the tree policy from a node to one without open children, appending the path to `path`. */
 function selectLeaf(search: Search, policy: TreePolicy, from: TreeNode, path: number[]): TreeNode {
 	let [parent, node]: [TreeNode | null, TreeNode] = [null, from];
 	for (let next: TreeNode | null = from; next !== null; next = policy.best(node)) {
@@ -114,7 +114,7 @@ function selectLeaf(search: Search, policy: TreePolicy, from: TreeNode, path: nu
 	return node;
 }
 
-/** Simulations that meet at a leaf expand it once. */
+/** Ensures that concurrent simulations expand a leaf only once. */
 function expandOnce(search: Search, p: Params, expanding: Map<number, Promise<void>>, { id }: TreeNode): Promise<void> {
 	let expansion = expanding.get(id);
 	if (expansion === undefined) {
@@ -129,17 +129,17 @@ async function expand(search: Search, node: TreeNode, { expansions, depth }: Par
 	mergeAlike(search, children);
 }
 
-/** The known value of a leaf; null if it must be evaluated. */
+/** Returns the cached value of a leaf; null if it must be evaluated. */
 function knownValue(search: Search, { evaluation }: Params, leaf: TreeNode): number | null {
 	if (!leaf.final && evaluation === 'rollout') return null;
 	const scorer = leaf.final ? chooser(search) : search.guide;
-	// Having no value is known as well.
+	// A recorded null is also a known value.
 	return scorer !== null && leaf.scores.has(scorer.name) ? (leaf.scores.get(scorer.name) ?? 0) : null;
 }
 
 /**
- * Value of a leaf: that of the judge if it is final, otherwise of the guide or of completions sampled from it; 0 if
- * there is none.
+ * Evaluates a leaf: with the judge if it is final, otherwise with the guide or by sampling completions. 0 if there is
+ * no value.
  */
 async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: TreeNode): Promise<number> {
 	if (leaf.final || evaluation === 'value') return (await search.evaluate([leaf.id]))[0] ?? 0;
@@ -148,7 +148,7 @@ async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: 
 	return values.length === 0 ? 0 : values.reduce<number>((sum, value) => sum + (value ?? 0), 0) / values.length;
 }
 
-/** Returns a value for each node of a path, root first, multiplied by the discount with each step up. */
+/** Returns a value for each node on a path, root first, discounted once per step toward the root. */
 function discounted(value: number, length: number, discount: number): number[] {
 	const values = new Array<number>(length);
 	for (let i = length - 1; i >= 0; i--) {
@@ -158,7 +158,7 @@ function discounted(value: number, length: number, discount: number): number[] {
 	return values;
 }
 
-/** Descends from the root to the most visited child, ties by Q, as long as there are completions below. */
+/** Descends from the root to the most visited child, breaking ties by Q, while there are completions below. */
 function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 	const { tree, root } = search;
 	const ends = new Set(finals.flatMap(({ id }) => tree.pathTo(id)));
@@ -173,7 +173,7 @@ function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 		});
 	}
 	if (node.final) return { best: node.id, answer: node.answer, value: finalValue(search, node) };
-	// Only completions sampled to value the leaf, or nothing final yet.
+	// Only completions sampled to value the leaf remain, or nothing is final yet.
 	const below = finals.filter(({ parents }) => parents[0] === node.id);
 	return below.length > 0
 		? bestFinal(search, below)

@@ -5,11 +5,11 @@ import type { Conclusion } from '../strategy.ts';
 
 export interface Valued {
 	readonly id: number;
-	/** null if there is none. */
+	/** null if there is no value. */
 	readonly value: number | null;
 }
 
-/** Orders by value, best first; nodes without a value come last, ties in order of creation. */
+/** Sorts nodes by value in descending order. Nodes without a value come last, and ties are in creation order. */
 export function ranked(nodes: readonly number[], values: readonly (number | null)[]): Valued[] {
 	return nodes
 		.map((id, i) => ({ id, value: values[i] ?? null }))
@@ -17,19 +17,19 @@ export function ranked(nodes: readonly number[], values: readonly (number | null
 }
 
 /**
- * Children made earlier, when a search is continued. A branch from a node should add siblings, so for that node the
- * list is empty.
+ * Returns the children that already exist when a search is continued. Returns none for the node that the user branched
+ * from, because a branch should add siblings.
  */
 export function madeChildren(search: Search, node: number): readonly number[] {
 	return node === search.root && node !== 0 ? [] : (search.tree.node(node)?.children ?? []);
 }
 
-/** Those that were not pruned. */
+/** Returns the children that were not pruned. */
 export function openChildren(search: Search, node: number): number[] {
 	return madeChildren(search, node).filter((id) => search.tree.node(id)?.pruned === null);
 }
 
-/** Keeps the first of nodes with the same text (ignoring whitespace) and merges the others into it. */
+/** Merges nodes with the same text (ignoring whitespace) into the first of them. */
 export function distinct(search: Search, nodes: readonly number[]): number[] {
 	const first = new Map<string, number>();
 	const kept: number[] = [];
@@ -45,7 +45,7 @@ export function distinct(search: Search, nodes: readonly number[]): number[] {
 	return kept;
 }
 
-/** Values by the guide, or by the selecting scorer; nodes that already have a value keep it. */
+/** Values nodes with the guide, or else the selecting scorer. Nodes that already have a value keep it. */
 export async function valuesByScorer(
 	search: Search,
 	nodes: readonly number[],
@@ -58,7 +58,7 @@ export async function valuesByScorer(
 	return nodes.map((id) => (values.has(id) ? values.get(id) : search.tree.node(id)?.scores.get(scorer.name)) ?? null);
 }
 
-/** The final node with the highest value of the named scorer; without values, the default conclusion. */
+/** Returns the final node with the highest value from the named scorer; without values, the default conclusion. */
 export function bestByScore(search: Search, scorer: string): Conclusion {
 	const finals = finalsOf(search);
 	const [best] = ranked(

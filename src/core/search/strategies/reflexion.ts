@@ -34,7 +34,10 @@ const paramsSchema = v.strictObject({
 });
 export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 
-/** Draft, then tools and revisions in turn, until the critique is empty, nothing improves, or all rounds are done. */
+/**
+ * Alternates between tools and revisions after a draft, until the critique is empty, nothing improves, or the rounds
+ * run out.
+ */
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',
 	title: 'Reflexion with tools',
@@ -66,9 +69,9 @@ export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionP
 	},
 });
 
-/** Results of the queries of one round. */
+/** Query results from one round. */
 interface Found {
-	/** Nodes that the revision depends on. */
+	/** Nodes that the revision is based on. */
 	readonly nodes: readonly number[];
 	readonly failed: readonly ToolRun[];
 	readonly repeated: readonly string[];
@@ -78,7 +81,7 @@ class Agent {
 	readonly #search: Search;
 	readonly #tools: readonly AgentTool[];
 	readonly #params: ReflexionParams;
-	/** Queries requested with an answer and not run yet. */
+	/** Queries requested by an answer that have not run yet. */
 	readonly #queries = new Map<number, readonly AgentQuery[]>();
 	#retries: number;
 	#toolRetries: number;
@@ -96,13 +99,13 @@ class Agent {
 		return reply === null ? null : this.#add([this.#search.root], 'draft', reply);
 	}
 
-	/** Nothing is missing or superfluous, and all citations are supported. */
+	/** Returns whether nothing is missing or superfluous and all citations are supported. */
 	isGoodEnough({ id }: TreeNode): boolean {
 		const critique = critiqueOf(this.#search.tree, id);
 		return critique !== null && itemsOf(critique).length === 0 && faultsOf(this.#check(id)) === 0;
 	}
 
-	/** A point of the critique was addressed, or more citations are supported. */
+	/** Returns whether a point in the critique was addressed or more citations are supported. */
 	isBetter(revised: TreeNode, before: TreeNode): boolean {
 		const { tree } = this.#search;
 		const [is, was] = [this.#check(revised.id), this.#check(before.id)];
@@ -113,7 +116,7 @@ class Agent {
 		);
 	}
 
-	/** Runs the queries of an answer concurrently; a repeated query is not run again. */
+	/** Runs an answer's queries concurrently, skipping repeated queries. */
 	async ask(answer: TreeNode): Promise<Found> {
 		const { tree } = this.#search;
 		const before = new Map(toolRunsOf(tree).map((run) => [keyOf(run.tool, run.query), run]));
@@ -169,7 +172,7 @@ class Agent {
 		return reply === null ? null : this.#add([answer.id, ...nodes], 'revision', reply);
 	}
 
-	/** A reply that fits, or none when the retries are used up; each that does not is told what is wrong with it. */
+	/** Requests a valid reply, explaining the error after each malformed one; null if the retries run out. */
 	async #reply(kind: AgentReplyKind, messages: readonly ReturnType<typeof user>[]): Promise<AgentReply | null> {
 		const schema = replyJsonSchema(
 			kind,
@@ -189,7 +192,7 @@ class Agent {
 			});
 			if (this.#retries === 0) return null;
 			this.#retries--;
-			// The last reply only: malformed replies must not fill the context.
+			// Includes only the latest reply, because malformed replies must not fill the context.
 			conversation = [...messages, assistant(text.slice(0, 4000)), user(mendPrompt(reply))];
 		}
 	}
@@ -223,13 +226,13 @@ class Agent {
 		return node;
 	}
 
-	/** The answer in tags, if the question requests one; a prose result is the whole answer. */
+	/** Returns the answer in tags if the question asks for one. For prose, the whole text is the answer. */
 	#stated(text: string): string | null {
 		const { tags } = this.#search;
 		return tags.answer !== null && text.includes(tags.answer[0]) ? this.#search.answerIn(text) : null;
 	}
 
-	/** Each query with its tool; a query without one goes to all search tools. */
+	/** Returns each query with its tool; a query without a tool is sent to all search tools. */
 	#callsOf(id: number): { readonly tool: string; readonly query: string }[] {
 		if (this.#tools.length === 0) return [];
 		const calls = (this.#queries.get(id) ?? []).flatMap(({ tool, query }) => {
@@ -256,7 +259,7 @@ class Agent {
 				return;
 			} catch (error) {
 				const failure = Failure.from(error);
-				// The end of the search cancelled the tool: the next operator reports it, and the query stays open.
+				// The search ended and canceled the tool. The next operator reports that, and the query stays pending.
 				if (failure.reason === 'cancelled') return;
 				const again = passing.has(failure.reason) && this.#toolRetries > 0;
 				if (!again) {
@@ -274,7 +277,7 @@ class Agent {
 		this.#search.note({ t: 'tool', id, name, arguments: { query }, error });
 	}
 
-	/** Checks against everything found so far. */
+	/** Checks citations against everything found so far. */
 	#check(id: number): CitationCheck {
 		const { tree } = this.#search;
 		const text = tree.node(id)?.text ?? '';
@@ -292,5 +295,5 @@ const faultsOf = ({ references, dangling }: CitationCheck): number =>
 const supportedIn = ({ references }: CitationCheck): number =>
 	references.filter(({ supported }) => supported === true).length;
 
-/** Queries that differ only in spaces are the same. */
+/** Returns a key for a query that ignores differences in whitespace. */
 const keyOf = (tool: string, query: string): string => `${tool}\n${query.trim().replace(/\s+/g, ' ')}`;

@@ -3,8 +3,8 @@ import type { TreeNode } from '../searchTree.ts';
 import { openLeaves } from '../siblings.ts';
 
 /**
- * Samples completions from the start of the search until there are n, or the next multiple of n when it continues from
- * a log that already has them. Completions interrupted by a budget are finished first.
+ * Samples completions from the start of the search until there are n. If a continued log already has n, samples up to
+ * the next multiple of n. Completions interrupted by a budget are finished first.
  */
 export async function sampleCompletions(search: Search, n: number, temperature: number | undefined): Promise<void> {
 	const { tree, root } = search;

@@ -67,7 +67,7 @@ export const selfRefine: Strategy<SelfRefineParams> = {
 	},
 };
 
-/** fb_t: the policy's critique of an answer, as a node; none if it is empty. */
+/** Adds fb_t, the policy's critique of an answer, as a node; undefined if it is empty. */
 async function criticised(search: Search, { id, text }: TreeNode, params: SelfRefineParams) {
 	const texts = { problem: search.problem.prompt, answer: text.trim(), stop: params.stopPhrase };
 	const [reply = ''] = await search.ask([user(fillPrompt(params.feedbackPrompt, texts))]);
@@ -86,7 +86,7 @@ async function nothingNew(search: Search, { stop }: SelfRefineParams, before: Tr
 	return (is ?? -Infinity) <= (was ?? -Infinity);
 }
 
-/** An existing node, when a search is continued. */
+/** Returns an existing node if a search is continued. */
 function next(search: Search, node: number, roles: readonly TreeNode['role'][]): TreeNode | undefined {
 	return openChildren(search, node)
 		.map((id) => search.tree.node(id))

@@ -56,7 +56,7 @@ export const sequentialRevision: Strategy<SequentialRevisionParams> = {
 	},
 };
 
-/** A chain: each attempt is given the latest ones before it. */
+/** Generates a chain in which each attempt sees the attempts before it, up to a limit. */
 async function revised(search: Search, draft: number, params: SequentialRevisionParams): Promise<number[]> {
 	const chain = [draft];
 	for (let i = 0; i < params.revisions; i++) {

@@ -15,8 +15,8 @@ const paramsSchema = v.strictObject({
 export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * Section 3.3 of the paper: N completions are sampled from each step s_i of a solution; the number that reaches the
- * correct answer labels the step (search/export/stepLabels.ts computes the labels from the tree).
+ * Step labels by completion (section 3.3 of the paper): samples N completions from each step s_i of a solution. The
+ * number that reach the correct answer labels the step (search/export/stepLabels.ts computes the labels from the tree).
  */
 export const stepCompletion: Strategy<StepCompletionParams> = {
 	name: 'step-completion',
@@ -37,7 +37,7 @@ export const stepCompletion: Strategy<StepCompletionParams> = {
 	},
 };
 
-/** The steps of a solution, to its end. */
+/** Generates the steps of a solution until it is finished. */
 async function solution(search: Search, first: TreeNode, steps: number): Promise<TreeNode[]> {
 	const chain = [first];
 	for (let at = first; !at.final && chain.length <= steps; ) {
@@ -49,7 +49,7 @@ async function solution(search: Search, first: TreeNode, steps: number): Promise
 	return chain;
 }
 
-/** Steps after a node: those that are in the tree, and as many more as are missing. */
+/** Returns n continuations of a node, reusing those in the tree and generating the remainder. */
 async function following(search: Search, node: number, n: number, unit: GenerateUnit = 'step') {
 	const there = openChildren(search, node)
 		.map((id) => search.tree.node(id) as TreeNode)

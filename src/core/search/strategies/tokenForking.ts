@@ -38,7 +38,7 @@ export type TokenForkingParams = v.InferOutput<typeof paramsSchema>;
 
 /** An untried alternative token. */
 interface Alternative {
-	/** Node that it would follow. */
+	/** Node that the token would follow. */
 	readonly after: number;
 	readonly token: string;
 	readonly instead: string;
@@ -93,7 +93,7 @@ export const tokenForking: Strategy<TokenForkingParams> = {
 	},
 };
 
-/** All untried alternatives, most probable first: the tokens not taken at each fork. */
+/** Returns all untried tokens at forks, most probable first. */
 function alternatives(search: Search, params: TokenForkingParams, criterion: ForkCriterion): Alternative[] {
 	const open: Alternative[] = [];
 	for (const { id, parents } of nodesBelow(search)) {
@@ -118,7 +118,7 @@ function firstToken(search: Search, id: number): string {
 	return search.tokensOf(id)?.text[0] ?? search.tree.node(id)?.text ?? '';
 }
 
-/** Nodes below the start of the search, oldest first. */
+/** Returns the nodes below the start of the search, oldest first. */
 function nodesBelow(search: Search) {
 	const below = new Set([search.root]);
 	return search.tree.nodes.filter(({ id, parents, pruned }) => {
@@ -136,7 +136,7 @@ const forkWords = 'Fork: ';
 const forkLabel = (token: string, instead: string) =>
 	`${forkWords}${JSON.stringify(token)} instead of ${JSON.stringify(instead)}`;
 
-/** Mean over the tokens of a completion, including forced ones; null if unknown. */
+/** Returns the mean log-probability over a completion's tokens, including forced ones; null if unknown. */
 function meanLogprob(search: Search, end: number): number | null {
 	let [sum, count] = [0, 0];
 	for (const id of search.tree.pathTo(end)) {

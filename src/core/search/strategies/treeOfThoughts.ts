@@ -53,7 +53,7 @@ export const treeOfThoughts: Strategy<TreeOfThoughtsParams> = {
 
 const scorerNames = { value: 'value prompt', vote: 'vote' } as const;
 
-/** Algorithm 1, ToT-BFS: keeps the b best of all states after the kept ones, T times. */
+/** Algorithm 1, ToT-BFS: repeats T times, keeping the b best states among all successors of the kept ones. */
 async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
 	let states: Valued[] = [{ id: search.root, value: null }];
 	for (let step = 1; step <= params.depth && !states.every(({ id }) => isFinal(search, id)); step++) {
@@ -78,7 +78,7 @@ async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promi
 }
 
 /**
- * Algorithm 2, ToT-DFS: follows the most promising thought first and backtracks if no thought is above the threshold.
+ * Algorithm 2, ToT-DFS: follows the most promising thought first, and backtracks if no thought exceeds the threshold.
  */
 async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
 	const outputs: Valued[] = [];
@@ -104,7 +104,7 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 	return { stop: outputs.length >= params.solutions ? 'solved' : 'exhausted' };
 }
 
-/** G(p, s, k): thoughts after a state, sampled or proposed, or those already in the tree. */
+/** G(p, s, k): returns the thoughts after a state, either sampled, proposed, or already in the tree. */
 async function thoughts(search: Search, state: number, params: TreeOfThoughtsParams): Promise<number[]> {
 	const there = openChildren(search, state);
 	if (there.length > 0) return there;
@@ -131,7 +131,7 @@ async function thoughts(search: Search, state: number, params: TreeOfThoughtsPar
 	});
 }
 
-/** V(p, S): a value for each state. */
+/** V(p, S): returns a value for each state. */
 async function valuesOf(
 	search: Search,
 	states: readonly number[],

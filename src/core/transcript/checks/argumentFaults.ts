@@ -2,7 +2,7 @@ import { madeCalls } from '../calls.ts';
 import { type Finding, messageName, quote } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Finds arguments that cannot be parsed, and calls that two fields of a message record differently. */
+/** Finds arguments that cannot be parsed, and calls that are recorded differently in two fields of a message. */
 export function findArgumentFaults(transcript: Transcript): Finding[] {
 	const findings: Finding[] = [];
 	for (const { call, place, message } of madeCalls(transcript)) {

@@ -5,13 +5,13 @@ import type { MessagePlace, Transcript } from '../transcript.ts';
 
 /**
  * Finds citations without a reference, references that no tool returned, and claims whose words or numbers do not occur
- * in the cited sources. A claim repeated by later revisions is reported once, with all its places.
+ * in the cited sources. A claim that is repeated in later revisions is reported once, with all of its positions.
  */
 export function findCitationFaults(transcript: Transcript): Finding[] {
 	const found = new Map<string, Finding>();
 	const add = (key: string, at: MessagePlace, finding: Omit<Finding, 'check' | 'at'>): void => {
 		const before = found.get(key);
-		// The newest place comes first, because it is the relevant one.
+		// Puts the newest position first, because it is the most relevant one.
 		found.set(key, { ...finding, check: 'citation', at: [at, ...(before?.at ?? [])] });
 	};
 	const searched = transcript.messages.some(({ role }) => role === 'tool');

@@ -3,10 +3,10 @@ import { type Finding, messageName } from '../finding.ts';
 import { contextPoints } from '../tokenTotals.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Min growth factor, and min final token count, of a context worth reporting. */
+/** Minimum growth factor and final token count for a growing context to be reported. */
 const limits = { times: 4, tokens: 4000 } as const;
 
-/** Finds a context that grows from call to call, and the cause. */
+/** Finds a context that grows with each call, and identifies the cause. */
 export function findContextGrowth(transcript: Transcript): Finding[] {
 	const points = contextPoints(transcript);
 	const [first] = points;

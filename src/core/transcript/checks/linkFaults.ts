@@ -2,12 +2,12 @@ import { madeCalls } from '../calls.ts';
 import { type Finding, listed, messageName, messageNameFirst } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Finds calls without a result or with several, results without a call, and duplicate call ids. */
+/** Finds calls with no result or several results, results without a call, and duplicate call ids. */
 export function findLinkFaults(transcript: Transcript): Finding[] {
 	const { messages, orphans } = transcript;
 	const calls = madeCalls(transcript);
 	const findings: Finding[] = [];
-	// A log of calls alone has no results at all.
+	// A log may record only calls and no results at all.
 	const tells = messages.some(({ result }) => result !== null);
 	const ids = new Map<string, number>();
 	for (const { call, place, results } of calls) {

@@ -6,8 +6,8 @@ import { demandedFields, propertiesOf, requiredOf, schemaOf } from '../toolSchem
 import type { Transcript } from '../transcript.ts';
 
 /**
- * Checks arguments against the schema of the tool: from the file, otherwise the known one for the tool name, plus
- * fields required by validators in the transcript. Finds fields that are missing, misplaced or of the wrong type, and
+ * Checks arguments against the tool's schema: the one in the file, or else a known schema for the tool name, plus
+ * fields required by validators in the transcript. Finds missing or misplaced fields, fields of the wrong type, and
  * undeclared tools.
  */
 export function findSchemaFaults(transcript: Transcript): Finding[] {
@@ -108,7 +108,7 @@ function faultsOf(
 	return findings;
 }
 
-/** Fields of the tool that are inside another field without such a field: name to the field they are in. */
+/** Finds tool fields that are nested in another field that does not define them; returns the parent of each. */
 function misplacedFields(
 	given: Readonly<Record<string, unknown>>,
 	properties: Readonly<Record<string, unknown>>,
@@ -121,7 +121,7 @@ function misplacedFields(
 		const allowed = propertiesOf(Object.hasOwn(properties, parent) ? properties[parent] : null);
 		for (const name of Object.keys(inner)) {
 			if (name === parent || !own.has(name) || Object.hasOwn(allowed, name) || misplaced.has(name)) continue;
-			// If there is a copy beside it, the tool uses that.
+			// If the field also exists at the correct level, the tool uses that copy.
 			if (!Object.hasOwn(given, name)) misplaced.set(name, parent);
 		}
 	}

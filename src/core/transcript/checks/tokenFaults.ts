@@ -2,7 +2,7 @@ import { formatCount } from '../../../base/format.ts';
 import { type Finding, messageNameFirst } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Finds contradicting token counts within a message. */
+/** Finds conflicting token counts within a message. */
 export function findTokenFaults({ messages }: Transcript): Finding[] {
 	const findings: Finding[] = [];
 	for (const { index, usage, otherUsage } of messages) {

@@ -3,7 +3,7 @@ import type { Transcript } from '../transcript.ts';
 
 const reasons = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length']);
 
-/** Finds answers truncated at the length limit. */
+/** Finds answers that were truncated at the length limit. */
 export function findTruncated({ messages }: Transcript): Finding[] {
 	return messages
 		.filter(({ finishReason }) => finishReason !== null && reasons.has(finishReason.toLowerCase()))

@@ -5,8 +5,8 @@ import { canonicalText } from '../toolCalls.ts';
 import type { Transcript } from '../transcript.ts';
 
 /**
- * Finds failed calls that are repeated without anything new: with the same arguments, or with arguments that only
- * moved. Also finds calls that repeat an earlier successful one.
+ * Finds failed calls that are retried without new information: with the same arguments, or with arguments that only
+ * moved between fields. Also finds calls that repeat an earlier successful call.
  */
 export function findUnchangedRetries(transcript: Transcript): Finding[] {
 	const calls = madeCalls(transcript);
@@ -74,7 +74,7 @@ function retry(before: MadeCall, after: MadeCall): Finding | null {
 	};
 }
 
-/** All values nested in a value, as canonical texts. */
+/** Collects all values nested in a value, as canonical text. */
 function gatherValues(value: unknown, into: Set<string>, depth: number): void {
 	if (depth > 6 || into.size > 2000) return;
 	into.add(canonicalText(value));

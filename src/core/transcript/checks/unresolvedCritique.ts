@@ -6,7 +6,7 @@ import type { Transcript } from '../transcript.ts';
 interface Revision {
 	readonly made: MadeCall;
 	readonly answer: string;
-	/** What the model criticized in this answer; null if there is no reflection. */
+	/** The model's critique of this answer by field; null if there is no reflection. */
 	readonly critique: ReadonlyMap<string, string> | null;
 }
 
@@ -14,8 +14,8 @@ const aspects = ['missing', 'superfluous'] as const;
 const nothing = /^\W*(?:none|nothing|n\/?a|no)?\W*$/i;
 
 /**
- * Compares Reflexion's critique ("missing", "superfluous") with the next revision: repeated verbatim, unchanged answer,
- * or no further reflection.
+ * Compares Reflexion's critique ("missing", "superfluous") with the next revision, and finds critiques repeated
+ * verbatim, unchanged answers, and revisions without a reflection.
  */
 export function findUnresolvedCritique(transcript: Transcript): Finding[] {
 	const revisions = madeCalls(transcript)

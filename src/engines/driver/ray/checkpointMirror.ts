@@ -12,7 +12,10 @@ import {
 import { runFiles, stepName } from '../../../runs/runFiles.ts';
 import { copyRegular } from './copyRegular.ts';
 
-/** Copies complete checkpoints of a run into another run folder, and removes those that the run has removed. */
+/**
+ * Copies a run's complete checkpoints to another run folder, and deletes copies of checkpoints that the run has
+ * deleted.
+ */
 export class CheckpointMirror {
 	readonly #source: string;
 	readonly #run: string;
@@ -23,7 +26,7 @@ export class CheckpointMirror {
 		this.#run = run;
 	}
 
-	/** Synchronizes the copies; calls are serialized. */
+	/** Synchronizes the copies. Calls are serialized. */
 	sync(theirs: readonly CheckpointInfo[]): Promise<void> {
 		return this.#queue.queue(async () => {
 			if (theirs.length === 0) return;
@@ -45,7 +48,7 @@ export class CheckpointMirror {
 		const name = stepName(step);
 		const from = join(this.#source, runFiles.checkpoints, name);
 		const manifest = await readManifest(from);
-		// It was removed meanwhile.
+		// The checkpoint was deleted in the meantime.
 		if (manifest === null) return;
 		const aside = join(folder, `.${name}.tmp`);
 		await rm(aside, { recursive: true, force: true });

@@ -4,11 +4,11 @@ import { Failure } from '../../../base/failure.ts';
 import { readNamed } from '../../../files/safeFile.ts';
 
 export interface Cluster {
-	/** Base URL of every request, without a trailing slash: `http://127.0.0.1:8265`. */
+	/** Base URL without a trailing slash, such as `http://127.0.0.1:8265`. */
 	readonly address: string;
-	/** Sent to that address only. */
+	/** Headers sent only to this address. */
 	readonly headers: Readonly<Record<string, string>>;
-	/** Whether there are credentials that do not belong to this address. */
+	/** Whether credentials exist but were withheld because they belong to another address. */
 	readonly withheld?: boolean;
 }
 
@@ -17,8 +17,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const example = 'such as http://127.0.0.1:8265';
 
 /**
- * The dashboard to which jobs are submitted: `ray.address` of the recipe, otherwise RAY_ADDRESS.
- * @throws `missing` if neither is set, `invalid` for an address that is not a dashboard
+ * Returns the dashboard URL for job submission: `ray.address` from the recipe, falling back to RAY_ADDRESS.
+ * @throws `missing` if neither is set, or `invalid` if the address is not a dashboard
  */
 export function clusterAddress(fromRecipe: string | null, environment: Environment): string {
 	const written = fromRecipe ?? environment.RAY_ADDRESS?.trim() ?? '';
@@ -49,9 +49,9 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 }
 
 /**
- * The cluster of a run, with its credentials. Tokens and headers in the environment belong to the cluster that the
- * environment names: an address that comes only from a recipe gets none of them.
- * @throws as `clusterAddress` and `clusterHeaders`
+ * Returns the run's cluster with its credentials. Tokens and headers from the environment belong to the cluster that
+ * the environment names. An address that appears only in a recipe gets none of them.
+ * @throws like `clusterAddress` and `clusterHeaders`
  */
 export async function clusterOf(fromRecipe: string | null, environment: Environment): Promise<Cluster> {
 	const address = clusterAddress(fromRecipe, environment);
@@ -67,7 +67,7 @@ function holdsCredentials(environment: Environment): boolean {
 }
 
 /**
- * Headers as sent by Ray's own command line: RAY_JOB_HEADERS (a JSON object), and the token of RAY_AUTH_TOKEN,
+ * Returns the same headers as Ray's command line: RAY_JOB_HEADERS (a JSON object), plus the token from RAY_AUTH_TOKEN,
  * RAY_AUTH_TOKEN_PATH or, with RAY_AUTH_MODE=token, ~/.ray/auth_token.
  */
 export async function clusterHeaders(environment: Environment): Promise<Record<string, string>> {

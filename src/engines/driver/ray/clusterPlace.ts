@@ -7,28 +7,28 @@ import { readJson } from '../../../files/safeFile.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { labHome } from '../../../runs/runRegistry.ts';
 
-/** Location of a run on the cluster: `STORAGE/ID` is its run folder, `STORAGE/ID.ray` belongs to its jobs. */
+/** Location of a run on the cluster. `STORAGE/ID` is its run folder, and `STORAGE/ID.ray` holds its job files. */
 export interface ClusterPlace {
-	/** A folder as named on this machine; the cluster uses the same path if possible. */
+	/** Storage path on this machine. The cluster uses the same path if possible. */
 	readonly storage: string;
-	/** Whether the recipe names it: the cluster must then have it. */
+	/** Whether the recipe specifies the storage, in which case it must exist on the cluster. */
 	readonly named: boolean;
 	readonly run: string;
 	readonly sidecar: string;
-	/** Written here and looked for there: if found, both see the same folder. */
+	/** Written on this machine and looked up on the cluster. If it is found, both see the same folder. */
 	readonly nonce: string;
 }
 
 const placeFile = 'place.json';
 
-/** place.json: written here before a job is submitted, completed by the job that finds it. */
+/** place.json: written on this machine before a job is submitted, and completed by the job that finds it. */
 const placeSchema = v.looseObject({
 	nonce: v.string(),
-	/** Submission id of the job that found the file, and hence shares its storage with this machine. */
+	/** Submission ID of the job that found the file and therefore shares storage with this machine. */
 	seen: v.optional(v.string()),
 });
 
-/** @param storage from the recipe; null: a folder of this user, which a cluster on this machine sees */
+/** @param storage storage from the recipe, or null to use a folder of this user, which a local cluster can see */
 export function clusterPlace(storage: string | null, id: string): ClusterPlace {
 	const folder = storage ?? join(labHome(), 'ray');
 	return {
@@ -40,7 +40,10 @@ export function clusterPlace(storage: string | null, id: string): ClusterPlace {
 	};
 }
 
-/** Writes the marker by which a job detects that this machine sees its storage. Does not create a missing folder. */
+/**
+ * Writes the marker that lets a job detect whether it shares storage with this machine. Does not create missing
+ * folders.
+ */
 export async function offerPlace(place: ClusterPlace): Promise<void> {
 	if (place.named && !(await stat(place.storage).catch(() => null))?.isDirectory()) return;
 	try {
@@ -54,7 +57,7 @@ export async function offerPlace(place: ClusterPlace): Promise<void> {
 	}
 }
 
-/** Whether a job has found the marker, so that its storage is this folder. */
+/** Returns whether a job has found the marker, which means that its storage is this folder. */
 export async function isShared(place: ClusterPlace, submission: string): Promise<boolean> {
 	const value = await readJson(place.sidecar, placeFile, 1 << 16).catch(() => null);
 	const decoded = decode(placeSchema, value);

@@ -4,11 +4,11 @@ import { parseLine } from '../../../files/jsonLines.ts';
 import { openRegular } from '../../../files/safeFile.ts';
 
 export interface CommonLines {
-	/** Number of common complete lines at the start of both files. */
+	/** Number of complete lines shared at the start of both files. */
 	readonly lines: number;
-	/** The step of the last one; -1 if there are none. */
+	/** Step of the last shared line, or -1 if there are none. */
 	readonly step: number;
-	/** Whether `mine` has further lines. */
+	/** Whether `mine` has additional lines. */
 	readonly more: boolean;
 }
 
@@ -22,7 +22,7 @@ async function openOrNull(root: string, name: string): Promise<FileHandle | null
 	});
 }
 
-/** Length of the byte-identical prefix of two line-based files. A missing file counts as empty. */
+/** Returns the length of the byte-identical prefix of two line-based files. Treats a missing file as empty. */
 export async function commonLines(mine: string, theirs: string, name: string): Promise<CommonLines> {
 	const handles = [await openOrNull(mine, name), await openOrNull(theirs, name)] as const;
 	try {

@@ -5,8 +5,8 @@ import { asidePath, ensureFolder, renameOver, syncFolder } from '../../../files/
 import { openRegular } from '../../../files/safeFile.ts';
 
 /**
- * Copies a regular file from an untrusted folder: completely or not at all.
- * @param bytes expected size, if known; a different size throws `corrupt`
+ * Copies a regular file from an untrusted folder, either completely or not at all.
+ * @param bytes expected size, if known; throws `corrupt` if the size differs
  */
 export async function copyRegular(
 	from: string,
@@ -40,7 +40,7 @@ export async function copyRegular(
 	}
 }
 
-/** Size of a file; null if it does not exist. */
+/** Returns a file's size, or null if the file does not exist. */
 export async function sizeOf(path: string): Promise<number | null> {
 	const info = await stat(path).catch(() => null);
 	return info?.isFile() ? info.size : null;

@@ -16,7 +16,7 @@ const failedSchema = v.looseObject({
 	action: v.optional(v.string()),
 });
 
-/** Reads why a job gave up, as recorded beside its run; null if nothing was recorded. */
+/** Reads the failure that a job recorded next to its run, or returns null if there is none. */
 export async function readFailed(sidecar: string, submission: string): Promise<Failure | null> {
 	const value = await readJson(sidecar, 'failed.json', 1 << 20).catch(() => null);
 	const decoded = decode(failedSchema, value);
@@ -28,8 +28,8 @@ export async function readFailed(sidecar: string, submission: string): Promise<F
 const log = 'See engine.log in the run folder.';
 
 /**
- * What an ended job means for its run.
- * @param told why it gave up, if recorded
+ * Determines the outcome of a run from its ended job.
+ * @param told failure recorded by the job, if any
  */
 export function jobEnd(
 	job: JobInfo,
@@ -38,7 +38,7 @@ export function jobEnd(
 		readonly told: Failure | null;
 		readonly stopAsked: boolean;
 		readonly address: string;
-		/** Whether the success of the job is that of the run, which reports nothing itself. */
+		/** Whether job success means run success, because the run does not report its own status. */
 		readonly silent?: boolean;
 	},
 ): JobEnd {

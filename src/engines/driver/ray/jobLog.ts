@@ -3,24 +3,24 @@ import { pause } from '../../../rpc/pause.ts';
 import type { JobsApi } from './jobsApi.ts';
 import { listenToTexts } from './textSocket.ts';
 
-/** Max characters of a text line; trainers can print long progress lines. */
+/** Maximum length of a text line. Trainers may print long progress lines. */
 const longestText = 1 << 20;
 
 export interface JobLogOptions {
-	/** Interval between reads of the whole log, if it cannot be followed; default 2000. */
+	/** Interval between reads of the whole log if it cannot be streamed, in milliseconds. Default: 2000. */
 	readonly pollMs?: number;
-	/** False: never use a WebSocket. */
+	/** Set to false to never use a WebSocket. */
 	readonly socket?: boolean;
 }
 
-/** Follows the output of a job, each line once, over unreliable connections. */
+/** Follows a job's output over unreliable connections and delivers each line once. */
 export class JobLog {
 	readonly #api: JobsApi;
 	readonly #job: string;
 	readonly #onLine: (line: string) => Promise<void>;
 	readonly #pollMs: number;
 	#useSocket: boolean;
-	/** Number of lines passed on. */
+	/** Number of lines delivered. */
 	#told = 0;
 
 	constructor(api: JobsApi, job: string, onLine: (line: string) => Promise<void>, options: JobLogOptions = {}) {
@@ -31,7 +31,7 @@ export class JobLog {
 		this.#useSocket = options.socket ?? true;
 	}
 
-	/** Follows until the signal fires; errors are retried. */
+	/** Follows the log until the signal aborts. Retries after errors. */
 	async follow(signal: AbortSignal): Promise<void> {
 		let rest = this.#pollMs;
 		while (!signal.aborted) {
@@ -42,16 +42,16 @@ export class JobLog {
 				rest = this.#pollMs;
 			} catch (error) {
 				if (signal.aborted) return;
-				// A full disk is not a connection error.
+				// A full disk is not a connection error, so do not retry.
 				if (Failure.from(error).reason === 'full') throw error;
 				rest = Math.min(rest * 2, 30_000);
 			}
-			// Each read fetches the whole log, so a long one is read rarely.
+			// Each read fetches the whole log, so poll long logs less often.
 			await pause(Math.max(rest, this.#useSocket ? 0 : 10 * (performance.now() - start)), signal);
 		}
 	}
 
-	/** Passes on new lines of the log. */
+	/** Delivers new lines from the log. */
 	async readAll(signal?: AbortSignal): Promise<void> {
 		const text = await this.#api.logs(this.#job, signal);
 		const lines = text.split('\n');
@@ -59,7 +59,7 @@ export class JobLog {
 		await this.#tell(lines, 0);
 	}
 
-	/** @param first index of the first of these lines in the log */
+	/** @param first index in the log of the first given line */
 	async #tell(lines: readonly string[], first: number): Promise<void> {
 		for (const [i, line] of lines.entries()) {
 			if (first + i < this.#told) continue;
@@ -102,7 +102,7 @@ export class JobLog {
 		await work;
 		if (failure !== null || lost !== null) throw failure ?? lost;
 		if (spoken) return;
-		// Either a proxy without WebSocket support or a missing job: reading the whole log tells which.
+		// Either the proxy does not support WebSockets or the job does not exist. Reading the whole log reveals which.
 		await this.readAll(signal);
 		this.#useSocket = false;
 	}

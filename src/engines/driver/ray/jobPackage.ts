@@ -10,30 +10,30 @@ import { mapRecipePaths } from './recipePaths.ts';
 import { type ZipEntry, zipArchive } from './zipArchive.ts';
 
 /**
- * Placeholder for the data folder of the job, which only the job knows. Read by `reasoning_lab_trainer/ray/place.py`.
+ * Placeholder for the job's data folder, which only the job knows. Replaced in `reasoning_lab_trainer/ray/place.py`.
  */
 export const dataPlaceholder = '{{data}}';
 
-/** Max bytes of data and models sent with the job; Ray accepts packages of up to 500 MB. */
+/** Maximum size of data and models sent with the job, in bytes. Ray accepts packages of up to 500 MB. */
 const mostPacked = 128 << 20;
 
-/** A file or folder named in a recipe: packed into the job, or expected on the cluster under the same path. */
+/** A file or folder named in a recipe. Either packed into the job, or expected at the same path on the cluster. */
 export interface JobAsset {
-	/** Absolute, on this machine. */
+	/** Absolute path on this machine. */
 	readonly origin: string;
-	/** `0/train.jsonl` below `data/`; null: too large, and not sent. */
+	/** Path below `data/`, such as `0/train.jsonl`, or null if the asset is too large and is not sent. */
 	readonly packed: string | null;
 	readonly bytes: number;
 }
 
-/** job.json of the package, which describes the job. Read by `reasoning_lab_trainer/ray/settings.py`. */
+/** Job description, stored as job.json in the package. Read by `reasoning_lab_trainer/ray/settings.py`. */
 export interface JobSettings {
 	readonly format: 1;
 	readonly id: string;
 	readonly submission: string;
 	readonly place: { readonly storage: string; readonly named: boolean; readonly nonce: string };
 	readonly resume: boolean;
-	/** The checkpoint of another run that this run starts from, with {@link dataPlaceholder} or with its local path. */
+	/** Checkpoint from another run that this run starts from, either with {@link dataPlaceholder} or as a local path. */
 	readonly parentCheckpoint: string | null;
 	readonly workers: number;
 	readonly cpusPerWorker: number;
@@ -43,7 +43,7 @@ export interface JobSettings {
 }
 
 export interface JobPackage {
-	/** `_ray_pkg_<hash>.zip`: Ray names packages by content. */
+	/** Content-based name, as Ray uses for packages: `_ray_pkg_<hash>.zip`. */
 	readonly name: string;
 	readonly bytes: Buffer;
 }
@@ -56,13 +56,16 @@ export interface PackageOptions {
 	readonly place: ClusterPlace;
 	readonly resume: boolean;
 	readonly parentCheckpoint: string | null;
-	/** dist/ of this program. */
+	/** The extension's dist/ folder. */
 	readonly dist: string;
-	/** Further files, made from the recipe with the paths that its data has there. */
+	/** Returns additional files, generated from the recipe with the data paths on the cluster. */
 	readonly extra?: (recipe: ResolvedRecipe) => Promise<readonly ZipEntry[]>;
 }
 
-/** Everything that a job needs: trainer, driver, reward hosts, recipe, copies of rewards, local data. */
+/**
+ * Builds the package with everything a job needs: trainer, driver, reward workers, recipe, reward copies and local
+ * data.
+ */
 export async function jobPackage(options: PackageOptions): Promise<JobPackage> {
 	const { run, recipe, place } = options;
 	const ray = recipe.ray;
@@ -108,8 +111,8 @@ export async function jobPackage(options: PackageOptions): Promise<JobPackage> {
 }
 
 /**
- * The recipe as the driver on the cluster runs it: of the pytorch engine, with the workers as its processes. Ray shares out
- * the devices, so there is no queue.
+ * Returns the recipe for the driver on the cluster: uses the pytorch engine, with the workers as its processes. Ray
+ * allocates the devices, so there is no queue.
  */
 function clusterRecipe(recipe: ResolvedRecipe, moved: (path: string) => string): ResolvedRecipe {
 	const { ray, ...rest } = recipe;
@@ -131,7 +134,7 @@ async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | nul
 	const assets: JobAsset[] = [];
 	let packedBytes = 0;
 	for (const origin of paths) {
-		// It may exist on the cluster, where the job checks.
+		// The asset may exist on the cluster, where the job checks for it.
 		const bytes = await bytesOf(origin);
 		const inside = recipe.ray?.storage != null && origin.startsWith(`${recipe.ray.storage.replace(/[\\/]+$/, '')}/`);
 		const fits = bytes !== null && !inside && packedBytes + bytes <= mostPacked;
@@ -141,7 +144,7 @@ async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | nul
 	return assets;
 }
 
-/** Bytes of a file or of all files in a folder; null if it does not exist. */
+/** Returns the size of a file, or the total size of all files in a folder. null if it does not exist. */
 async function bytesOf(path: string): Promise<number | null> {
 	const info = await stat(path).catch(() => null);
 	if (info === null) return null;
@@ -153,7 +156,7 @@ async function bytesOf(path: string): Promise<number | null> {
 	return sum;
 }
 
-/** A file (path '') or the files of a folder, with relative paths. */
+/** Yields a single file (with path '') or all files in a folder, with relative paths. */
 async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
 	if ((await stat(root)).isFile()) {
 		yield { path: '', bytes: await readWhole(root) };
@@ -165,14 +168,14 @@ async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
 async function* walk(root: string, below: string): AsyncGenerator<ZipEntry> {
 	for (const { name } of await readdir(join(root, below), { withFileTypes: true })) {
 		const path = below === '' ? name : `${below}/${name}`;
-		// A file of a model folder may be a link into a cache.
+		// Files in model folders may be links into a cache.
 		const info = await stat(join(root, path)).catch(() => null);
 		if (info?.isFile()) yield { path, bytes: await readWhole(join(root, path)) };
 		else if ((await lstat(join(root, path))).isDirectory()) yield* walk(root, path);
 	}
 }
 
-/** Does not block if the file has meanwhile been replaced by a pipe. */
+/** Reads a file without blocking if it was replaced by a pipe in the meantime. */
 async function readWhole(path: string): Promise<Buffer> {
 	const handle = await openNamed(path);
 	try {
@@ -191,7 +194,7 @@ async function readRegular(root: string, path: string): Promise<Buffer> {
 	}
 }
 
-/** The trainer, the driver and the reward hosts, as in dist/. */
+/** Returns the trainer, driver and reward worker files from dist/. */
 async function programs(dist: string): Promise<ZipEntry[]> {
 	const entries: ZipEntry[] = [];
 	const names = await readdir(dist).catch(() => [] as string[]);

@@ -1,7 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import { isFinal, type JobInfo, type JobsApi } from './jobsApi.ts';
 
-/** The state of a job at one look. */
+/** Job state from one poll. */
 export type JobSight =
 	| { readonly kind: 'there'; readonly job: JobInfo }
 	/** The cluster responds but does not know the job. */
@@ -10,13 +10,13 @@ export type JobSight =
 	| { readonly kind: 'unreachable'; readonly failure: Failure; readonly since: number };
 
 export interface JobWatchOptions {
-	/** Polling interval; default 2000. */
+	/** Polling interval in milliseconds. Default: 2000. */
 	readonly pollMs?: number;
-	/** Max polling interval while there is no response; default 30000. */
+	/** Maximum polling interval while there is no response, in milliseconds. Default: 30000. */
 	readonly longestMs?: number;
 }
 
-/** Polls a job, less often while the cluster is unreachable. */
+/** Polls a job, backing off while the cluster is unreachable. */
 export class JobWatch {
 	readonly #api: JobsApi;
 	readonly #id: string;
@@ -40,8 +40,8 @@ export class JobWatch {
 	}
 
 	/**
-	 * Returns the known state; polls if it is time.
-	 * @param force poll now
+	 * Returns the known state. Polls if the interval has elapsed.
+	 * @param force poll immediately
 	 */
 	async look(force = false): Promise<JobSight | null> {
 		if (this.ended || (!force && Date.now() < this.#next)) return this.#sight;

@@ -8,7 +8,7 @@ import { decode } from '../../../protocol/decode.ts';
 import type { Cluster } from './clusterAddress.ts';
 import { type PlainResponse, plainRequest, TooLarge } from './plainRequest.ts';
 
-/** States of a Ray job (`ray.job_submission.JobStatus`); the last three are final. */
+/** Ray job states (`ray.job_submission.JobStatus`). The last three are final. */
 export const jobStates = ['PENDING', 'RUNNING', 'STOPPED', 'SUCCEEDED', 'FAILED'] as const;
 export type JobState = (typeof jobStates)[number];
 export const isFinal = (state: JobState): boolean => state !== 'PENDING' && state !== 'RUNNING';
@@ -34,20 +34,20 @@ const versionSchema = v.looseObject({ ray_version: v.string() });
 const logsSchema = v.looseObject({ logs: v.string() });
 const stoppedSchema = v.looseObject({ stopped: v.boolean() });
 
-/** Request timeouts in milliseconds; submitting waits for the agents of the cluster. */
+/** Request timeouts in milliseconds. Job submission waits for the cluster's agents. */
 const patience = { usual: 30_000, submit: 120_000, upload: 600_000, last: 5000 };
-/** Max characters read from an error reply. */
+/** Maximum number of characters read from an error response. */
 const longestWords = 2000;
-/** A log is sent as one text. */
+/** Maximum response size. Logs are returned as a single text. */
 const largestAnswer = 512 << 20;
 
 /**
- * The Jobs API of a Ray cluster, served by its dashboard (`ray[default]`): ray/dashboard/modules/job/job_head.py. Only
- * the address given by the user is contacted: redirects are not followed.
+ * Client for the Jobs API of a Ray cluster, served by its dashboard (`ray[default]`):
+ * ray/dashboard/modules/job/job_head.py. Only contacts the address given by the user and does not follow redirects.
  */
 export class JobsApi {
 	readonly cluster: Cluster;
-	/** Redacts credentials from what the cluster writes. */
+	/** Redacts credentials in responses from the cluster. */
 	readonly redactor: Redactor;
 
 	constructor(cluster: Cluster) {
@@ -56,14 +56,14 @@ export class JobsApi {
 		this.redactor = new Redactor(sent.flatMap((value) => [value, value.replace(/^\w+ +/, '')]));
 	}
 
-	/** Ray version. Also checks that this is a cluster that accepts jobs. */
+	/** Returns the Ray version. Also verifies that the address is a cluster that accepts jobs. */
 	async version(signal?: AbortSignal): Promise<string> {
 		const answer = await this.#ask('GET', '/api/version', { signal });
 		return this.#read(answer, versionSchema).ray_version;
 	}
 
 	/**
-	 * Whether the cluster has a package; it then also keeps it for a while.
+	 * Returns whether the cluster has a package. If so, the cluster also keeps it for a while.
 	 * @param name `_ray_pkg_<hash>.zip`
 	 */
 	async hasPackage(name: string, signal?: AbortSignal): Promise<boolean> {
@@ -79,26 +79,29 @@ export class JobsApi {
 		await this.#ask('POST', '/api/jobs/', { body, signal, patienceMs: patience.submit });
 	}
 
-	/** null if the cluster does not know the job. */
+	/** Returns null if the cluster does not know the job. */
 	async job(id: string, signal?: AbortSignal): Promise<JobInfo | null> {
 		const answer = await this.#ask('GET', `/api/jobs/${encodeURIComponent(id)}`, { signal, allow: [404] });
 		return answer.status === 404 ? null : this.#read(answer, jobSchema);
 	}
 
-	/** All output of the job so far. */
+	/** Returns all job output so far. */
 	async logs(id: string, signal?: AbortSignal): Promise<string> {
 		const patienceMs = patience.upload;
 		const answer = await this.#ask('GET', `/api/jobs/${encodeURIComponent(id)}/logs`, { signal, patienceMs });
 		return this.#read(answer, logsSchema).logs;
 	}
 
-	/** Stops a job: its processes are signaled, and killed soon after. Returns false if it had ended or is unknown. */
+	/**
+	 * Stops a job by signaling its processes, which are killed soon after. Returns false if the job has ended or is
+	 * unknown.
+	 */
 	async stop(id: string, signal?: AbortSignal): Promise<boolean> {
 		const answer = await this.#ask('POST', `/api/jobs/${encodeURIComponent(id)}/stop`, { signal, allow: [404] });
 		return answer.status === 404 ? false : this.#read(answer, stoppedSchema).stopped;
 	}
 
-	/** As `stop`, for a process that is exiting: waits a few seconds at most, without a result. */
+	/** Like `stop`, but for a process that is exiting. Waits at most a few seconds and returns no result. */
 	stopBeforeExit(id: string): void {
 		const { address, headers } = this.cluster;
 		const url = `${address}/api/jobs/${encodeURIComponent(id)}/stop`;
@@ -111,7 +114,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		});
 	}
 
-	/** WebSocket URL of the log, line by line. */
+	/** Returns the WebSocket URL that streams the log line by line. */
 	tailAddress(id: string): string {
 		return `${this.cluster.address}/api/jobs/${encodeURIComponent(id)}/logs/tail`;
 	}
@@ -213,7 +216,10 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 	}
 }
 
-/** Advice if a local address has no cluster; null if the address is remote, or something is listening there. */
+/**
+ * Returns advice if no cluster is running at a local address, or null if the address is remote or something is
+ * listening there.
+ */
 function localAdvice(address: string, error: unknown): string | null {
 	const port = localPort(address);
 	if (port === null || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
@@ -228,7 +234,7 @@ function causeOf(error: unknown): string {
 	return (message || code || String(error)).replace(/\.$/, '');
 }
 
-/** An error reply is often a Python stack trace, whose last line has the reason. */
+/** Returns the last line, because error responses are often Python stack traces that end with the reason. */
 function lastLine(text: string): string {
 	const lines = text.slice(-longestWords).split('\n');
 	return (lines.findLast((line) => line.trim() !== '') ?? '').trim().replace(/\.$/, '');

@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
 
 /**
- * Prefix of log lines with which a job transmits its files if this machine does not see the storage; a JSON object
- * follows. Written by `reasoning_lab_trainer/ray/frames.py`.
+ * Prefix of log lines that a job uses to transfer its files if it does not share storage with this machine. A JSON
+ * object follows. Written by `reasoning_lab_trainer/ray/frames.py`.
  */
 export const framePrefix = '@reasoning-lab ';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
-/** Files of a run, and of verl's output; a log cannot cause any other file to be written. */
+/** Allowed file names from a run or from verl's output. A log cannot cause any other file to be written. */
 const linesFile = v.pipe(v.string(), v.regex(/^(metrics|events|metrics\/\w[\w.-]{0,99})\.jsonl$/));
 const wholeFile = v.pipe(
 	v.string(),
@@ -20,13 +20,13 @@ const wholeFile = v.pipe(
 export const frameSchema = v.variant('k', [
 	/** Location of the run on the cluster. */
 	v.object({ k: v.literal('place'), folder: v.string() }),
-	/** run.json. */
+	/** Content of run.json. */
 	v.object({ k: v.literal('record'), text: v.pipe(v.string(), v.maxLength(1 << 20)) }),
-	/** Complete lines of a growing file; `at`: number of preceding bytes. */
+	/** Complete lines of a growing file. `at` is the number of preceding bytes. */
 	v.object({ k: v.literal('lines'), file: linesFile, at: whole, text: v.string() }),
-	/** The growing files start again. */
+	/** The growing files start over. */
 	v.object({ k: v.literal('reset') }),
-	/** A part of a whole file: base64 of a part of its deflated bytes. */
+	/** Part of a complete file: a slice of its deflated bytes in base64. */
 	v.object({
 		k: v.literal('file'),
 		path: wholeFile,
@@ -35,14 +35,14 @@ export const frameSchema = v.variant('k', [
 		data: v.string(),
 	}),
 	v.object({ k: v.literal('gone'), path: wholeFile }),
-	/** The reply to a relayed control request. */
+	/** Response to a forwarded control request. */
 	v.object({ k: v.literal('answer'), id: v.string(), answer: v.unknown() }),
 	/** Why the job cannot continue. */
 	v.object({ k: v.literal('failed'), reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
 ]);
 export type LogFrame = v.InferOutput<typeof frameSchema>;
 
-/** The frame in a line of a job log; null: the line is plain text. */
+/** Parses the frame in a job log line. Returns null if the line is plain text. */
 export function readFrame(line: string): LogFrame | null {
 	if (!line.startsWith(framePrefix)) return null;
 	try {

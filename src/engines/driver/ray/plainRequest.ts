@@ -11,15 +11,15 @@ export interface PlainRequest {
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body?: string | Buffer;
 	readonly signal: AbortSignal;
-	/** A reply with more bytes is aborted. */
+	/** Maximum response size in bytes. Larger responses are aborted. */
 	readonly largest: number;
 }
 
 export class TooLarge extends Error {}
 
 /**
- * One request with its whole reply, without following redirects. Not `fetch`, which identifies as a browser
- * (Sec-Fetch-Mode), because Ray's dashboard only accepts GET from browsers.
+ * Sends one request and returns the whole response, without following redirects. Does not use `fetch`, which identifies
+ * itself as a browser (Sec-Fetch-Mode), because Ray's dashboard accepts only GET requests from browsers.
  */
 export function plainRequest(address: string, options: PlainRequest): Promise<PlainResponse> {
 	const { method, headers, body, signal, largest } = options;
@@ -27,7 +27,7 @@ export function plainRequest(address: string, options: PlainRequest): Promise<Pl
 	const start = url.protocol === 'https:' ? requestHttps : requestHttp;
 	return new Promise((resolve, reject) => {
 		const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
-		// A new connection: a kept-alive one may have just been closed by the other side.
+		// Use a new connection, because the server may have just closed a kept-alive one.
 		const sent = start(url, { method, headers: { ...headers, ...length }, signal, agent: false }, (response) => {
 			const parts: Buffer[] = [];
 			let bytes = 0;

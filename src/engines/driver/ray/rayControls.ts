@@ -6,20 +6,20 @@ import type { ControlHandlers } from '../../../rpc/controlServer.ts';
 import { runFiles } from '../../../runs/runFiles.ts';
 import type { RayCourse } from './rayCourse.ts';
 
-/** Timeout of a request that waits for the end of a step on the cluster, in milliseconds. */
+/** Timeout for a request that waits for the end of a step on the cluster, in milliseconds. */
 const patienceMs = 590_000;
 
 export interface RayControlOptions {
 	readonly run: string;
 	stop(): void;
-	/** Resolves when the run has ended and recorded it. */
+	/** Resolves when the run has ended and its final status has been written. */
 	readonly ended: Promise<void>;
 	status(): RunRecord;
-	/** null while it is starting. */
+	/** Returns null while the run is starting. */
 	course(): RayCourse | null;
 }
 
-/** Requests answered by the driver of a cluster run: most are forwarded to the driver there. */
+/** Control handlers for the driver of a cluster run. Most requests are forwarded to the driver on the cluster. */
 export function rayControls({ run, stop, ended, status, course }: RayControlOptions): ControlHandlers {
 	const ask = async <M extends ControlMethod>(
 		method: M,
@@ -30,7 +30,7 @@ export function rayControls({ run, stop, ended, status, course }: RayControlOpti
 		const timeout = AbortSignal.timeout(patienceMs);
 		return control.ask(method, params, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
 	};
-	/** The effects of the reply are then in the local files, too. */
+	/** Makes sure that the local files also reflect the effects of the response. */
 	const inStep = async () => {
 		await course()?.refresh();
 		return status();

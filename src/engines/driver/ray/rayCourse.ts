@@ -30,31 +30,31 @@ export interface RayCourseOptions {
 	readonly writer: RunWriter;
 	readonly resume: boolean;
 	readonly parentCheckpoint: string | null;
-	/** Folder of the built programs. */
+	/** Folder that contains the built programs. */
 	readonly dist: string;
-	/** Fires when the run is asked to stop. */
+	/** Aborts when a stop is requested. */
 	readonly stopSignal: AbortSignal;
 	readonly onChanged: () => void;
-	/** Interval between mirror updates; default 500. */
+	/** Mirror update interval in milliseconds. Default: 500. */
 	readonly tickMs?: number;
-	/** Job polling interval; default 2000. */
+	/** Job polling interval in milliseconds. Default: 2000. */
 	readonly pollMs?: number;
-	/** Time for the cluster's driver to exit before the job is stopped; default 300000. */
+	/** How long the cluster's driver has to exit before the job is stopped, in milliseconds. Default: 300000. */
 	readonly stopMs?: number;
-	/** Time after which an unresponsive cluster is reported; default 5000. */
+	/** Time after which an unresponsive cluster is reported, in milliseconds. Default: 5000. */
 	readonly quietMs?: number;
-	/** Time that a stop waits for an unresponsive cluster; default 15000. */
+	/** How long a stop waits for an unresponsive cluster, in milliseconds. Default: 15000. */
 	readonly unreachableMs?: number;
 }
 
-/** Max length of job log lines. */
+/** Maximum length of job log lines. */
 const longestLine = 4000;
-/** Time for a cluster to accept a job. */
+/** Timeout for a cluster to accept a job, in milliseconds. */
 const submitMs = 180_000;
 
 /**
- * A run on a Ray cluster, as seen by its local driver: submits the job or reattaches to it, and mirrors it until it
- * ends.
+ * A run on a Ray cluster, as seen by its local driver. Submits the job or reattaches to it, and mirrors the run until
+ * it ends.
  */
 export class RayCourse {
 	readonly #options: RayCourseOptions;
@@ -70,9 +70,9 @@ export class RayCourse {
 	/** Why data from the log could not be stored. */
 	#logFailure: unknown = null;
 	#stopping: Promise<void> | null = null;
-	/** When the run was asked to stop; null if it was not. */
+	/** When a stop was requested, or null if it was not. */
 	#stopAsked: number | null = null;
-	/** Whether the job existed before this driver. */
+	/** Whether the job existed before this driver started. */
 	#found = false;
 	#unreachable = false;
 	#device = '';
@@ -84,7 +84,7 @@ export class RayCourse {
 		this.#shadow = new ShadowFolder(join(clusterPlace(null, id).storage, `${id}.log`));
 	}
 
-	/** The connection to the driver on the cluster. Throws `unavailable` until there is one. */
+	/** Connection to the driver on the cluster. Throws `unavailable` until it is established. */
 	get control(): RemoteControl {
 		if (this.#control !== null) return this.#control;
 		if (this.#isVerl)
@@ -92,7 +92,7 @@ export class RayCourse {
 		throw new Failure('unavailable', 'The run has not started on the cluster yet.', 'Try again in a moment.');
 	}
 
-	/** Whether folder names in requests to the cluster's driver are valid here. */
+	/** Whether folder paths in requests to the cluster's driver are also valid on this machine. */
 	get shared(): boolean {
 		return this.#ray?.shared === true;
 	}
@@ -101,17 +101,17 @@ export class RayCourse {
 		return this.#options.recipe.ray?.payload === 'verl';
 	}
 
-	/** Whether the run on the cluster has ended by itself and recorded it. */
+	/** Whether the run on the cluster has ended by itself and recorded its end. */
 	get toldEnd(): boolean {
 		return this.#record?.status === 'finished' || this.#record?.status === 'stopped';
 	}
 
-	/** Synchronizes the local run now, before a reply that reports what has happened. */
+	/** Synchronizes the local run immediately, before sending a response that reports changes. */
 	async refresh(): Promise<void> {
 		await this.#sync(true);
 	}
 
-	/** From the submission to the end of the job. */
+	/** Runs from job submission to the end of the job. */
 	async run(): Promise<JobEnd> {
 		const { api, stopSignal, tickMs = 500, unreachableMs = 15_000 } = this.#options;
 		const version = await api.version(stopSignal);
@@ -123,7 +123,7 @@ export class RayCourse {
 		const log = new JobLog(api, ray.job, (line) => this.#takeLine(line), {
 			pollMs: this.#options.pollMs ?? 2000,
 		});
-		// Records in an earlier log about repeated steps are processed before anything is mirrored.
+		// Process records of repeated steps in an earlier log before mirroring anything.
 		await this.tidy();
 		if (this.#found) await log.readAll(stopSignal).catch(() => undefined);
 		const following = log.follow(end.signal).catch((error: unknown) => {
@@ -167,17 +167,17 @@ export class RayCourse {
 		}
 	}
 
-	/** Removes files needed only while the run may continue. */
+	/** Removes files needed only while the run can continue. */
 	async tidy(): Promise<void> {
 		await rm(this.#shadow.folder, { recursive: true, force: true }).catch(() => undefined);
 	}
 
-	/** Stops the job immediately, before this process exits. */
+	/** Stops the job immediately because this process is about to exit. */
 	abandon(): void {
 		if (this.#ray !== null) this.#options.api.stopBeforeExit(this.#ray.job);
 	}
 
-	/** A restarted driver reattaches to the running job. */
+	/** Reattaches to a job that is still running after the driver was restarted. */
 	async #findAgain(): Promise<boolean> {
 		const { api, writer, resume } = this.#options;
 		const ray = rayRecordOf(writer.record);
@@ -209,15 +209,17 @@ export class RayCourse {
 			shared: null,
 			attempt: before?.attempt ?? 0,
 		};
-		// Before the submission: a driver started after a crash in between either finds the job or knows that there is
-		// none.
+		// Write this before submitting, so a driver started after a crash in between either finds the job or knows that
+		// there is none.
 		await this.#updateRay(ray);
 		await this.#offer(request, stopSignal);
 		await this.#event('info', `Submitted job ${job} to ${ray.address}.`);
 		await this.#tellDevice('ray (job pending)');
 	}
 
-	/** A cluster that has just started accepts requests slightly before it accepts jobs. */
+	/**
+	 * Submits the job. Retries, because a cluster that has just started accepts requests slightly before it accepts jobs.
+	 */
 	async #offer(request: JobRequest, signal: AbortSignal): Promise<void> {
 		const { api } = this.#options;
 		const deadline = Date.now() + submitMs;
@@ -226,7 +228,7 @@ export class RayCourse {
 				return await api.submit(request, signal);
 			} catch (error) {
 				if (!(error instanceof Failure) || error.reason !== 'unavailable' || Date.now() > deadline) throw error;
-				// The reply was lost, but not the request.
+				// The request succeeded, but the response was lost.
 				if ((await api.job(request.submission_id, signal).catch(() => null)) !== null) return;
 				await pause(rest, signal);
 			}
@@ -293,7 +295,7 @@ export class RayCourse {
 		}
 	}
 
-	/** Called when the location of the run on the cluster is known. */
+	/** Called when the run's location on the cluster is known. */
 	async #takePlace(folder: string, shared: boolean): Promise<void> {
 		const { api } = this.#options;
 		const ray = this.#ray as RayRecord;
@@ -319,7 +321,10 @@ export class RayCourse {
 		return new VerlMirror(folder, writer, last, { temperature: recipe.evaluate.temperature, stage });
 	}
 
-	/** Serialized: a look from before a pause must not report its status after a look that saw the pause. */
+	/**
+	 * Synchronizes the run. Calls are serialized, so a poll from before a pause cannot overwrite the status from a later
+	 * one.
+	 */
 	#sync(thorough: boolean): Promise<void> {
 		return this.#syncs.queue(() => this.#takeNews(thorough));
 	}
@@ -339,7 +344,7 @@ export class RayCourse {
 		if (record !== null && JSON.stringify(record) !== JSON.stringify(before)) this.#options.onChanged();
 	}
 
-	/** Updates status and device from what is known about the job and the run there. */
+	/** Updates the status and device from the known state of the job and the remote run. */
 	async #tellSight(sight: JobSight | null): Promise<void> {
 		const { quietMs = 5000 } = this.#options;
 		if (sight?.kind === 'unreachable') {
@@ -363,7 +368,7 @@ export class RayCourse {
 		await this.#tellDevice(lost ? 'ray (starts again after a loss)' : `ray: ${record.device}`);
 	}
 
-	/** Paused or running, as on the cluster; the final status is set when the job has ended. */
+	/** Mirrors the paused or running status from the cluster. The final status is set when the job ends. */
 	async #tellStatus({ status, pause: held }: MirroredRun): Promise<void> {
 		const { writer } = this.#options;
 		const shown = status === 'paused' ? 'paused' : 'running';
@@ -380,7 +385,7 @@ export class RayCourse {
 		onChanged();
 	}
 
-	/** Asks the run to stop, and stops the job if it does not. */
+	/** Asks the run to stop, and stops the job if the run does not comply. */
 	async #stopRemote(end: AbortSignal): Promise<void> {
 		const { api, stopMs = 300_000 } = this.#options;
 		const { job } = this.#ray as RayRecord;
@@ -397,7 +402,7 @@ export class RayCourse {
 				);
 			}
 		}
-		// Retried as long as the cluster is polled: the loop ends when the job has ended.
+		// Retry while the cluster is being polled. The loop ends when the job has ended.
 		for (let rest = 1000; !end.aborted; rest = Math.min(rest * 2, 30_000)) {
 			const done = await api.stop(job).then(
 				() => true,
@@ -437,8 +442,8 @@ export class RayCourse {
 }
 
 /**
- * The part of a local trainer's environment that disables telemetry, and network access if the recipe names nothing
- * online.
+ * Returns the environment variables of a local trainer that disable telemetry, and network access unless the recipe
+ * names something online.
  */
 function jobEnvironment(recipe: ResolvedRecipe): Record<string, string> {
 	const own = trainerEnvironment({ recipe, folder: '', socket: '', token: '', environment: {} });

@@ -27,19 +27,19 @@ type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 export interface RayEngineOptions
 	extends Pick<RayCourseOptions, 'tickMs' | 'pollMs' | 'stopMs' | 'quietMs' | 'unreachableMs'> {
 	readonly environment?: NodeJS.ProcessEnv;
-	/** Folder of the built programs; default: that of this one. */
+	/** Folder that contains the built programs. Default: the folder of this program. */
 	readonly dist?: string;
 }
 
-/** Next to this program, which is dist/driver.js; when run from source, the last build. */
+/** Returns the folder of this program, dist/driver.js. When run from source, returns the latest build. */
 function ownDist(): string {
 	const folder = dirname(fileURLToPath(import.meta.url));
 	return import.meta.url.endsWith('.ts') ? join(folder, '..', '..', '..', '..', 'dist') : folder;
 }
 
 /**
- * The process that represents a run on a Ray cluster: it holds the run folder, its lock and its control endpoint,
- * submits the job and mirrors its output. The job outlives it; resuming the run reattaches to the job.
+ * Local process for a run on a Ray cluster. Owns the run folder, its lock and its control endpoint, submits the job,
+ * and mirrors its output. The job outlives this process. Resuming the run reattaches to the job.
  */
 export function runRayEngine(args: RunArguments, options: RayEngineOptions = {}): EngineProcess {
 	const stop = new AbortController();
@@ -95,7 +95,7 @@ class RayRun {
 	}
 
 	/**
-	 * Takes the lock. Faults of the recipe are recorded in run.json, so the record is created before the recipe is read.
+	 * Acquires the lock. Creates the run record before reading the recipe, so recipe errors can be recorded in run.json.
 	 */
 	async #open(): Promise<RunWriter> {
 		const { run, resume } = this.#args;
@@ -158,7 +158,7 @@ class RayRun {
 		return await this.#course.run();
 	}
 
-	/** Checks that recipe and rewards are unchanged. What data it read is known on the cluster only. */
+	/** Checks that the recipe and rewards are unchanged. Only the cluster knows which data the run has read. */
 	async #checkUnchanged(writer: RunWriter, value: unknown, recipe: ResolvedRecipe): Promise<void> {
 		const { run, resume } = this.#args;
 		const source = sha256(JSON.stringify(value) + hashRewards(value));
@@ -174,7 +174,10 @@ class RayRun {
 		await writer.updateRecord({ source } as Partial<RunRecord>);
 	}
 
-	/** A run that ended on the cluster has recorded its end as an event; a stopped job has not. */
+	/**
+	 * Records the end of the run. A run that ended on the cluster has already recorded it as an event, but a stopped job
+	 * has not.
+	 */
 	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const { step } = writer.record;
 		if (!this.#course?.toldEnd) await writer.appendEvent({ type: status, step, local: true });
@@ -187,7 +190,7 @@ class RayRun {
 		const failure = Failure.from(error);
 		const writer = this.#writer;
 		if (writer !== null && stopped && writer.record.ray === undefined) {
-			// Stopped before there was a job.
+			// The run was stopped before a job existed.
 			await this.#end(writer, 'stopped').catch(() => undefined);
 			return 0;
 		}

@@ -2,8 +2,8 @@ import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { withAbsolutePaths } from '../../../protocol/builtInRewards.ts';
 
 /**
- * Maps every path of a file or folder besides the run: data, models, templates, labels, inputs of built-in rewards. The
- * run's own copies of reward files are relative and unchanged.
+ * Maps all file and folder paths outside the run: data, models, templates, labels, and inputs of built-in rewards. The
+ * run's own copies of reward files have relative paths and are left unchanged.
  */
 export function mapRecipePaths(recipe: ResolvedRecipe, map: (path: string) => string): ResolvedRecipe {
 	const { dataset, model } = recipe;

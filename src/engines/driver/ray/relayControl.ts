@@ -5,22 +5,22 @@ import { isFinal, type JobRequest, type JobsApi } from './jobsApi.ts';
 import { readFrame } from './logFrames.ts';
 import { answeredValue, type RemoteControl } from './requestFolder.ts';
 
-/** A request is sent on a command line, which is limited. */
+/** Maximum request size. Requests are passed on a command line, whose length is limited. */
 const largestRequest = 96 << 10;
 
 /**
- * Sends requests through small jobs, if the cluster storage is not visible here: each one leaves a request in the
- * folder on the cluster, waits for the reply and prints it.
+ * Sends requests through small jobs when the cluster storage is not accessible from this machine. Each job writes a
+ * request to the run's folder on the cluster, waits for the response and prints it.
  */
 export class RelayControl implements RemoteControl {
 	readonly #api: JobsApi;
 	readonly #run: JobRequest;
-	/** The sidecar folder of the run on the cluster. */
+	/** The run's job folder on the cluster. */
 	readonly #folder: string;
 	readonly #pollMs: number;
 	#count = 0;
 
-	/** @param run the job of the run: relays use its package and environment */
+	/** @param run the run's job, whose package and environment the relay jobs use */
 	constructor(api: JobsApi, run: JobRequest, folder: string, pollMs = 1000) {
 		this.#api = api;
 		this.#run = run;

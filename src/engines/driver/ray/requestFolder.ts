@@ -17,9 +17,9 @@ import type { ControlHandlers } from '../../../rpc/controlServer.ts';
 import { pause } from '../../../rpc/pause.ts';
 
 /*
- * Control requests as files, for an engine whose socket is unreachable but whose storage is shared: `requests/ID.json`
- * contains `{method, params}`, `answers/ID.json` then `{value}` or `{error}`. A request to a lost engine is answered by
- * the next one; an abandoned request is removed by its sender.
+ * File-based control requests, for engines whose socket is unreachable but whose storage is shared. `requests/ID.json`
+ * contains `{method, params}`, and `answers/ID.json` contains `{value}` or `{error}`. If an engine is lost, the next
+ * one answers its requests. Senders delete the requests they abandon.
  */
 
 const requestSchema = v.object({ method: v.string(), params: v.optional(v.unknown(), {}) });
@@ -28,16 +28,16 @@ export const answerSchema = v.object({
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });
 
-/** Prompts and completions may be long. */
+/** Maximum file size. Prompts and completions can be long. */
 const largest = 256 << 20;
 const named = /^([\w-]{1,64})\.json$/;
 
 export interface RequestFolderOptions {
-	/** Polling interval in milliseconds; default 300. */
+	/** Polling interval in milliseconds. Default: 300. */
 	readonly pollMs?: number;
 }
 
-/** Answers the requests in a folder until disposed. */
+/** Answers requests in a folder until disposed. */
 export class RequestFolder extends Disposable {
 	readonly #folder: string;
 	readonly #handlers: ControlHandlers;
@@ -73,7 +73,7 @@ export class RequestFolder extends Disposable {
 		} catch (error) {
 			answer = { error: Failure.from(error).toJSON() };
 		}
-		// The next engine answers what this one could not.
+		// Leave requests that this engine could not answer to the next one.
 		if (this.disposed && answer.error !== undefined) return;
 		await ensureFolder(join(this.#folder, 'answers'))
 			.then(() => writeFileAtomic(join(this.#folder, 'answers', `${id}.json`), JSON.stringify(answer)))
@@ -95,12 +95,12 @@ export class RequestFolder extends Disposable {
 	}
 }
 
-/** A client's connection to an engine without a reachable socket. */
+/** Client connection to an engine without a reachable socket. */
 export interface RemoteControl {
 	ask<M extends ControlMethod>(method: M, params: ControlParams<M>, signal: AbortSignal): Promise<ControlResult<M>>;
 }
 
-/** Returns the value of a reply, or throws its error as a Failure. */
+/** Returns the value in a response, or throws its error as a Failure. */
 export function answeredValue<M extends ControlMethod>(method: M, answer: unknown): ControlResult<M> {
 	const { value, error } = decodeOrThrow(answerSchema, answer, `The reply to ${method}`);
 	if (error !== undefined) throw new Failure(error.reason as Reason, error.message, error.action);

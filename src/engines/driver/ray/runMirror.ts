@@ -16,39 +16,38 @@ import { CheckpointMirror } from './checkpointMirror.ts';
 import { commonLines } from './commonLines.ts';
 import { copyRegular, sizeOf } from './copyRegular.ts';
 
-/** Marks events of a mirrored run written by the local driver instead of the one on the cluster. */
+/** Marks events in a mirrored run that were written by the local driver rather than on the cluster. */
 export const localEvent = { local: true } as const;
 
-/** Record fields copied from the mirrored run; the others describe the process there. */
+/** Record fields copied from the mirrored run. All others describe the remote process. */
 const takenOver = ['stage', 'totalSteps', 'step', 'rewards', 'seeds', 'hashes'] as const;
 
-/** Facts about a run on the cluster, regardless of what writes it there. */
+/** State of a run on the cluster, regardless of which program writes it. */
 export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'step' | 'pause' | 'error'>;
 
-/** Keeps the local run identical to the one on the cluster. */
+/** Keeps the local run identical to the run on the cluster. */
 export interface Mirror {
-	/** The attempt of the mirrored run that the local run is at. */
+	/** Attempt of the mirrored run that the local run corresponds to. */
 	readonly attempt: number;
 	/**
 	 * Copies new data.
-	 * @returns null if there is none yet
+	 * @returns null if there is no data yet
 	 */
 	sync(thorough?: boolean): Promise<MirroredRun | null>;
 	close(): Promise<void>;
 }
 
 export interface MirrorOptions {
-	/** Whether checkpoints are copied too; otherwise they stay where they are. */
+	/** Whether to also copy checkpoints. If not, they remain on the cluster. */
 	readonly checkpoints: boolean;
-	/** The attempt of the mirrored run up to which this run was synchronized before; 0: none. */
+	/** Attempt of the mirrored run that this run was last synchronized with, or 0 for none. */
 	readonly attempt: number;
 }
 
 /**
- * Follows a run folder written by another driver, and keeps this run identical: bytes of metrics, every event once,
- * whole files of rollouts and evaluations, checkpoints. When the other run goes back to a checkpoint, so does this one:
- * later data moves to superseded/, and the attempt number grows. It can be restarted at any time without duplicating
- * anything.
+ * Mirrors a run folder written by another driver: metrics byte by byte, each event once, rollouts and evaluations as
+ * whole files, and checkpoints. When the other run goes back to a checkpoint, this run follows: later data moves to
+ * superseded/ and the attempt number increases. The mirror can be restarted at any time without duplicating data.
  */
 export class RunMirror implements Mirror {
 	readonly source: string;
@@ -61,10 +60,10 @@ export class RunMirror implements Mirror {
 	#metrics: LineTail;
 	#events: LineTail;
 	#news: FolderNews;
-	/** Lines of metrics that already exist. */
+	/** Number of metric lines that already exist. */
 	#skip = 0;
 	#lastStep = -1;
-	/** Existing events with their counts. */
+	/** Number of occurrences of each existing event. */
 	#known = new Map<string, number>();
 	#aligned = false;
 	#attempt: number;
@@ -84,15 +83,15 @@ export class RunMirror implements Mirror {
 		this.#news = new FolderNews(source);
 	}
 
-	/** The attempt of the mirrored run that this one is at. */
+	/** Attempt of the mirrored run that this run corresponds to. */
 	get attempt(): number {
 		return this.#attempt;
 	}
 
 	/**
-	 * Copies new data. Throws on local disk errors; a run that does not exist yet is not an error.
-	 * @param thorough also wait for checkpoint copies
-	 * @returns the mirrored run's record; null if there is none yet
+	 * Copies new data. Throws on local disk errors, but not if the run does not exist yet.
+	 * @param thorough whether to also wait for checkpoint copies
+	 * @returns the mirrored run's record, or null if there is none yet
 	 */
 	sync(thorough = false): Promise<RunRecord | null> {
 		return this.#queue.queue(() => this.#sync(thorough));
@@ -105,7 +104,7 @@ export class RunMirror implements Mirror {
 		});
 		if (record === null) return null;
 		if (!this.#aligned || record.attempt !== this.#attempt) await this.#align(record);
-		// Rollouts first, so that they exist when the metrics of a step are visible.
+		// Copy rollouts first, so they exist by the time a step's metrics are visible.
 		await this.#takeRollouts(thorough);
 		await this.#takeMetrics();
 		await this.#takeEvents();
@@ -122,7 +121,7 @@ export class RunMirror implements Mirror {
 		});
 	}
 
-	/** Goes back to the last point at which both runs are identical. */
+	/** Rolls back to the last point where both runs are identical. */
 	async #align(record: RunRecord): Promise<void> {
 		await this.#metricsFile.close();
 		await this.#copying;
@@ -198,7 +197,7 @@ export class RunMirror implements Mirror {
 		for (const step of await this.#news.rollouts(thorough)) {
 			const name = `${runFiles.rollouts}/${stepName(step)}.jsonl`;
 			const size = await sizeOf(join(this.source, name));
-			// It was set aside meanwhile.
+			// The file was moved away in the meantime.
 			if (size === null || (await sizeOf(rolloutPath(this.#run, step))) === size) continue;
 			await copyRegular(this.source, this.#run, name).catch(unlessGone);
 		}
@@ -209,14 +208,14 @@ export class RunMirror implements Mirror {
 			if (!/^\w[\w.-]*$/.test(name)) continue;
 			const folder = `${runFiles.evaluations}/${stepName(step)}`;
 			await ensureFolder(join(this.#run, folder));
-			// The summary last, because it marks the evaluation as complete.
+			// Copy the summary last, because it marks the evaluation as complete.
 			for (const file of [`${folder}/${name}.jsonl`, `${folder}/${name}.json`]) {
 				await copyRegular(this.source, this.#run, file).catch(unlessGone);
 			}
 		}
 	}
 
-	/** In the background, because a checkpoint may have many gigabytes. */
+	/** Copies checkpoints in the background, because they can be many gigabytes in size. */
 	async #takeCheckpoints(thorough: boolean): Promise<void> {
 		if (this.#withCheckpoints) {
 			const checkpoints = await this.#news.checkpoints(thorough);
@@ -243,7 +242,7 @@ export class RunMirror implements Mirror {
 	}
 }
 
-/** A missing file has been set aside or replaced; the next sync handles it. */
+/** Ignores missing files. They were moved or replaced, and the next sync handles them. */
 function unlessGone(error: unknown): void {
 	if (!(error instanceof Failure) || error.reason !== 'missing') throw error;
 }

@@ -9,12 +9,12 @@ import { runFiles } from '../../../runs/runFiles.ts';
 import type { LogFrame } from './logFrames.ts';
 
 const decompress = promisify(inflate);
-/** Max bytes of a file transmitted as a whole. */
+/** Maximum size in bytes of a file that is transferred as a whole. */
 const largestFile = 1 << 30;
 
 /**
- * A run folder reconstructed from a job log, if the cluster storage is not visible here. Reading a log again from its
- * start changes nothing.
+ * A run folder reconstructed from a job log when the cluster storage is not accessible from this machine. Rereading a
+ * log from the start has no effect.
  */
 export class ShadowFolder {
 	readonly folder: string;
@@ -63,7 +63,7 @@ export class ShadowFolder {
 			growing = { file: new AppendFile(path), size };
 			this.#growing.set(name, growing);
 		}
-		// Already received, or a preceding part is missing: in that case the log is read again.
+		// Already received, or an earlier part is missing, in which case the log is reread.
 		if (at > growing.size || at + bytes.length <= growing.size) return;
 		const fresh = bytes.subarray(growing.size - at);
 		await growing.file.append(fresh.toString('utf8'));

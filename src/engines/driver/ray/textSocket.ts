@@ -4,21 +4,21 @@ import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 
 /*
- * The part of RFC 6455 needed for a log: text from the server. Node's WebSocket is not used because it requests
- * compression, which the proxy in Ray's dashboard forwards to a server behind it whose compressed replies it cannot
- * read.
+ * The subset of RFC 6455 needed to follow a log: receiving text from the server. Node's WebSocket cannot be used
+ * because it requests compression. The proxy in Ray's dashboard forwards that request to the server behind it, but
+ * cannot read the compressed responses.
  */
 
 const magic = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
-/** Max bytes of a message. */
+/** Maximum message size in bytes. */
 const largest = 64 << 20;
 
-/** Splits server data into frames. */
+/** Splits data from the server into frames. */
 export class FrameReader {
 	#pending: Buffer = Buffer.alloc(0);
 
-	/** Frames that are complete now. Throws on protocol violations by the server. */
+	/** Returns the frames that are now complete. Throws if the server violates the protocol. */
 	push(chunk: Buffer): { readonly last: boolean; readonly opcode: number; readonly payload: Buffer }[] {
 		this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
 		const frames = [];
@@ -50,7 +50,7 @@ export class FrameReader {
 	}
 }
 
-/** A masked control frame of a client. */
+/** Builds a masked client control frame. */
 function controlFrame(opcode: number, payload: Buffer): Buffer {
 	const mask = randomBytes(4);
 	const masked = Buffer.from(payload.subarray(0, 125));
@@ -65,8 +65,8 @@ export interface TextSocketOptions {
 }
 
 /**
- * Listens until the server or the signal ends it. Throws if there is no connection or it breaks.
- * @returns false if the server replied, but not with a WebSocket
+ * Listens until the server closes the connection or the signal aborts. Throws if the connection fails or is lost.
+ * @returns false if the server responded, but not with a WebSocket
  */
 export function listenToTexts(address: string, { headers, signal, onText }: TextSocketOptions): Promise<boolean> {
 	const url = new URL(address);

@@ -3,15 +3,15 @@ import { deflateRaw } from 'node:zlib';
 import { Failure } from '../../../base/failure.ts';
 
 export interface ZipEntry {
-	/** Relative, with `/`. */
+	/** Relative path with `/` separators. */
 	readonly path: string;
 	readonly bytes: Uint8Array;
 }
 
 const compress = promisify(deflateRaw);
-/** The whole archive is sent in one request. */
+/** Maximum archive size. The whole archive is sent in one request. */
 const largestArchive = 0x7fff_ffff;
-/** 1980-01-01, so that the same files give the same bytes. */
+/** Fixed date, 1980-01-01, so equal files produce equal bytes. */
 const fixedDate = 0x0021;
 const unixFile = (0o100644 << 16) >>> 0;
 
@@ -21,7 +21,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, n) => {
 	return c >>> 0;
 });
 
-/** CRC-32 as in ZIP (polynomial 0x04C11DB7, reflected). */
+/** Returns the CRC-32 used in ZIP files (polynomial 0x04C11DB7, reflected). */
 function crc32(bytes: Uint8Array): number {
 	let c = 0xffffffff;
 	for (const byte of bytes) c = (crcTable[(c ^ byte) & 0xff] as number) ^ (c >>> 8);
@@ -29,8 +29,8 @@ function crc32(bytes: Uint8Array): number {
 }
 
 /**
- * A ZIP archive (PKWARE APPNOTE 6.3.3, no ZIP64), with the same bytes for the same entries, because Ray names packages
- * by content.
+ * Builds a ZIP archive (PKWARE APPNOTE 6.3.3, without ZIP64). Equal entries produce equal bytes, because Ray names
+ * packages by content.
  * @throws `full` above 2 GB
  */
 export async function zipArchive(entries: readonly ZipEntry[]): Promise<Buffer> {
@@ -45,7 +45,7 @@ export async function zipArchive(entries: readonly ZipEntry[]): Promise<Buffer> 
 		const crc = crc32(bytes);
 		const common = Buffer.alloc(26);
 		common.writeUInt16LE(20, 0);
-		common.writeUInt16LE(0x0800, 2); // names are UTF-8
+		common.writeUInt16LE(0x0800, 2); // File names are UTF-8.
 		common.writeUInt16LE(stored ? 0 : 8, 4);
 		common.writeUInt16LE(0, 6);
 		common.writeUInt16LE(fixedDate, 8);

@@ -2,14 +2,14 @@ import type { OptimizerSettings, ParameterSpec } from '../learner.ts';
 import { elementCount } from '../model/parameters.ts';
 
 /**
- * The arithmetic of an update over ranges of the flat vectors. Ranges start at multiples of the block, so that the
+ * Optimizer update arithmetic over ranges of the flat vectors. Ranges start at multiples of the block size, so the
  * result does not depend on the number of workers.
  */
 
-/** Elements whose squares are summed into one number. */
+/** Number of elements whose squares are summed into one value. */
 export const blockSize = 1 << 16;
 
-/** A range [start, end) of elements. */
+/** Element range [start, end). */
 export interface Range {
 	readonly start: number;
 	readonly end: number;
@@ -27,7 +27,10 @@ export function blockRanges(count: number, parts: number): Range[] {
 
 const piece = 1 << 13;
 
-/** The same sums in the same order as adding one by one, each rounded to single precision. */
+/**
+ * Adds four gradients with the same result as adding them one at a time, in the same order, with each sum rounded to
+ * single precision.
+ */
 function addFour(total: Float32Array, parts: readonly Float32Array[], start: number, end: number): void {
 	const [a, b, c, d] = parts as [Float32Array, Float32Array, Float32Array, Float32Array];
 	const round = Math.fround;
@@ -38,8 +41,8 @@ function addFour(total: Float32Array, parts: readonly Float32Array[], start: num
 }
 
 /**
- * Adds gradients to a total, in order: total = total + parts[0] + parts[1] + ...; with `fresh`, the old total is
- * dropped. Returns the sum of squares of the new total for each block, in double precision.
+ * Adds gradients to a total, in order: total = total + parts[0] + parts[1] + ... With `fresh`, discards the previous
+ * total first. Returns the sum of squares of the new total for each block, in double precision.
  */
 export function addGradients(
 	total: Float32Array,
@@ -48,8 +51,7 @@ export function addGradients(
 	fresh: boolean,
 ): Float64Array<ArrayBuffer> {
 	if (fresh) total.fill(0, start, end);
-	// In chunks that fit the processor cache, and four gradients at a time, so that the total is read and written less
-	// often.
+	// Process chunks that fit in the CPU cache, four gradients at a time, to read and write the total less often.
 	for (let from = start; from < end; from += piece) {
 		const to = Math.min(end, from + piece);
 		let next = 0;
@@ -70,14 +72,14 @@ export function addGradients(
 }
 
 /**
- * Factor by which a gradient is multiplied so that its norm is at most `maxNorm` (torch.nn.utils.clip_grad_norm_); 0:
- * no limit.
+ * Returns the factor that scales a gradient to a norm of at most `maxNorm` (torch.nn.utils.clip_grad_norm_). 0 means no
+ * limit.
  */
 export function clipScale(norm: number, maxNorm: number): number {
 	return maxNorm > 0 ? Math.min(1, maxNorm / (norm + 1e-6)) : 1;
 }
 
-/** The flat vectors of an update, all of the same length. */
+/** Flat vectors involved in an update, all of equal length. */
 export interface UpdateVectors {
 	readonly parameters: Float32Array;
 	readonly gradient: Float32Array;
@@ -86,9 +88,10 @@ export interface UpdateVectors {
 }
 
 /**
- * AdamW (Loshchilov and Hutter 2019, algorithm 2; the order of operations is torch.optim.AdamW's), in place: p -= lr
+ * In-place AdamW (Loshchilov and Hutter 2019, algorithm 2, with the order of operations of torch.optim.AdamW): p -= lr
  * decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps).
- * `update` is t, 1-based; `scale` multiplies the gradient. Decay applies to the parameters marked in their specs.
+ * `update` is t, 1-based; `scale` multiplies the gradient. Decay applies only to parameters marked for it in their
+ * specs.
  */
 export function adamW(
 	vectors: UpdateVectors,

@@ -1,22 +1,22 @@
 import type { Sequence } from '../learner.ts';
 import type { PaddedSequences } from './jobs.ts';
 
-/** Indices of the rows of each micro-batch. */
+/** Row indexes of a micro-batch. */
 export type MicroBatch = readonly number[];
 
-/** From this many micro-batches on, the last ones are halved. */
+/** Minimum number of micro-batches for the last ones to be halved. */
 const many = 4;
 
-/** Orders rows, by index, before they are split into micro-batches. */
+/** Sorts row indexes before rows are split into micro-batches. */
 export type Order = (rows: readonly Sequence[]) => number[];
 
-/** Longest first. */
+/** Sorts rows from longest to shortest. */
 export function byLength(rows: readonly Sequence[]): number[] {
 	const order = rows.map((_, i) => i);
 	return order.sort((a, b) => length(rows, b) - length(rows, a) || a - b);
 }
 
-/** Keeps the rows of a prompt together, prompts with the longest rows first. */
+/** Keeps rows with the same prompt together, and puts prompts with the longest rows first. */
 export function byPrompt(rows: readonly Sequence[]): number[] {
 	const groups = new Map<string, number[]>();
 	for (const i of byLength(rows)) {
@@ -30,10 +30,10 @@ export function byPrompt(rows: readonly Sequence[]): number[] {
 }
 
 /**
- * Splits rows into micro-batches of `size`, longest first: rows of similar length share one (less padding), and long
- * ones start first. The last two are halved, so that workers finish together whatever the number of rows. Depends on
- * the rows alone, never on workers or timing. With `together`, that many consecutive rows stay in the same micro-batch,
- * in order.
+ * Splits rows into micro-batches of `size`, longest first: rows of similar length are batched together to reduce
+ * padding, and long rows start first. The last two batches are halved, so workers finish at about the same time for any
+ * number of rows. The result depends only on the rows, never on workers or timing. `together` keeps that many
+ * consecutive rows in the same micro-batch, in order.
  */
 export function microBatches(
 	rows: readonly Sequence[],
@@ -64,7 +64,7 @@ function length(rows: readonly Sequence[], index: number): number {
 	return rows[index]?.tokens.length ?? 0;
 }
 
-/** Whole rows, [rows, tokens], right-padded to the longest. */
+/** Pads whole rows on the right to the longest one: [rows, tokens]. */
 export function pad(rows: readonly Sequence[]): PaddedSequences {
 	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length), 1);
 	const inputs = new Int32Array(rows.length * tokens);

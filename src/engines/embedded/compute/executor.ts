@@ -41,7 +41,7 @@ interface GradientOutputs {
 	readonly fetches: Fetches;
 }
 
-/** Executes the jobs of one worker one by one: compiles programs on first use, and keeps copies of the weights. */
+/** Runs a worker's jobs one at a time. Compiles programs on first use and caches copies of the weights. */
 export class Executor {
 	readonly #shape: ModelShape;
 	readonly #provider: ProviderName;
@@ -79,14 +79,14 @@ export class Executor {
 		return { logprobs: floats(results.logprobs) };
 	}
 
-	/** Log-probabilities of the distributions, [own, vocabulary]. */
+	/** Returns log-probabilities of the full distributions, [own, vocabulary]. */
 	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
 		const session = await this.#session('distribution', () => distributionProgram(this.#shape, this.#dialect));
 		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#feeds.logprobs(job) });
 		return floats(results.distribution);
 	}
 
-	/** @param teacher its distributions, if the job needs them */
+	/** @param teacher the teacher's distributions, if the job needs them */
 	async gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null = null): Promise<GradientResult> {
 		const session = await this.#session(variantName(job.variant), () =>
 			gradientProgram(this.#shape, job.variant, 'float32', this.#dialect),
@@ -95,7 +95,7 @@ export class Executor {
 		const outputs = this.#gradientOutputs('policy');
 		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
 		const results = await session.run(feeds, fetches);
-		// The runtime only writes into memory of its own thread.
+		// The runtime can only write to memory owned by its thread.
 		new Float32Array(job.gradient).set(outputs.flat);
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,
@@ -142,7 +142,7 @@ export class Executor {
 		return {};
 	}
 
-	/** One flat vector for all gradients, and the outputs as views of it. */
+	/** Allocates one flat vector for all gradients, with the outputs as views into it. */
 	#gradientOutputs(kind: ModelKind): GradientOutputs {
 		let outputs = this.#gradients.get(kind);
 		if (outputs === undefined) {

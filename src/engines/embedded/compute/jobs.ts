@@ -9,29 +9,30 @@ import type { ProviderName } from './providers.ts';
 
 /** Messages between the main thread and the workers. */
 
-/** Location of a job's weights; a worker copies them once per version. */
+/** Location of a job's weights. Workers copy each version once. */
 export interface WeightsRef {
 	readonly slot: ScoredBy | 'teacher' | HeadName;
 	readonly version: number;
 	readonly buffer: SharedArrayBuffer;
 }
 
-/** A second model beside the policy, with its own sizes. */
+/** A second model in addition to the policy, with its own shape. */
 export interface TeacherRef {
 	readonly shape: ModelShape;
 	readonly weights: WeightsRef;
 }
 
-/** Tokens of rows concatenated, with shared prefixes stored only once; see `pack`. */
+/** Concatenated row tokens, with shared prefixes stored only once. See `pack`. */
 export interface PackedSequences {
 	readonly rows: number;
-	/** Tokens of the longest completion, at least 1. */
+	/** Length of the longest completion in tokens, at least 1. */
 	readonly kept: number;
-	/** Number of distinct prompts, and tokens of the longest without its last token, at least 1. */
+	/** Number of distinct prompts, and length of the longest prompt without its last token, at least 1. */
 	readonly groups: number;
 	readonly prefix: number;
 	/**
-	 * Number of prompt tokens, and of tokens after which completion tokens are predicted, including the padding token.
+	 * Number of prompt tokens, and number of tokens that precede a predicted completion token, including the padding
+	 * token.
 	 */
 	readonly shared: number;
 	readonly own: number;
@@ -40,8 +41,8 @@ export interface PackedSequences {
 	/** [rows, kept] */
 	readonly targets: Int32Array<ArrayBuffer>;
 	/**
-	 * For each completion token, the own token after which it is predicted; the last one (padding) if there is none:
-	 * [rows, kept].
+	 * For each completion token, index of the own token that it is predicted from, or of the last one (padding) if there
+	 * is none. Shape: [rows, kept].
 	 */
 	readonly places: Int32Array<ArrayBuffer>;
 	/**
@@ -49,14 +50,14 @@ export interface PackedSequences {
 	 */
 	readonly firstRow: Int32Array<ArrayBuffer>;
 	readonly depth: Int32Array<ArrayBuffer>;
-	/** Per row: its prompt, and its number of completion tokens. */
+	/** Prompt index and number of completion tokens for each row. */
 	readonly group: Int32Array<ArrayBuffer>;
 	readonly lengths: Int32Array<ArrayBuffer>;
-	/** Per group. */
+	/** One entry per group. */
 	readonly prefixLengths: Int32Array<ArrayBuffer>;
 }
 
-/** Whole sequences, [rows, tokens], right-padded. */
+/** Whole sequences, right-padded: [rows, tokens]. */
 export interface PaddedSequences {
 	readonly rows: number;
 	readonly tokens: number;
@@ -66,9 +67,9 @@ export interface PaddedSequences {
 export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
-	/** Tried in this order; the first that computes correctly is used. */
+	/** Providers to try, in order. The first one that computes correctly is used. */
 	readonly providers: readonly ProviderName[];
-	/** If given, a provider is also rejected if this many CPU threads are faster on micro-batches of this many rows. */
+	/** If set, also rejects a provider that is slower than this many CPU threads on micro-batches with this many rows. */
 	readonly rival: { readonly workers: number; readonly rows: number } | null;
 }
 
@@ -80,20 +81,20 @@ export interface OpenResult {
 export interface SampleJob {
 	readonly kind: 'sample';
 	readonly weights: WeightsRef;
-	/** If present, the weights and sizes are those of the teacher. */
+	/** If present, the weights and shape are those of the teacher. */
 	readonly teacher?: TeacherRef;
 	/** Distinct prompts. */
 	readonly prompts: readonly Int32Array[];
-	/** Index of the prompt that each row continues. */
+	/** Prompt index for each row. */
 	readonly promptOf: Int32Array;
 	readonly seeds: readonly string[];
-	/** Per row. */
+	/** One entry per row. */
 	readonly maxNewTokens: Int32Array;
 	readonly temperature: number;
 	readonly topP: number;
-	/** Tokens that end a row, including end-of-sequence. */
+	/** Tokens that end a row, including the end-of-sequence token. */
 	readonly stop: readonly number[];
-	/** Number of alternatives to return with the statistics of each distribution; null: neither. */
+	/** Number of alternatives to return along with distribution statistics, or null for neither. */
 	readonly alternatives: number | null;
 }
 
@@ -103,11 +104,11 @@ export interface SampleResult {
 	readonly tokens: Int32Array<ArrayBuffer>;
 	readonly logprobs: Float32Array<ArrayBuffer>;
 	readonly entropies: Float32Array<ArrayBuffer>;
-	/** 1 if a row ended by length. */
+	/** 1 if the row reached its maximum length. */
 	readonly truncated: Uint8Array<ArrayBuffer>;
-	/** Varentropy, Gini coefficient and variance of the distribution of each token; empty if not requested. */
+	/** Varentropy, Gini coefficient and variance of each token's distribution. Empty if not requested. */
 	readonly spreads: Float32Array<ArrayBuffer>;
-	/** As many entries per token as alternatives were requested. */
+	/** Requested number of alternatives for each token. */
 	readonly topTokens: Int32Array<ArrayBuffer>;
 	readonly topLogprobs: Float32Array<ArrayBuffer>;
 }
@@ -130,13 +131,13 @@ export interface GradientJob {
 	readonly variant: GradientVariant;
 	readonly batch: PackedSequences;
 	readonly temperature: number;
-	/** The model whose distributions at that temperature the program takes as `teacher`. */
+	/** Model whose distributions at that temperature are the program's `teacher` input. */
 	readonly teacher?: TeacherRef;
-	/** Program inputs besides the tokens, by name: [rows, kept], [rows, 1] or a scalar. */
+	/** Program inputs other than tokens, by name: [rows, kept], [rows, 1] or a scalar. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Receives the gradient: flat, in parameter order. */
+	/** Output buffer for the flat gradient, in parameter order. */
 	readonly gradient: SharedArrayBuffer;
 }
 
@@ -147,13 +148,13 @@ export interface GradientResult {
 	readonly entropies: Float32Array<ArrayBuffer>;
 }
 
-/** Values after each token. The last token of each row is unused, because there is no target. */
+/** Computes the value after each token. The last token in each row is not used, because it has no target. */
 export interface ValuesJob {
 	readonly kind: 'values';
 	readonly output: ValueOutput;
 	readonly weights: WeightsRef;
 	readonly batch: PaddedSequences;
-	/** [rows, tokens]: per input token. */
+	/** One entry per input token: [rows, tokens]. */
 	readonly surprises: Float32Array<ArrayBuffer>;
 }
 
@@ -167,12 +168,12 @@ export interface ValueGradientJob {
 	readonly variant: ValueVariant;
 	readonly weights: WeightsRef;
 	readonly batch: PaddedSequences;
-	/** [rows, tokens]: per input token. */
+	/** One entry per input token: [rows, tokens]. */
 	readonly surprises: Float32Array<ArrayBuffer>;
-	/** Program inputs besides the tokens, by name: [rows, tokens], or a scalar. */
+	/** Program inputs other than tokens, by name: [rows, tokens] or a scalar. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Receives the gradient: flat, in parameter order. */
+	/** Output buffer for the flat gradient, in parameter order. */
 	readonly gradient: SharedArrayBuffer;
 }
 
@@ -180,7 +181,7 @@ export interface ValueGradientResult extends ValuesResult {
 	readonly loss: number;
 }
 
-/** Sums gradients over a range; see `addGradients`. */
+/** Sums gradients over a range. See `addGradients`. */
 export interface AddJob {
 	readonly kind: 'add';
 	readonly total: SharedArrayBuffer;
@@ -193,10 +194,10 @@ export interface AddResult {
 	readonly squares: Float64Array<ArrayBuffer>;
 }
 
-/** Updates a range of the parameters; see `adamW`. */
+/** Updates a range of parameters. See `adamW`. */
 export interface AdamWJob {
 	readonly kind: 'adamW';
-	/** The model of the parameters, which determines weight decay. */
+	/** Model that the parameters belong to, which determines weight decay. */
 	readonly model: ModelKind;
 	readonly parameters: SharedArrayBuffer;
 	readonly gradient: SharedArrayBuffer;

@@ -1,26 +1,26 @@
 /**
- * Slots are added in multiples of this many tokens, and by at least a quarter: growing costs a copy, and unused slots
- * cost time in every decode step.
+ * The number of slots grows to a multiple of this many tokens, and by at least a quarter. Growing requires a copy, but
+ * unused slots slow down every decoding step.
  */
 const slotStep = 8;
 const growth = 1.25;
 
-/** Added to the scores of masked positions. */
+/** Added to scores at masked positions. */
 export const masked = -1e9;
 
 /**
- * Keys and values of the rows being sampled, one part per layer and kind, each [rows, heads, slots, headWidth]; the
- * tokens of a row fill its slots from 0. Rows can be removed and duplicated; they stay dense. The arrays are reused by
- * the next batch.
+ * Key-value cache for the rows being sampled. It has one part per layer and kind, each [rows, heads, slots, headWidth].
+ * A row's tokens fill its slots from 0. Rows can be removed and duplicated, and stay contiguous. The arrays are reused
+ * for the next batch.
  */
 export class KeyValueCache {
 	readonly #heads: number;
 	readonly #headWidth: number;
-	/** Keys of layer 0, values of layer 0, keys of layer 1, ...; larger than the used part. */
+	/** Keys of layer 0, values of layer 0, keys of layer 1, ... Each array is larger than its used part. */
 	#parts: Float32Array[];
 	#mask = new Float32Array(0);
 	#rows = 0;
-	/** Max rows in this batch. */
+	/** Maximum number of rows in this batch. */
 	#most = 0;
 	#slots = 0;
 
@@ -38,25 +38,25 @@ export class KeyValueCache {
 		return this.#slots;
 	}
 
-	/** The used part of an array. */
+	/** Returns the used part of an array. */
 	part(index: number): Float32Array {
 		return (this.#parts[index] as Float32Array).subarray(0, this.#rows * this.#rowSize);
 	}
 
-	/** Additive mask [rows, slots]: 0 if a row has a token, otherwise a large negative number. */
+	/** Additive mask [rows, slots]: 0 where a row has a token, and a large negative number elsewhere. */
 	get mask(): Float32Array {
 		return this.#mask.subarray(0, this.#rows * this.#slots);
 	}
 
-	/** Elements of one row in a part. */
+	/** Number of elements per row in a part. */
 	get #rowSize(): number {
 		return this.#heads * this.#slots * this.#headWidth;
 	}
 
 	/**
-	 * Starts a batch whose longest row has `longest` tokens. Data of an earlier batch is cleared, because it may contain
+	 * Starts a batch whose longest row has `longest` tokens. Clears data from the previous batch, because it may contain
 	 * NaN.
-	 * @param most max rows later on
+	 * @param most maximum number of rows during the batch
 	 */
 	reset(rows: number, most: number, longest: number): void {
 		this.#rows = rows;
@@ -67,7 +67,7 @@ export class KeyValueCache {
 		this.#mask = new Float32Array(most * this.#slots).fill(masked);
 	}
 
-	/** Copies the entries of a prompt ([prompts, heads, tokens, headWidth]) into a row. */
+	/** Copies a prompt's entries ([prompts, heads, tokens, headWidth]) to a row. */
 	fill(row: number, index: number, source: Float32Array, prompt: number, tokens: number, length: number): void {
 		const target = this.#parts[index] as Float32Array;
 		const count = length * this.#headWidth;
@@ -79,7 +79,7 @@ export class KeyValueCache {
 		this.#mask.fill(0, row * this.#slots, row * this.#slots + length);
 	}
 
-	/** Writes the new entry of each row ([rows, heads, 1, headWidth]) to slot lengths[row]. */
+	/** Writes each row's new entry ([rows, heads, 1, headWidth]) to slot lengths[row]. */
 	append(index: number, source: Float32Array, lengths: Int32Array): void {
 		const target = this.#parts[index] as Float32Array;
 		const width = this.#headWidth;
@@ -95,12 +95,12 @@ export class KeyValueCache {
 		}
 	}
 
-	/** Unmasks the slot of the newest token of each row. */
+	/** Unmasks the slot of each row's newest token. */
 	reveal(lengths: Int32Array): void {
 		for (let row = 0; row < this.#rows; row++) this.#mask[row * this.#slots + (lengths[row] as number)] = 0;
 	}
 
-	/** Removes a row; the last one takes its place. */
+	/** Removes a row by moving the last row to its index. */
 	remove(row: number): void {
 		const last = --this.#rows;
 		if (row === last) return;
@@ -109,7 +109,7 @@ export class KeyValueCache {
 		this.#mask.copyWithin(row * this.#slots, last * this.#slots, (last + 1) * this.#slots);
 	}
 
-	/** Duplicates a row; returns the index of the copy. */
+	/** Duplicates a row. Returns the index of the copy. */
 	double(row: number): number {
 		const added = this.#rows++;
 		const size = this.#rowSize;
@@ -118,7 +118,7 @@ export class KeyValueCache {
 		return added;
 	}
 
-	/** Makes room for rows of `longest` tokens plus one. Returns whether anything moved. */
+	/** Makes room for rows of `longest` tokens plus one. Returns whether any data was moved. */
 	grow(longest: number): boolean {
 		if (longest + 1 <= this.#slots) return false;
 		const before = this.#slots;
@@ -137,14 +137,16 @@ export class KeyValueCache {
 	}
 }
 
-/** Changes the stride of the segments of an array from `before` to `after`, in place if it has the `size`. */
+/**
+ * Changes the stride of an array's segments from `before` to `after`. Works in place if the array has the right `size`.
+ */
 function spread(array: Float32Array, size: number, segments: number, before: number, after: number): Float32Array {
 	let target = array;
 	if (array.length < size) {
 		target = new Float32Array(size);
 		target.set(array.subarray(0, segments * before));
 	}
-	// From the last one on: each moves toward the end, over segments that have already moved.
+	// Go backward: each segment moves toward the end, over segments that have already moved.
 	for (let i = segments - 1; i > 0; i--) target.copyWithin(i * after, i * before, (i + 1) * before);
 	return target;
 }

@@ -1,16 +1,16 @@
 import type { PackedSequences } from './jobs.ts';
 import { masked } from './keyValueCache.ts';
 
-/** A program input as plain numbers. */
+/** A program input as plain numbers, without a tensor. */
 export interface PlainInput {
 	readonly shape: readonly number[];
 	readonly values: Int32Array | Float32Array | BigInt64Array;
 }
 
-/** Positions of the tokens of a micro-batch in the packed layout. */
+/** Token positions in the packed layout of a micro-batch. */
 class Places {
 	readonly #batch: PackedSequences;
-	/** First token of each prefix. */
+	/** Position of the first token in each prefix. */
 	readonly #groups: Int32Array;
 
 	constructor(batch: PackedSequences) {
@@ -27,7 +27,7 @@ class Places {
 		return index < kept ? shared + (places[row * kept + index] as number) : this.nobody;
 	}
 
-	/** The same for the first row that has the token; the padding token for the others. */
+	/** Like `own`, but only for the first row that contains the token. Other rows get the padding token. */
 	first(row: number, index: number): number {
 		const place = this.own(row, index);
 		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.nobody;
@@ -38,13 +38,13 @@ class Places {
 		return index < length ? (this.#groups[group] as number) + index : this.nobody;
 	}
 
-	/** What a row attends to: its padded prefix, then its own tokens. */
+	/** Returns what a row attends to: first its padded prefix, then its own tokens. */
 	seen(row: number, index: number): number {
 		const { prefix, group } = this.#batch;
 		return index < prefix ? this.prefix(group[row] as number, index) : this.own(row, index - prefix);
 	}
 
-	/** By position, each token once. */
+	/** Returns the place of the token at a position in a row. Each shared token is assigned to only one row. */
 	position(row: number, position: number): number {
 		const { group, prefixLengths } = this.#batch;
 		const length = prefixLengths[group[row] as number] as number;
@@ -62,7 +62,7 @@ function starts(lengths: Int32Array, first: number): Int32Array {
 	});
 }
 
-/** [lines, heads, columns]: index of the slice of a head in [tokens, slices, heads, headWidth]. */
+/** Returns the index of each head's slice in [tokens, slices, heads, headWidth]. Shape: [lines, heads, columns]. */
 function slices(
 	lines: number,
 	columns: number,
@@ -81,8 +81,8 @@ function slices(
 }
 
 /**
- * Added to the scores of a row's queries: they attend to the prefix and to the row's own tokens so far. [rows, 1, kept,
- * seen]
+ * Returns the mask added to the scores of each row's queries, which attend to the prefix and to the row's own tokens so
+ * far. Shape: [rows, 1, kept, seen].
  */
 function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences): PlainInput {
 	const seen = prefix + kept;
@@ -98,7 +98,7 @@ function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences):
 	return { shape: [rows, 1, kept, seen], values };
 }
 
-/** Where each token finds its slices in the concatenated head outputs and gradients. */
+/** Locates each token's slices in the concatenated head outputs and gradients. */
 class Slots {
 	readonly #batch: PackedSequences;
 	readonly #heads: number;
@@ -108,7 +108,7 @@ class Slots {
 		this.#heads = heads;
 	}
 
-	/** Calls `own` for each own token, with the first row that has it, and `prefix` for each prefix token. */
+	/** Calls `own` for each own token, with the first row that contains it, and `prefix` for each prefix token. */
 	#each(
 		own: (place: number, row: number, index: number, head: number) => void,
 		prefix: (place: number, group: number, index: number, head: number) => void,
@@ -125,7 +125,7 @@ class Slots {
 		}
 	}
 
-	/** Indices into the outputs of the prefix heads, then of the row heads: [tokens, heads]. */
+	/** Indexes into the prefix head outputs, followed by the row head outputs: [tokens, heads]. */
 	get outputs(): PlainInput {
 		const { shared, own, groups, prefix, kept } = this.#batch;
 		const heads = this.#heads;
@@ -142,7 +142,7 @@ class Slots {
 		return { shape: [shared + own, heads], values };
 	}
 
-	/** Indices into the outputs of the row heads: [own, heads]. */
+	/** Indexes into the row head outputs: [own, heads]. */
 	get ownOutputs(): PlainInput {
 		const { shared, own, kept } = this.#batch;
 		const heads = this.#heads;
@@ -157,8 +157,9 @@ class Slots {
 	}
 
 	/**
-	 * Indices into the gradients of the rows' queries, keys and values (summed over rows that share a token: [kept, rows,
-	 * heads]), one slice of zeros, and those of the prefix keys, values and (if needed) queries: [tokens, 3, heads].
+	 * Indexes into the concatenation of the gradients of row queries, keys and values (summed over rows that share a
+	 * token: [kept, rows, heads]), one slice of zeros, and the gradients of prefix keys, values and, if needed, queries.
+	 * Shape: [tokens, 3, heads].
 	 */
 	gradients(prefixQueries: boolean): PlainInput {
 		const { rows, groups, shared, own, prefix, kept } = this.#batch;
@@ -188,7 +189,7 @@ class Slots {
 	}
 }
 
-/** 1 if the first row of a shared token represents another row, by completion token: [kept, rows, rows]. */
+/** Returns 1 where the first row of a shared token represents another row, per completion token: [kept, rows, rows]. */
 function sharers({ rows, kept, places, firstRow }: PackedSequences): PlainInput {
 	const values = new Float32Array(kept * rows * rows);
 	for (let r = 0; r < rows; r++) {
@@ -200,7 +201,7 @@ function sharers({ rows, kept, places, firstRow }: PackedSequences): PlainInput 
 	return { shape: [kept, rows, rows], values };
 }
 
-/** 1 if a row continues a prefix, otherwise 0: [rows, groups]. */
+/** Returns 1 where a row continues a prefix, and 0 elsewhere: [rows, groups]. */
 function members({ rows, groups, group }: PackedSequences): PlainInput {
 	const values = new Float32Array(rows * groups);
 	for (let r = 0; r < rows; r++) values[r * groups + (group[r] as number)] = 1;
@@ -218,7 +219,7 @@ function positionsOf(batch: PackedSequences): PlainInput {
 	return { shape: [shared + own], values };
 }
 
-/** The index inputs of a packed micro-batch; see `packedTrunk`. */
+/** Returns the index inputs for a packed micro-batch. See `packedTrunk`. */
 export function packedInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, groups, kept, prefix, shared, own, tokens, targets, group, prefixLengths, lengths, places: at } = batch;
 	const places = new Places(batch);

@@ -3,7 +3,7 @@ import type { PerToken, Sequence } from '../learner.ts';
 import { byLength, byPrompt, type MicroBatch, microBatches } from './batching.ts';
 import type { PackedSequences } from './jobs.ts';
 
-/** Tokens that a row adds: those after which its completion tokens are predicted. */
+/** Returns the tokens that a row adds: the ones that its completion tokens are predicted from. */
 function ownTokens({ tokens, promptLength }: Sequence): number {
 	return tokens.length - promptLength;
 }
@@ -14,18 +14,21 @@ function samePrompt(a: Sequence, b: Sequence): boolean {
 	return true;
 }
 
-/** Larger than any vocabulary. */
+/** Upper bound on vocabulary size. */
 const vocabularyBound = 2 ** 24;
 
-/** Deduplicates completion tokens with a common prefix. */
+/** Deduplicates completion tokens that share a prefix. */
 class SharedPrefixes {
 	readonly tokens: number[] = [];
-	/** Per token: the first row that contains it, and its number of preceding completion tokens. */
+	/** For each token: the first row that contains it, and its number of preceding completion tokens. */
 	readonly firstRow: number[] = [];
 	readonly depth: number[] = [];
 	readonly #known = new Map<number, number>();
 
-	/** Position of a token after the one at `parent` or, for the last token of a prompt, of group -1 - `parent`. */
+	/**
+	 * Returns the position of a token that follows the one at `parent`. For the last prompt token, `parent` is -1 -
+	 * group.
+	 */
 	place(parent: number, token: number, row: number, depth: number): number {
 		const key = parent * vocabularyBound + token;
 		let place = this.#known.get(key);
@@ -40,9 +43,9 @@ class SharedPrefixes {
 }
 
 /**
- * Packs the tokens of a micro-batch without padding, with each prefix stored once: first everything before the last
- * token of each distinct prompt, then the tokens after which completion tokens are predicted (once for completions with
- * a common prefix), then one padding token for unused positions of rectangular tensors.
+ * Packs the tokens of a micro-batch without padding and stores each prefix once. The layout starts with everything
+ * before the last token of each distinct prompt, followed by the tokens that completion tokens are predicted from (once
+ * for completions with a common prefix), and one padding token for unused positions in rectangular tensors.
  */
 export function pack(rows: readonly Sequence[]): PackedSequences {
 	const heads: Sequence[] = [];
@@ -86,9 +89,9 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 }
 
 /**
- * Micro-batches of rows to be packed: either rows of a prompt together, so that it is computed once, or rows of similar
- * length together, so that attention has less padding, whichever is less work.
- * @param width of the model
+ * Splits rows into micro-batches for packing. Either groups rows by prompt, so each prompt is computed once, or groups
+ * rows of similar length, which reduces padding in attention, whichever is less work.
+ * @param width model width
  */
 export function packedBatches(rows: readonly Sequence[], size: number, width: number, together = 1): MicroBatch[] {
 	const work = (batches: readonly MicroBatch[]): number =>
@@ -101,16 +104,15 @@ export function packedBatches(rows: readonly Sequence[], size: number, width: nu
 }
 
 /**
- * Approximate cost of a micro-batch per layer, in units of a query-key product: 4 width operations, which run at about
- * a third of the speed of the 24 width^2 of a token.
+ * Returns the approximate cost of a micro-batch per layer, in units of one query-key product. One unit is 4 width
+ * operations, which run at about a third of the speed of a token's 24 width^2 operations.
  */
 function workOf({ rows, groups, shared, own, prefix, kept }: PackedSequences, width: number): number {
 	return 2 * width * (shared + own) + rows * kept * (prefix + kept) + groups * prefix ** 2;
 }
 
 /**
- * Scatters the completion values of each row ([completion]) to the positions where their tokens are predicted: [rows,
- * kept].
+ * Scatters each row's completion values ([completion]) to the positions where the tokens are predicted: [rows, kept].
  */
 export function packPerToken(
 	rows: readonly Sequence[],
@@ -129,7 +131,7 @@ export function packPerToken(
 	return packed;
 }
 
-/** The inverse: extracts the completion values of a row from [rows, kept]. */
+/** Inverse of `packPerToken`: extracts a row's completion values from [rows, kept]. */
 export function unpackPerToken(
 	packed: Float32Array,
 	row: Sequence,

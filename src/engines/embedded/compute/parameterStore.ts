@@ -15,7 +15,7 @@ export function modelOf(slot: WeightsRef['slot']): ModelKind {
 	return headNames.some((head) => head === slot) ? 'value' : 'policy';
 }
 
-/** A worker's own copies of the weights, because the runtime does not accept shared memory. */
+/** A worker's private copies of the weights, needed because the runtime does not accept shared memory. */
 export class ParameterStore {
 	readonly #shape: ModelShape;
 	readonly #tensors: Tensors;
@@ -26,7 +26,7 @@ export class ParameterStore {
 		this.#tensors = tensors;
 	}
 
-	/** The weights as inputs by name, copied from shared memory if they have changed. */
+	/** Returns the weights as inputs by name. Copies them from shared memory if they have changed. */
 	feeds(ref: WeightsRef): Feeds {
 		let slot = this.#slots.get(ref.slot);
 		if (slot === undefined) {
@@ -43,7 +43,7 @@ export class ParameterStore {
 	}
 }
 
-/** Tensors by name over views of a flat vector; `rename` maps the names of inputs or outputs. */
+/** Creates named tensors as views into a flat vector. `rename` maps parameter names to input or output names. */
 export function parameterViews(
 	specs: readonly ParameterSpec[],
 	flat: Float32Array,

@@ -14,12 +14,12 @@ import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
 
-/** Relative; a GPU may round products to fewer bits. */
+/** Relative tolerance. GPUs may round products to fewer bits. */
 const tolerance = 0.02;
 
 /**
- * Tries execution providers in order by computing a small gradient and comparing it with that of the CPU; the first
- * that agrees (and is not slower than the rival, if any) is used. The last candidate is `cpu`, which is not compared.
+ * Tries execution providers in order. Computes a small gradient with each and uses the first one that matches the CPU's
+ * result and is not slower than the rival, if there is one. The last candidate is `cpu`, which is not checked.
  */
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
@@ -71,7 +71,9 @@ async function smallGradient(provider: ProviderName, tensors: Tensors): Promise<
 	return new Float32Array(job.gradient);
 }
 
-/** Software drivers and small models: a provider that works may still be slower than the processor's threads. */
+/**
+ * Checks speed, because with software drivers or small models, a working provider can still be slower than CPU threads.
+ */
 async function checkSpeed(
 	provider: ProviderName,
 	tensors: Tensors,
@@ -85,7 +87,7 @@ async function checkSpeed(
 	throw new Error(`the CPU is faster for this model (${figures})`);
 }
 
-/** Milliseconds for a gradient with a compiled, warm program. */
+/** Measures the time for a gradient in milliseconds, after compilation and warm-up. */
 async function gradientTime(
 	provider: ProviderName,
 	tensors: Tensors,

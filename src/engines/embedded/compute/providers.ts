@@ -4,7 +4,7 @@ import { cpuDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
 
 export type ProviderName = ExecutionReport['provider'];
 
-/** Names of the execution providers in the runtime. */
+/** Execution provider names used by the runtime. */
 export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	cpu: 'cpu',
 	cuda: 'cuda',
@@ -23,8 +23,8 @@ export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 };
 
 /**
- * Candidates, best first, always ending with the CPU. For GPUs, `auto` tries those that the platform's package of the
- * runtime may include.
+ * Returns candidates in order of preference, always ending with the CPU. `auto` tries the GPU providers that the
+ * runtime's package for the platform may include.
  */
 export function providerCandidates(device: DeviceName, platform: string, arch: string): ProviderName[] {
 	if (device === 'cpu') return ['cpu'];

@@ -1,12 +1,12 @@
 import type * as Ort from 'onnxruntime-node';
 import { Failure } from '../../../base/failure.ts';
 
-/** The only file that loads onnxruntime-node. */
+/** Wrapper for onnxruntime-node. No other file loads it. */
 
 /**
- * Version 1.30 sends telemetry by default on Linux; this must be in the environment of the process before the library
- * is loaded. A thread's own `process.env` is a copy that native code does not see, so the thread that starts workers
- * calls this too.
+ * Disables telemetry, which version 1.30 sends by default on Linux. The variable must be set in the process environment
+ * before the library is loaded. A worker thread's `process.env` is a copy that native code does not see, so the thread
+ * that starts the workers must also call this.
  */
 export function disableTelemetry(): void {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
@@ -14,12 +14,12 @@ export function disableTelemetry(): void {
 
 export type Tensor = Ort.Tensor;
 export type Feeds = Record<string, Tensor>;
-/** Output name to the tensor that receives it; null: allocated by the runtime. */
+/** Maps output names to the tensors that receive them, or to null if the runtime should allocate them. */
 export type Fetches = Record<string, Tensor | null>;
 
 export interface SessionOptions {
 	readonly provider: string;
-	/** Threads within an operator; 0: chosen by the runtime. */
+	/** Number of threads within an operator. 0 lets the runtime decide. */
 	readonly threads: number;
 	/** Whether the runtime may rewrite the program, for example fuse operators. Default: true. */
 	readonly optimize?: boolean;
@@ -32,7 +32,7 @@ async function load(): Promise<typeof Ort> {
 	try {
 		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
 		const ort = module.default ?? module;
-		// Errors are thrown anyway; missing providers would fill the log of every run.
+		// Errors are thrown anyway, and messages about missing providers would clutter every run's log.
 		ort.env.logLevel = 'fatal';
 		return ort;
 	} catch (cause) {
@@ -50,13 +50,13 @@ export function runtime(): Promise<typeof Ort> {
 	return library;
 }
 
-/** Providers included in this build of the runtime, by runtime name. */
+/** Returns the providers included in this build of the runtime, by runtime name. */
 export async function supportedProviders(): Promise<string[]> {
 	const ort = await runtime();
 	return ort.listSupportedBackends().map((backend) => backend.name);
 }
 
-/** Tensors over the given arrays, without copying. */
+/** Creates tensors from arrays without copying. */
 export class Tensors {
 	readonly #ort: typeof Ort;
 
@@ -85,7 +85,7 @@ export class Tensors {
 	}
 }
 
-/** A compiled program. `run` blocks its thread. */
+/** A compiled program. `run` blocks the calling thread. */
 export class Session {
 	readonly #session: Ort.InferenceSession;
 
@@ -101,10 +101,10 @@ export class Session {
 			interOpNumThreads: 1,
 			executionMode: 'sequential',
 			graphOptimizationLevel: options.optimize === false ? 'disabled' : 'all',
-			// A memory plan is kept for each combination of input shapes, and here every batch has new ones.
+			// The runtime keeps a memory plan for each combination of input shapes, and every batch has new shapes.
 			enableMemPattern: false,
 			logSeverityLevel: 3,
-			// Otherwise the idle threads of a session would spin and take cores from other sessions.
+			// Prevent idle session threads from spinning, which would take CPU time from other sessions.
 			extra: { session: { intra_op: { allow_spinning: '0' } } },
 		};
 		return new Session(await ort.InferenceSession.create(program, settings));

@@ -3,7 +3,7 @@ import type { Sample, SampleRequest, SpreadOfTokens } from '../learner.ts';
 import type { SampleJob, SampleResult, WeightsRef } from './jobs.ts';
 import { spreadFields } from './tokenRecord.ts';
 
-/** The job for rows [start, end) of a request; equal prompts are deduplicated. */
+/** Creates the job for rows [start, end) of a request. Deduplicates equal prompts. */
 export function sampleJob(request: SampleRequest, start: number, end: number, weights: WeightsRef): SampleJob {
 	const known = new Map<string, number>();
 	const prompts: Int32Array[] = [];
@@ -32,7 +32,7 @@ export function sampleJob(request: SampleRequest, start: number, end: number, we
 	};
 }
 
-/** The results of a job for rows from `start` on, in order. */
+/** Returns the results of a job for rows from `start`, in order. */
 export function samplesOf(request: SampleRequest, start: number, result: SampleResult): Sample[] {
 	let offset = 0;
 	return Array.from(result.lengths, (length, i) => {
@@ -51,7 +51,7 @@ export function samplesOf(request: SampleRequest, start: number, result: SampleR
 	});
 }
 
-/** Statistics of the tokens [start, end) of a result. */
+/** Returns statistics for tokens [start, end) in a result. */
 function spreadOf(result: SampleResult, alternatives: number, start: number, end: number): SpreadOfTokens {
 	const field = (index: number) =>
 		Float32Array.from({ length: end - start }, (_, t) => result.spreads[(start + t) * spreadFields + index] as number);

@@ -23,9 +23,9 @@ function partNames(shape: ModelShape, prefix = ''): string[] {
 }
 
 /**
- * Samples one micro-batch. Each distinct prompt is prefilled once; then all rows advance by one token per step,
- * identical rows are computed together, and finished rows are removed. The completion of a row depends only on its
- * prompt, its seed and the weights (up to rounding).
+ * Samples one micro-batch. Prefills each distinct prompt once, then advances all rows by one token per step. Identical
+ * rows are computed together, and finished rows are removed. A row's completion depends only on its prompt, its seed
+ * and the weights (up to rounding).
  */
 export class Sampler {
 	readonly #shape: ModelShape;
@@ -42,7 +42,7 @@ export class Sampler {
 		this.#cache = new KeyValueCache(shape.layers, shape.heads, shape.width / shape.heads);
 	}
 
-	/** `weights`: the parameters by name. */
+	/** @param weights parameters by name */
 	async run(job: SampleJob, weights: Feeds): Promise<SampleResult> {
 		const prefilled = await this.#prefill(job.prompts, weights);
 		const batch = new SamplingBatch(this.#shape, job, this.#cache);
@@ -80,7 +80,7 @@ export class Sampler {
 		return batch.finish();
 	}
 
-	/** Preallocated outputs of the decode program for a number of lines. */
+	/** Returns preallocated outputs of the decode program for the given number of lines. */
 	#outputs(newNames: readonly string[], lines: number): ReadonlyMap<string, Float32Array> {
 		const { vocabulary, width } = this.#shape;
 		return new Map([
@@ -89,7 +89,7 @@ export class Sampler {
 		]);
 	}
 
-	/** The used parts, as tensors. */
+	/** Returns the used parts as tensors. */
 	#fetches(outputs: ReadonlyMap<string, Float32Array>, lines: number, headWidth: number): Record<string, Tensor> {
 		const { vocabulary, heads, width } = this.#shape;
 		const fetches: Record<string, Tensor> = {};

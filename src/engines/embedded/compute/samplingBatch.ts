@@ -9,19 +9,22 @@ import { spreadFields, TokenRecord } from './tokenRecord.ts';
 export interface Prefilled {
 	/** [prompts, vocabulary] */
 	readonly logits: Float32Array;
-	/** Cache entries of the prompts in the order of the parts of a {@link KeyValueCache}: [prompts, heads, tokens, headWidth]. */
+	/**
+	 * Cache entries for the prompts, in the same order as the parts of a {@link KeyValueCache}: [prompts, heads, tokens,
+	 * headWidth].
+	 */
 	readonly parts: readonly Float32Array[];
 	readonly tokens: number;
 }
 
 /**
- * The completions of a micro-batch during sampling. Identical completions of a prompt form one line, which is computed
- * once and splits where they diverge. The first `lines` entries of the arrays are unfinished.
+ * State of a micro-batch's completions during sampling. Identical completions of a prompt share a line, which is
+ * computed once and split where they diverge. The first `lines` entries in the arrays are unfinished.
  */
 export class SamplingBatch {
-	/** Newest token of each line: the next input. */
+	/** Newest token in each line, which is the next input. */
 	readonly tokens: Int32Array;
-	/** Number of cached tokens of each line: the position of the next input. */
+	/** Number of cached tokens per line, which is the position of the next input. */
 	readonly lengths: Int32Array;
 	readonly cache: KeyValueCache;
 	readonly #shape: ModelShape;
@@ -29,9 +32,9 @@ export class SamplingBatch {
 	readonly #chooser: TokenChooser;
 	readonly #streams: Random[];
 	readonly #stop: ReadonlySet<number>;
-	/** The rows of the job that each line represents. */
+	/** Job rows represented by each line. */
 	readonly #rows: number[][];
-	/** Initial prompt of each line. */
+	/** Initial prompt for each line. */
 	readonly #prompts: readonly number[];
 	readonly #completions: TokenRecord[];
 
@@ -70,7 +73,7 @@ export class SamplingBatch {
 		return longest;
 	}
 
-	/** Samples the first tokens from the logits of the prompts. */
+	/** Samples the first tokens from the prompt logits. */
 	start(prefilled: Prefilled): void {
 		for (const [line, prompt] of this.#prompts.entries()) {
 			const length = this.lengths[line] as number;
@@ -81,14 +84,14 @@ export class SamplingBatch {
 		this.#advance(prefilled.logits, (line) => this.#prompts[line] as number);
 	}
 
-	/** Samples the next tokens of all lines, whose new cache entries have been appended, and removes finished lines. */
+	/** Samples the next token of each line, after the new cache entries have been appended. Removes finished lines. */
 	step(logits: Float32Array): void {
 		this.cache.reveal(this.lengths);
 		for (let line = 0; line < this.lines; line++) this.lengths[line] = (this.lengths[line] as number) + 1;
 		this.#advance(logits, (line) => line);
 	}
 
-	/** @param place index of the logits of a line */
+	/** @param place returns the index of a line's logits */
 	#advance(logits: Float32Array, place: (line: number) => number): void {
 		const lines = this.lines;
 		const ended: number[] = [];
@@ -108,11 +111,11 @@ export class SamplingBatch {
 				this.lengths[added] = this.lengths[line] as number;
 			}
 		}
-		// From last to first, so that the line that replaces a finished one is unfinished.
+		// Go backward, so the line that replaces a finished one is unfinished.
 		for (const line of ended.reverse()) this.#remove(line);
 	}
 
-	/** Samples the next token of each row of a line; returns the tokens of continuing rows with their rows. */
+	/** Samples the next token for each row in a line. Returns the tokens of unfinished rows, with their rows. */
 	#branch(line: number, logits: Float32Array, offset: number): [number, number[]][] {
 		const branches: [number, number[]][] = [];
 		for (const row of this.#rows[line] as number[]) {
@@ -126,8 +129,8 @@ export class SamplingBatch {
 	}
 
 	/**
-	 * Samples the next token of a row of the job; returns true if it is the last.
-	 * @param length number of its cached tokens
+	 * Samples the next token for a job row. Returns true if it is the last one.
+	 * @param length number of cached tokens
 	 */
 	#take(row: number, length: number, logits: Float32Array, offset: number): boolean {
 		const completion = this.#completions[row];
@@ -136,7 +139,7 @@ export class SamplingBatch {
 		chooser.choose(logits, offset, this.#streams[row] as Random);
 		completion.add(chooser, this.#job.alternatives);
 		if (this.#stop.has(chooser.token)) return true;
-		// The newest token is not cached yet: a row is full if its next token has no position left.
+		// The newest token is not in the cache yet. The row is full if there is no position left for its next token.
 		const full = length + 1 >= this.#shape.context;
 		completion.truncated = full || completion.tokens.length >= (this.#job.maxNewTokens[row] as number);
 		return completion.truncated;

@@ -8,22 +8,25 @@ import type { WorkerPool } from './workerPool.ts';
 
 type Shared = Float32Array<SharedArrayBuffer>;
 
-/** Approximate max memory for gradients of micro-batches kept until they are summed. */
+/** Approximate memory limit for micro-batch gradients that are waiting to be summed. */
 const slotBytes = 512 * 2 ** 20;
 
 function shared(count: number): Shared {
 	return new Float32Array(new SharedArrayBuffer(4 * count));
 }
 
-/** Like `Promise.all`, but a failure waits for the others, because their output memory must not be reused before. */
+/**
+ * Like `Promise.all`, but on failure waits for all other promises first, because their output memory must not be reused
+ * until they settle.
+ */
 export async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 	await Promise.allSettled(promises);
 	return Promise.all(promises);
 }
 
 /**
- * AdamW over memory shared by all workers, each of which processes a range of the vectors. Everything is elementwise
- * except the norm, whose parts are blocks of fixed size, so the result does not depend on the number of workers.
+ * AdamW on memory shared by all workers, each of which updates a range of the vectors. All operations are elementwise
+ * except the norm, which is summed in fixed-size blocks, so the result does not depend on the number of workers.
  */
 export class SharedOptimizer {
 	readonly firstMoments: Shared;
@@ -35,7 +38,7 @@ export class SharedOptimizer {
 	readonly #model: ModelKind;
 	readonly #gradient: Shared;
 	#slots: SharedArrayBuffer[] = [];
-	/** Squared norm of the gradient, by block. */
+	/** Squared gradient norm per block. */
 	#squares: readonly number[] = [];
 
 	constructor(pool: WorkerPool, model: ModelKind, count: number) {
@@ -48,10 +51,10 @@ export class SharedOptimizer {
 	}
 
 	/**
-	 * Accumulates the gradient of an update: those of its micro-batches are summed in order, regardless of which finishes
-	 * first, because floating-point sums depend on order. Without micro-batches it is zero.
-	 * @param compute writes the gradient of a micro-batch to the given memory
-	 * @param take receives its result, in micro-batch order
+	 * Accumulates the gradient for an update. Micro-batch gradients are summed in order, regardless of which finishes
+	 * first, because floating-point sums depend on the order. Without micro-batches, the gradient is zero.
+	 * @param compute writes a micro-batch gradient to the given memory
+	 * @param take receives the results in micro-batch order
 	 */
 	async accumulate<R>(
 		batches: readonly MicroBatch[],
@@ -67,13 +70,13 @@ export class SharedOptimizer {
 		}
 	}
 
-	/** Memory for the gradient of a micro-batch. */
+	/** Returns memory for a micro-batch gradient. */
 	#slot(index: number): SharedArrayBuffer {
 		this.#slots[index] ??= new SharedArrayBuffer(4 * this.#count);
 		return this.#slots[index];
 	}
 
-	/** Adds the first `used` slots, in order, to the gradient; with `fresh`, the gradient is overwritten. */
+	/** Adds the first `used` slots to the gradient, in order. `fresh` overwrites the gradient instead. */
 	async #add(used: number, fresh: boolean): Promise<void> {
 		const slots = this.#slots.slice(0, used);
 		const parts = await this.#onRanges<AddJob>((range) => ({
@@ -87,8 +90,8 @@ export class SharedOptimizer {
 	}
 
 	/**
-	 * Updates `parameters` by the accumulated gradient. Returns its global norm before clipping. Throws `invalid` without
-	 * changing anything if the norm is not finite, because NaN weights never recover.
+	 * Updates `parameters` with the accumulated gradient. Returns the global gradient norm before clipping. If the norm
+	 * is not finite, throws `invalid` without changing anything, because weights that become NaN never recover.
 	 */
 	async step(parameters: SharedArrayBuffer, settings: OptimizerSettings): Promise<number> {
 		const norm = Math.sqrt(this.#squares.reduce((sum, part) => sum + part, 0));

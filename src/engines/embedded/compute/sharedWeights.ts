@@ -1,12 +1,12 @@
 import type { WeightsRef } from './jobs.ts';
 
-/** Weights in shared memory that workers can read. */
+/** Weights in shared memory, readable by workers. */
 export class SharedWeights {
 	readonly flat: Float32Array<SharedArrayBuffer>;
 	readonly #slot: WeightsRef['slot'];
 	#version: number;
 
-	/** @param version version of the first weights, higher than those of earlier weights in this slot */
+	/** @param version initial version, which must be higher than that of any earlier weights in this slot */
 	constructor(slot: WeightsRef['slot'], values: Float32Array, version = 0) {
 		this.#slot = slot;
 		this.#version = version;
@@ -14,7 +14,7 @@ export class SharedWeights {
 		this.flat.set(values);
 	}
 
-	/** Must be called after every change. */
+	/** Increments the version. Must be called after every change. */
 	changed(): void {
 		this.#version++;
 	}

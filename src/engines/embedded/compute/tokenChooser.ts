@@ -1,11 +1,11 @@
 import type { Random } from '../../../base/random.ts';
 
-/** Samples tokens from rows of logits. After `choose`, the fields describe the sampled token. */
+/** Samples tokens from logits. After `choose`, the fields describe the sampled token. */
 export class TokenChooser {
 	token = 0;
-	/** Nats, under softmax(logits / temperature). */
+	/** Log-probability under softmax(logits / temperature), in nats. */
 	logprob = 0;
-	/** Nats, of softmax(logits / temperature). */
+	/** Entropy of softmax(logits / temperature), in nats. */
 	entropy = 0;
 	readonly #vocabulary: number;
 	readonly #inverseTemperature: number;
@@ -14,7 +14,7 @@ export class TokenChooser {
 	readonly #weights: Float64Array;
 	#logSum = 0;
 
-	/** Temperature 0 is greedy, with log-probabilities at temperature 1. `topP` 1 keeps every token. */
+	/** Temperature 0 selects greedy decoding, with log-probabilities at temperature 1. `topP` 1 keeps all tokens. */
 	constructor(vocabulary: number, temperature: number, topP: number) {
 		this.#vocabulary = vocabulary;
 		this.#greedy = temperature === 0;
@@ -23,18 +23,20 @@ export class TokenChooser {
 		this.#weights = new Float64Array(vocabulary);
 	}
 
-	/** The last distribution, before top-p: unnormalized, with max 1. */
+	/** Last distribution before top-p, unnormalized, with a maximum of 1. */
 	get weights(): Float64Array {
 		return this.#weights;
 	}
 
-	/** Nats, of any token under the last distribution; -Infinity for an unknown token. */
+	/**
+	 * Returns the log-probability of any token under the last distribution, in nats, or -Infinity for an unknown token.
+	 */
 	logprobOf(token: number): number {
 		const weight = this.#weights[token];
 		return weight === undefined ? Number.NEGATIVE_INFINITY : Math.log(weight) - this.#logSum;
 	}
 
-	/** Samples from one row of `logits`, starting at `offset`. Consumes one random number unless greedy. */
+	/** Samples from one row of `logits` that starts at `offset`. Consumes one random number, or none if greedy. */
 	choose(logits: Float32Array, offset: number, random: Random): void {
 		const n = this.#vocabulary;
 		const weights = this.#weights;
@@ -63,7 +65,10 @@ export class TokenChooser {
 		this.logprob = ((logits[offset + this.token] as number) - highest) * this.#inverseTemperature - logSum;
 	}
 
-	/** The smallest set of most likely tokens whose probabilities reach top-p (Holtzman 2020, eq. 2). */
+	/**
+	 * Samples from the smallest set of most likely tokens whose cumulative probability reaches top-p (Holtzman 2020, eq.
+	 * 2).
+	 */
 	#nucleus(sum: number, random: Random): number {
 		const weights = this.#weights;
 		const order = Array.from({ length: this.#vocabulary }, (_, v) => v);
@@ -76,14 +81,14 @@ export class TokenChooser {
 	}
 }
 
-/** An index below `n` with probability weights[i] / sum. */
+/** Draws an index below `n` with probability weights[i] / sum. */
 function draw(weights: Float64Array, n: number, sum: number, random: Random): number {
 	let u = random.next() * sum;
 	for (let i = 0; i < n - 1; i++) {
 		u -= weights[i] as number;
 		if (u < 0) return i;
 	}
-	// Rounding may leave a rest of u: use the last token with a positive weight.
+	// If rounding leaves part of u unused, return the last token with a positive weight.
 	let last = n - 1;
 	while (last > 0 && weights[last] === 0) last--;
 	return last;

@@ -1,21 +1,21 @@
 import { distributionStatistics } from '../../../core/search/distribution.ts';
 import type { TokenChooser } from './tokenChooser.ts';
 
-/** Varentropy, Gini coefficient, variance. */
+/** Number of spread fields: varentropy, Gini coefficient and variance. */
 export const spreadFields = 3;
 
-/** Recorded data of the tokens of one completion. */
+/** Recorded data for the tokens in one completion. */
 export class TokenRecord {
 	readonly tokens: number[] = [];
 	readonly logprobs: number[] = [];
 	readonly entropies: number[] = [];
-	/** Three per token; see {@link spreadFields}. */
+	/** Three values per token. See {@link spreadFields}. */
 	readonly spreads: number[] = [];
 	readonly topTokens: number[] = [];
 	readonly topLogprobs: number[] = [];
 	truncated = false;
 
-	/** @param alternatives null: only the token itself */
+	/** @param alternatives number of alternatives, or null to record only the token itself */
 	add(chooser: TokenChooser, alternatives: number | null): void {
 		this.tokens.push(chooser.token);
 		this.logprobs.push(chooser.logprob);
@@ -30,7 +30,9 @@ export class TokenRecord {
 	}
 }
 
-/** Indices of the `count` largest weights in descending order, ties by index; padded with -1. */
+/**
+ * Returns the indexes of the `count` largest weights in descending order, with ties broken by index. Padded with -1.
+ */
 function mostLikely(weights: Float64Array, count: number): number[] {
 	const top: number[] = [];
 	if (count === 0) return top;

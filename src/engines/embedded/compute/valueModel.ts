@@ -7,7 +7,7 @@ import { SharedOptimizer, settled } from './sharedOptimizer.ts';
 import { SharedWeights } from './sharedWeights.ts';
 import type { WorkerPool } from './workerPool.ts';
 
-/** Writes the values of each row, from its last prompt token on, to [rows, tokens]. */
+/** Writes each row's values, starting at its last prompt token, to [rows, tokens]. */
 function packValues(
 	rows: readonly Sequence[],
 	values: (row: number) => PerToken,
@@ -25,15 +25,17 @@ function packValues(
 	return packed;
 }
 
-/** The inverse. */
+/** Inverse of `packValues`. */
 function unpackValues(packed: Float32Array, row: Sequence, index: number, tokens: number): PerToken {
 	return packed.slice(index * tokens + row.promptLength - 1, index * tokens + row.tokens.length);
 }
 
-/** Nats; surprisals are capped here. */
+/** Maximum surprisal in nats. Larger values are capped. */
 const greatestSurprise = 12;
 
-/** Surprisal of each input token under the policy, nats; 0 for prompt tokens. [rows, tokens] */
+/**
+ * Returns the surprisal of each input token under the policy, in nats, or 0 for prompt tokens. Shape: [rows, tokens].
+ */
 function packSurprises(
 	rows: readonly Sequence[],
 	logprobs: (row: number) => PerToken,
@@ -48,23 +50,23 @@ function packSurprises(
 	return packed;
 }
 
-/** Additional token inputs of a kind of update. */
+/** Additional per-token inputs for a type of update. */
 export interface ValueInputs<Row extends Sequence> {
 	readonly variant: ValueVariant;
-	/** Number of consecutive rows computed together; default 1. */
+	/** Number of consecutive rows to compute together. Default: 1. */
 	readonly together?: number;
-	/** By input name: entry 0 belongs to the prompt alone, entry t to the first t completion tokens. */
+	/** Values by input name. Entry 0 belongs to the prompt alone, and entry t to the first t completion tokens. */
 	readonly perToken: Readonly<Record<string, (row: Row) => PerToken>>;
 	readonly scalars: Readonly<Record<string, number>>;
 }
 
-/** A value model (a trunk with a scalar head) with its optimizer. */
+/** A value model (a trunk with a scalar head) and its optimizer. */
 export class ValueModel {
 	readonly weights: SharedWeights;
 	readonly #pool: WorkerPool;
 	readonly #trainRows: number;
 	readonly #output: ValueOutput;
-	/** Created on first training: three more vectors as long as the weights. */
+	/** Created when training starts, because it needs three more vectors of the same length as the weights. */
 	#optimizer: SharedOptimizer | null = null;
 
 	constructor(pool: WorkerPool, head: HeadName, parameters: Float32Array, trainRows: number) {
@@ -75,8 +77,8 @@ export class ValueModel {
 	}
 
 	/**
-	 * @param logprobs of each row's completion tokens under the policy
-	 * @param size rows per micro-batch
+	 * @param logprobs log-probabilities of each row's completion tokens under the policy
+	 * @param size number of rows per micro-batch
 	 */
 	async values(rows: readonly Sequence[], logprobs: readonly PerToken[], size: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
@@ -97,7 +99,7 @@ export class ValueModel {
 		return output;
 	}
 
-	/** @param logprobs of each row's completion tokens under the policy */
+	/** @param logprobs log-probabilities of each row's completion tokens under the policy */
 	async update<Row extends Sequence>(
 		rows: readonly Row[],
 		logprobs: readonly PerToken[],

@@ -5,7 +5,7 @@ import type { Job, JobResults, Reply } from './jobs.ts';
 
 export interface Dispatch<J extends Job> {
 	readonly job: J;
-	/** Buffers transferred to the worker instead of copied. */
+	/** Buffers to transfer to the worker instead of copying. */
 	readonly transfer: readonly ArrayBuffer[];
 }
 
@@ -19,7 +19,9 @@ interface Member {
 	task: { readonly id: number; readonly done: Task['done'] } | null;
 }
 
-/** Worker threads that take jobs from one queue. If a worker dies, all jobs fail, because its sessions are lost. */
+/**
+ * Worker threads that take jobs from a shared queue. If a worker dies, all jobs fail, because its sessions are lost.
+ */
 export class WorkerPool {
 	readonly #members: Member[] = [];
 	readonly #script: URL;
@@ -46,7 +48,7 @@ export class WorkerPool {
 		this.#pump();
 	}
 
-	/** Queues a job; `make` is called when a worker takes it. */
+	/** Queues a job. `make` is called when a worker takes it from the queue. */
 	run<J extends Job>(make: () => Dispatch<J>): Promise<JobResults[J['kind']]> {
 		const task: Task = { make, done: deferred() };
 		this.#queue.push(task);
@@ -54,7 +56,7 @@ export class WorkerPool {
 		return task.done.promise as Promise<JobResults[J['kind']]>;
 	}
 
-	/** Runs a job on every worker except the first. */
+	/** Runs a job on all workers except the first. */
 	broadcast<J extends Job>(job: J): Promise<JobResults[J['kind']][]> {
 		return Promise.all(
 			this.#members.slice(1).map((member) => {

@@ -8,7 +8,7 @@ import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
 
 export interface Heads {
-	/** [rows, heads, tokens, headWidth], queries scaled by 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
+	/** [rows, heads, tokens, headWidth], with queries scaled by 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
 	readonly queries: Value;
 	readonly keys: Value;
 	readonly values: Value;
@@ -23,7 +23,7 @@ export function splitHeads(shape: ModelShape, qkv: Value): Heads {
 	return { queries: multiply(q, 1 / Math.sqrt(headWidth)), keys: k, values: v };
 }
 
-/** The same for a single token per row, without moving elements. */
+/** Like `splitHeads`, but for a single token per row, without moving elements. */
 export function splitHeadsOfOne(shape: ModelShape, qkv: Value): Heads {
 	const headWidth = shape.width / shape.heads;
 	const [q, k, v] = split(qkv, 3, 2).map((part) => reshape(part, [part.dim(0), shape.heads, 1, headWidth])) as [
@@ -34,21 +34,21 @@ export function splitHeadsOfOne(shape: ModelShape, qkv: Value): Heads {
 	return { queries: multiply(q, 1 / Math.sqrt(headWidth)), keys: k, values: v };
 }
 
-/** [rows, heads, tokens, headWidth] back to [rows, tokens, width]. */
+/** Merges [rows, heads, tokens, headWidth] back into [rows, tokens, width]. */
 function mergeHeads(shape: ModelShape, x: Value): Value {
 	const merged = transpose(x, [0, 2, 1, 3]);
 	return reshape(merged, [merged.dim(0), merged.dim(1), shape.width]);
 }
 
-/** Attention among the tokens; `mask` is added to the scores (0, or a large negative number). */
+/** Attention among the tokens. `mask` is added to the scores (0 or a large negative number). */
 export function selfAttention(shape: ModelShape, heads: Heads, mask: Value): Value {
 	const scores = add(matmulTransposed(heads.queries, heads.keys), mask);
 	return mergeHeads(shape, matmul(softmax(scores), heads.values));
 }
 
 /**
- * One new token per row attends to the cache and to itself. `cachedKeys`, `cachedValues`: [rows, heads, slots,
- * headWidth]; `mask`: [rows, 1, 1, slots], added to the scores of the cache.
+ * Attention for one new token per row, to the cache and to itself. `cachedKeys`, `cachedValues`: [rows, heads, slots,
+ * headWidth]; `mask`: [rows, 1, 1, slots], added to the cache scores.
  */
 export function cachedAttention(
 	shape: ModelShape,

@@ -10,9 +10,9 @@ import { decoder, head } from './transformer.ts';
 import { bindWeights } from './weights.ts';
 
 /**
- * Exports the policy as a standard ONNX file (default operator set only): input_ids [batch, sequence] (int64) to logits
- * [batch, sequence, vocabulary], with parameters as initializers under their own names. `sequence` is limited by the
- * context of the model; metadata is stored in metadata_props.
+ * Exports the policy as a standard ONNX file that uses only the default operator set. Maps input_ids [batch, sequence]
+ * (int64) to logits [batch, sequence, vocabulary], with parameters as initializers under their own names. The model's
+ * context length limits `sequence`. Metadata is stored in metadata_props.
  */
 export function exportPolicyOnnx(
 	shape: ModelShape,

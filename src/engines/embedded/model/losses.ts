@@ -3,17 +3,17 @@ import type { Value } from '../onnx/graph.ts';
 import { reshape, split } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 
-/** Sum over all elements, as a scalar of shape []. */
+/** Returns the sum over all elements, as a scalar with shape []. */
 function total(x: Value): Value {
 	return reduceSum(x, undefined, false);
 }
 
-/** -sum of weight * logprob. All are [rows, tokens]. */
+/** Returns -sum of weight * logprob. Inputs have shape [rows, tokens]. */
 export function sftLoss(logprobs: Value, weights: Value): Value {
 	return negate(total(multiply(logprobs, weights)));
 }
 
-/** log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)), without overflow. */
+/** Computes log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)) to avoid overflow. */
 function softplus(z: Value): Value {
 	const zero = z.graph.scalar(0);
 	const positive = compare('Greater', z, zero);
@@ -21,16 +21,16 @@ function softplus(z: Value): Value {
 }
 
 /**
- * sum of weight * binary cross-entropy of sigmoid(logit) and label, both in 0..1 (labels may be shares): softplus(z) - y z.
- * All are [rows, tokens].
+ * Returns the sum of weight * binary cross-entropy of sigmoid(logit) and label, both in 0..1 (labels can be
+ * fractional): softplus(z) - y z. Inputs have shape [rows, tokens].
  */
 export function valueLoss(logits: Value, labels: Value, weights: Value): Value {
 	return total(multiply(subtract(softplus(logits), multiply(labels, logits)), weights));
 }
 
 /**
- * KL(teacher || student) at each token, over the whole vocabulary: [..., vocabulary] to [...].
- * @param student log of the distribution at the temperature, as is `teacher`
+ * Returns KL(teacher || student) for each token, over the whole vocabulary: [..., vocabulary] to [...].
+ * @param student log-distribution at the temperature, like `teacher`
  */
 export function divergenceOf(student: Value, teacher: Value): Value {
 	return reduceSum(multiply(exp(teacher), subtract(teacher, student)), [-1], false);
@@ -47,9 +47,9 @@ export interface DistillInputs {
 }
 
 /**
- * sum of weight * (soft KL(teacher || student) - hard logprob): Hinton, Vinyals and Dean 2015, section 2. The
- * divergence is forward, of distributions softened by a temperature T; its gradient shrinks as 1/T^2, for which `soft`
- * compensates. logprobs of the tokens are those of the student at temperature 1: [rows, tokens].
+ * Returns the sum of weight * (soft KL(teacher || student) - hard logprob): Hinton, Vinyals and Dean 2015, section 2.
+ * The forward divergence compares distributions softened by a temperature T. Its gradient shrinks as 1/T^2, which
+ * `soft` compensates for. Token logprobs are from the student at temperature 1: [rows, tokens].
  */
 export function distillLoss(logprobs: Value, { divergence, weights, soft, hard }: DistillInputs): Value {
 	const tokenLoss = subtract(multiply(divergence, soft), multiply(logprobs, hard));
@@ -57,25 +57,25 @@ export function distillLoss(logprobs: Value, { divergence, weights, soft, hard }
 }
 
 export interface GrpoInputs {
-	/** [rows, tokens]; 0 for positions that do not count. */
+	/** [rows, tokens]; 0 for ignored positions. */
 	readonly weights: Value;
 	/** [rows, 1], or [rows, tokens] for per-token advantages. */
 	readonly advantages: Value;
-	/** [rows, tokens]; absent: the current log-probabilities, detached. */
+	/** [rows, tokens]; if absent, the current log-probabilities are used, detached. */
 	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
 	/** [rows, tokens]; absent if beta is 0. */
 	readonly reference?: { readonly logprobs: Value; readonly beta: Value };
 }
 
 /**
- * sum of weight * (-min(ratio A, clip(ratio, low, high) A) + beta k3): DeepSeekMath (Shao 2024) eq. 3 per token, with
- * separate clip bounds (DAPO, Yu 2025, eq. 8) and the k3 estimator exp(r) - r - 1, r = ref - logprob (eq. 4; Schulman
- * 2020). The weights determine how tokens are averaged.
+ * Returns the sum of weight * (-min(ratio A, clip(ratio, low, high) A) + beta k3): DeepSeekMath (Shao 2024) eq. 3 per
+ * token, with separate clip bounds (DAPO, Yu 2025, eq. 8) and the k3 estimator exp(r) - r - 1, r = ref - logprob (eq.
+ * 4; Schulman 2020). The weights determine how tokens are averaged.
  */
 export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
 	const { weights, advantages, old, reference } = inputs;
 	const graph = logprobs.graph;
-	// Positions that do not count hold arbitrary numbers, and exp of their differences could overflow: 0 * inf is NaN.
+	// Ignored positions contain arbitrary numbers, and exp of their differences can overflow: 0 * inf is NaN.
 	const counts = cast(weights, 'bool');
 	const difference = (a: Value, b: Value): Value => where(counts, subtract(a, b), graph.scalar(0));
 	const ratio = exp(difference(logprobs, old?.logprobs ?? logprobs.detach()));
@@ -89,19 +89,20 @@ export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
 }
 
 export interface SequenceInputs {
-	/** [rows, tokens]: 1 if a token counts, otherwise 0. */
+	/** [rows, tokens]: 1 for tokens that count, 0 otherwise. */
 	readonly mask: Value;
 	/** [rows, 1] */
 	readonly weights: Value;
 	/** [rows, 1] */
 	readonly advantages: Value;
-	/** [rows, tokens]; absent: the current log-probabilities, detached. */
+	/** [rows, tokens]; if absent, the current log-probabilities are used, detached. */
 	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
 }
 
 /**
- * sum over rows of weight * -min(ratio A, clip(ratio, low, high) A) with the ratio of whole completions, exp of the sum over
- * tokens of logprob - old: RLOO (Ahmadian et al. 2024, equation 7) as TRL 1.13 clips it.
+ * Returns the sum over rows of weight * -min(ratio A, clip(ratio, low, high) A), where the ratio is for whole
+ * completions: exp of the sum over tokens of logprob - old. RLOO (Ahmadian et al. 2024, equation 7), with clipping as
+ * in TRL 1.13.
  */
 export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }: SequenceInputs): Value {
 	const counts = cast(mask, 'bool');
@@ -113,8 +114,9 @@ export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }
 }
 
 /**
- * Differences of consecutive pairs of rows, the better one first: [rows, 1] to [pairs, 1]; and minus the log-likelihood
- * that the better one wins, -log sigmoid(difference) = softplus(-difference) (Bradley and Terry 1952), times `weight`.
+ * Returns the score differences of consecutive pairs of rows, preferred row first ([rows, 1] to [pairs, 1]), and the
+ * negative log-likelihood that the preferred one wins, -log sigmoid(difference) = softplus(-difference) (Bradley and
+ * Terry 1952), times `weight`.
  */
 export function pairsLoss(scores: Value, weight: Value): Value {
 	const [chosen, rejected] = split(reshape(scores, ['pairs', 2]), 2, 1) as [Value, Value];
@@ -122,40 +124,43 @@ export function pairsLoss(scores: Value, weight: Value): Value {
 }
 
 export interface PreferenceInputs {
-	/** [rows, tokens]: 1 if a token counts, otherwise 0. */
+	/** [rows, tokens]: 1 for tokens that count, 0 otherwise. */
 	readonly mask: Value;
-	/** [rows, 1]: sums over the completions under the reference. */
+	/** [rows, 1]: summed log-probabilities of the completions under the reference. */
 	readonly reference: Value;
 	readonly beta: Value;
-	/** Per pair. */
+	/** Weight per pair. */
 	readonly weight: Value;
 }
 
-/** DPO (Rafailov et al. 2023, equation 7): the score of a completion is beta times the log-ratio of policy and reference. */
+/**
+ * DPO loss (Rafailov et al. 2023, equation 7). A completion's score is beta times the log-ratio of policy and
+ * reference.
+ */
 export function preferenceLoss(logprobs: Value, { mask, reference, beta, weight }: PreferenceInputs): Value {
 	const counted = where(cast(mask, 'bool'), logprobs, logprobs.graph.scalar(0));
 	return pairsLoss(multiply(subtract(reduceSum(counted, [1]), reference), beta), weight);
 }
 
 export interface CriticInputs {
-	/** [rows, tokens]; 0 for positions that do not count. */
+	/** [rows, tokens]; 0 for ignored positions. */
 	readonly weights: Value;
 	/** [rows, tokens] */
 	readonly returns: Value;
-	/** [rows, tokens]: values when the batch was sampled, and the max distance from them before a value is clipped. */
+	/** [rows, tokens]: values at sampling time, and the maximum distance from them before a value is clipped. */
 	readonly old: Value;
 	readonly range: Value;
 }
 
 /**
- * sum of weight * 1/2 max((V - R)^2, (clip(V, old - range, old + range) - R)^2): the clipped value loss of PPO as TRL's
- * PPOTrainer (0.20) has it, after Baselines' ppo2. All are [rows, tokens].
+ * Returns the sum of weight * 1/2 max((V - R)^2, (clip(V, old - range, old + range) - R)^2): PPO's clipped value loss
+ * as in TRL's PPOTrainer (0.20), after Baselines' ppo2. Inputs have shape [rows, tokens].
  */
 export function criticLoss(values: Value, { weights, returns, old, range }: CriticInputs): Value {
 	const square = (x: Value): Value => multiply(x, x);
 	const free = square(subtract(values, returns));
 	const bound = square(subtract(clip(values, subtract(old, range), add(old, range)), returns));
-	// The larger one; in a tie the gradient is that of the unclipped one.
+	// Take the larger one. If they are equal, the gradient is that of the unclipped one.
 	const larger = negate(minimum(negate(free), negate(bound)));
 	return multiply(total(multiply(larger, weights)), values.graph.scalar(0.5));
 }

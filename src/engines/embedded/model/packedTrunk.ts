@@ -11,11 +11,11 @@ import { decoder } from './transformer.ts';
 import type { TrunkWeights } from './weights.ts';
 
 /**
- * The model over a packed micro-batch without padding (`pack`): everything except attention is computed once per token,
- * and a prompt once for all of its rows. For attention, tokens are gathered into rectangles of prefixes ([groups,
- * heads, prefix, headWidth]) and of rows (queries [rows, heads, kept, headWidth], which attend to the prefix and then
- * to the row itself: seen = prefix + kept). Unused positions refer to the last token, the padding token: no loss
- * depends on it, so its gradients are zero, and masks hide it.
+ * The model applied to a packed micro-batch without padding (`pack`). Everything except attention is computed once per
+ * token, and each prompt once for all of its rows. For attention, tokens are gathered into rectangles: prefixes
+ * ([groups, heads, prefix, headWidth]) and rows (queries [rows, heads, kept, headWidth], which attend to the prefix and
+ * then to the row itself: seen = prefix + kept). Unused positions refer to the last token, which is the padding token.
+ * No loss depends on it, so its gradients are zero, and masks hide it.
  */
 
 const int = (heads: number) =>
@@ -43,7 +43,7 @@ const int = (heads: number) =>
 		'own seen': ['kept', 'rows', heads],
 	}) satisfies Record<string, Shape>;
 
-/** The inputs built by `packedInputs` from a micro-batch. */
+/** Inputs that `packedInputs` builds from a micro-batch. */
 export class PackedBatch {
 	readonly shape: ModelShape;
 	readonly tokens: Value;
@@ -72,7 +72,7 @@ export class PackedBatch {
 		this.#prefixMask = input('prefix mask', ['prefix', 'prefix']);
 	}
 
-	/** Final hidden states of the own tokens of the rows: [own, width]. */
+	/** Returns the final hidden states of the rows' own tokens: [own, width]. */
 	encode(weights: TrunkWeights): Value {
 		const embedded = add(gather(weights.tokens, this.tokens), this.#positions(weights.positions));
 		const last = weights.blocks.length - 1;
@@ -84,7 +84,7 @@ export class PackedBatch {
 		);
 	}
 
-	/** [own] or [own, n] to [rows, kept] or [rows, kept, n]. */
+	/** Maps [own] or [own, n] to [rows, kept] or [rows, kept, n]. */
 	toRows(x: Value): Value {
 		const { 'row tokens': tokens, cells, columns } = this.#inputs;
 		const { graph } = x;
@@ -105,7 +105,7 @@ export class PackedBatch {
 		return table.graph.composite([table], () => take(table, positions), [backward]);
 	}
 
-	/** [places, 3 width] to [places, width]; after the `last` layer only own tokens are needed: [own, width]. */
+	/** Maps [places, 3 width] to [places, width]. After the `last` layer, only own tokens are needed: [own, width]. */
 	#attend(qkv: Value, last: boolean): Value {
 		const { queries, keys, values, prefixQueries, prefixKeys, prefixValues } = this.#heads(qkv, last);
 		const rows = attention(this.#scaled(queries), keys, values, this.#mask);
@@ -113,7 +113,7 @@ export class PackedBatch {
 		return this.#merge(rows, attention(this.#scaled(prefixQueries), prefixKeys, prefixValues, this.#prefixMask));
 	}
 
-	/** Queries times 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
+	/** Scales queries by 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
 	#scaled(queries: Value): Value {
 		return multiply(queries, 1 / Math.sqrt(this.#headWidth));
 	}
@@ -122,7 +122,7 @@ export class PackedBatch {
 		return this.shape.width / this.shape.heads;
 	}
 
-	/** Any tensor as slices of head size: [..., headWidth]. */
+	/** Reshapes any tensor to head-size slices: [..., headWidth]. */
 	#slices(x: Value): Value {
 		return reshape(x, ['slices', this.#headWidth]);
 	}
@@ -151,20 +151,20 @@ export class PackedBatch {
 		return { queries, keys, values, prefixQueries, prefixKeys, prefixValues };
 	}
 
-	/** The part of a gradient that belongs to own tokens, summed over the rows that share one: [kept, rows, width]. */
+	/** Returns the part of a gradient for own tokens, summed over the rows that share each token: [kept, rows, width]. */
 	#ofSharers(d: Value): Value {
 		const byColumn = take(this.#slices(d), this.#inputs['own seen']);
 		return matmul(this.#sharers, reshape(byColumn, ['kept', 'rows', this.shape.width]));
 	}
 
-	/** The part of a gradient that belongs to the prefix, summed over the rows of each group. */
+	/** Returns the part of a gradient for the prefix, summed over the rows in each group. */
 	#ofGroups(d: Value, like: Value): Value {
 		const part = leading(d, 2, this.#prefixSize, 'prefix');
 		const flat = part.graph.node('Flatten', [part], ['rows', 'slots'], { attributes: { axis: 1 } });
 		return reshapeLike(transposedProduct(this.#members, flat), like);
 	}
 
-	/** Attention outputs of rows and prefixes, by token. */
+	/** Merges attention outputs of rows and prefixes by token. */
 	#merge(rows: Value, prefixes?: Value): Value {
 		const inputs = this.#inputs;
 		const { width } = this.shape;

@@ -4,12 +4,12 @@ import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 
 interface InitializedParameter extends ParameterSpec {
-	/** Standard deviation of the initial values; null: initialized to 1 (norms). */
+	/** Standard deviation of the initial values, or null to initialize to 1 (norms). */
 	readonly deviation: number | null;
 }
 
 /**
- * The parameters of the transformer in flat-vector order. Initial standard deviations are 1/sqrt(inputs), divided by
+ * Returns the transformer's parameters in flat-vector order. Initial standard deviations are 1/sqrt(inputs), divided by
  * sqrt(2 layers) for outputs into the residual stream (Radford 2019, section 2.3).
  */
 function describe(shape: ModelShape): InitializedParameter[] {
@@ -38,12 +38,12 @@ export function parameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 	return describe(shape).map(({ name, shape: size, decay }) => ({ name, shape: size, decay }));
 }
 
-/**
- * What the parameters form: the policy, or a value model with the same trunk and a scalar instead of the vocabulary.
- */
+/** Model type: the policy, or a value model with the same trunk and a scalar output instead of the vocabulary. */
 export type ModelKind = 'policy' | 'value';
 
-/** The trunk parameters in policy order, then those that read surprisals, one weight per width and a bias. */
+/**
+ * Trunk parameters in policy order, followed by those that read surprisals: one weight per unit of width, and a bias.
+ */
 export function valueParameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 	return [
 		...parameterSpecs(shape).slice(0, -1),
@@ -61,16 +61,16 @@ export function countOf(specs: readonly ParameterSpec[]): number {
 	return specs.reduce((n, spec) => n + elementCount(spec.shape), 0);
 }
 
-/** Standard deviation of the initial `value.surprise`: large enough that surprisals are learned from first. */
+/** Standard deviation of the initial `value.surprise`, large enough that the model learns from surprisals first. */
 const surpriseDeviation = 1;
 
-/** Initial value model: the trunk of the policy, and value 0.5 for every text. */
+/** Returns the initial value model: the policy's trunk, with value 0.5 for any text. */
 export function initialValueParameters(shape: ModelShape, policy: Float32Array): Float32Array {
 	const specs = valueParameterSpecs(shape);
 	const flat = new Float32Array(countOf(specs));
 	const trunk = countOf(specs.slice(0, -3));
 	flat.set(policy.subarray(0, trunk));
-	// Surprisals enter in a random direction at first; the weights of the scalar start at 0.
+	// Surprisals initially enter in a random direction. The scalar weights start at 0.
 	const random = Random.of('surprise');
 	for (let i = trunk; i < trunk + shape.width; i++) flat[i] = random.normal() * surpriseDeviation;
 	return flat;
@@ -84,7 +84,7 @@ export function parameterCount(shape: ModelShape): number {
 	return describe(shape).reduce((n, spec) => n + elementCount(spec.shape), 0);
 }
 
-/** Initial weights as a flat vector that depends only on shape and seed. */
+/** Returns initial weights as a flat vector that depends only on the shape and the seed. */
 export function initialParameters(shape: ModelShape, seed: number): Float32Array {
 	const flat = new Float32Array(parameterCount(shape));
 	const random = Random.of(seed, 'parameters');
@@ -98,7 +98,7 @@ export function initialParameters(shape: ModelShape, seed: number): Float32Array
 	return flat;
 }
 
-/** Throws `invalid` unless the sizes form a valid model. */
+/** Throws `invalid` if the sizes do not form a valid model. */
 export function checkShape(shape: ModelShape): void {
 	for (const [name, size] of Object.entries(shape)) {
 		if (!Number.isInteger(size) || size < 1) {

@@ -32,16 +32,16 @@ import {
 } from './weights.ts';
 
 /**
- * The programs of the engine. Sizes known only at run time have names (`rows`, `tokens`, `slots`), so that one session
- * serves every batch. Parameters are inputs under their own names. Token inputs are int32. Masks are added to scores.
+ * Engine programs. Sizes that are only known at run time are named (`rows`, `tokens`, `slots`), so one session can run
+ * any batch. Parameters are inputs under their own names. Token inputs are int32. Masks are added to scores.
  */
 
-/** The gradient program: the graph contains only what the loss needs. */
+/** Gradient program variants. Each graph contains only what its loss needs. */
 export type GradientVariant =
 	| { readonly kind: 'sft' }
 	| { readonly kind: 'distill' }
 	| {
-			readonly kind: 'grpo' /** Clipped ratios to given old log-probabilities; otherwise the ratio is exactly 1. */;
+			readonly kind: 'grpo' /** Clips ratios to the given old log-probabilities. Without them, the ratio is exactly 1. */;
 			readonly old: boolean;
 			readonly kl: boolean;
 	  }
@@ -61,7 +61,7 @@ export function variantName(variant: GradientVariant): string {
 export const gradientName = (parameter: string): string => `gradient ${parameter}`;
 export const cacheName = (part: 'keys' | 'values', layer: number): string => `${part} ${layer}`;
 
-/** Final hidden states of whole sequences. */
+/** Returns the final hidden states of whole sequences. */
 function encodeSequences(
 	shape: ModelShape,
 	weights: TrunkWeights,
@@ -79,7 +79,7 @@ function encodeSequences(
 	});
 }
 
-/** log softmax(logits / temperature). */
+/** Returns log softmax(logits / temperature). */
 function softened(logits: Value): Value {
 	return logSoftmax(multiply(logits, logits.graph.input('inverse temperature', [])));
 }
@@ -88,14 +88,14 @@ function logDistribution(batch: PackedBatch, weights: ModelWeights): Value {
 	return softened(head(weights, batch.encode(weights)));
 }
 
-/** Maps a packed micro-batch to the log-probabilities of what follows each own token: [own, vocabulary]. */
+/** Maps a packed micro-batch to next-token log-probabilities for each own token: [own, vocabulary]. */
 export function distributionProgram(shape: ModelShape, dialect = cpuDialect): Graph {
 	const graph = new Graph('float32', dialect);
 	graph.output('distribution', logDistribution(new PackedBatch(shape, graph), inputWeights(graph, shape)));
 	return graph;
 }
 
-/** [own, vocabulary] to [rows, kept]. */
+/** Maps [own, vocabulary] to [rows, kept]. */
 function logprobsOfTargets(batch: PackedBatch, distribution: Value): Value {
 	const hot = oneHot(batch.targets, batch.shape.vocabulary);
 	return reduceSum(multiply(batch.toRows(distribution), hot), [-1], false);
@@ -110,8 +110,8 @@ export function logprobsProgram(shape: ModelShape, dialect = cpuDialect): Graph 
 }
 
 /**
- * The loss of a variant, including its inputs.
- * @param divergence from the teacher, per token: [rows, kept]
+ * Returns the loss for a variant and declares its inputs.
+ * @param divergence divergence from the teacher per token: [rows, kept]
  */
 function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, divergence: () => Value): Value {
 	const { graph } = logprobs;
@@ -168,12 +168,12 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, diver
 }
 
 /**
- * One gradient. Inputs: a packed micro-batch (`packedInputs`) and weights [rows, kept]; for GRPO also advantages [rows,
- * 1], and, depending on the variant, old logprobs with ratio low / high, reference logprobs with beta; for PPO
- * advantages [rows, kept] and the same without a reference; for RLOO weights that are 0 or 1, row weights [rows, 1] and
- * the same; for DPO such weights, reference logprobs [rows, 1], beta and pair weight; for distillation teacher [own,
- * vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [], logprobs and entropies [rows, kept], and the
- * gradient of each parameter.
+ * Computes one gradient. Inputs: a packed micro-batch (`packedInputs`) and weights [rows, kept]; for GRPO also
+ * advantages [rows, 1] and, depending on the variant, old logprobs with ratio low / high, reference logprobs with beta;
+ * for PPO advantages [rows, kept] and the same without a reference; for RLOO weights that are 0 or 1, row weights
+ * [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and pair weight; for distillation
+ * teacher [own, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [], logprobs and entropies [rows,
+ * kept], and the gradient of each parameter.
  */
 export function gradientProgram(
 	shape: ModelShape,
@@ -185,7 +185,7 @@ export function gradientProgram(
 	const parameters = variableWeights(graph, shape);
 	const batch = new PackedBatch(shape, graph);
 	const logits = head(parameters, batch.encode(parameters));
-	// Temperature softens the comparison with the teacher; the tokens themselves are trained at temperature 1.
+	// Temperature softens the comparison with the teacher, but the tokens themselves are trained at temperature 1.
 	const distribution = variant.kind === 'distill' ? logSoftmax(logits) : softened(logits);
 	const logprobs = logprobsOfTargets(batch, distribution);
 	const weights = graph.input('weights', ['rows', 'kept']);
@@ -208,8 +208,8 @@ export function gradientProgram(
 }
 
 /**
- * Prefill: maps tokens [rows, tokens] and last [rows] (flat index of the last prompt token of each row) to logits
- * [rows, vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
+ * Prefill: maps tokens [rows, tokens] and last [rows] (flat index of each row's last prompt token) to logits [rows,
+ * vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
  */
 export function prefillProgram(shape: ModelShape, dialect = cpuDialect): Graph {
 	const graph = new Graph('float32', dialect);
@@ -227,7 +227,7 @@ export function prefillProgram(shape: ModelShape, dialect = cpuDialect): Graph {
 }
 
 /**
- * One decode step of every row: maps tokens, positions [rows], the cache [rows, heads, slots, headWidth] and its mask
+ * One decoding step for all rows: maps tokens, positions [rows], the cache [rows, heads, slots, headWidth] and its mask
  * [rows, 1, 1, slots] to logits [rows, vocabulary] and the new cache entries [rows, heads, 1, headWidth].
  */
 export function decodeProgram(shape: ModelShape, dialect = cpuDialect): Graph {
@@ -250,8 +250,8 @@ export function decodeProgram(shape: ModelShape, dialect = cpuDialect): Graph {
 }
 
 /**
- * Logits of a value model: [rows, tokens]. It also reads the surprisal of each token under the policy, which it cannot
- * compute from its own layers.
+ * Returns a value model's logits: [rows, tokens]. The model also reads each token's surprisal under the policy, which
+ * it cannot compute from its own layers.
  */
 function valueLogits(shape: ModelShape, graph: Graph, weights: ValueWeights): Value {
 	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
@@ -260,14 +260,14 @@ function valueLogits(shape: ModelShape, graph: Graph, weights: ValueWeights): Va
 	return valueHead(weights, encodeSequences(shape, weights, tokens, undefined, extra));
 }
 
-/** Output of a value model: the probability of a correct answer, 0..1, or an unbounded score. */
+/** Value model output: the probability of a correct answer, in 0..1, or an unbounded score. */
 export type ValueOutput = 'probability' | 'score';
 
 function outputOf(logits: Value, output: ValueOutput): Value {
 	return output === 'probability' ? sigmoid(logits) : multiply(logits, 1);
 }
 
-/** Maps tokens [rows, tokens] and their surprisals [rows, tokens, 1] to values [rows, tokens], after each token. */
+/** Maps tokens [rows, tokens] and their surprisals [rows, tokens, 1] to the value after each token, [rows, tokens]. */
 export function valuesProgram(shape: ModelShape, output: ValueOutput, dialect = cpuDialect): Graph {
 	const graph = new Graph('float32', dialect);
 	const weights = bindValueWeights(shape, (spec) => graph.input(spec.name, spec.shape));
@@ -275,7 +275,7 @@ export function valuesProgram(shape: ModelShape, output: ValueOutput, dialect = 
 	return graph;
 }
 
-/** Training target of a value model: labels of prefixes, preferences between two texts, or returns. */
+/** Training target for a value model: prefix labels, preferences between two texts, or returns. */
 export type ValueVariant = 'labels' | 'pairs' | 'returns';
 
 export const valueOutputs: Readonly<Record<ValueVariant, ValueOutput>> = {
@@ -285,9 +285,9 @@ export const valueOutputs: Readonly<Record<ValueVariant, ValueOutput>> = {
 };
 
 /**
- * One gradient of a value model. Inputs: tokens, weights [rows, tokens], surprisals [rows, tokens, 1]; and either
- * labels; or, if rows are pairs and weights are 1 at the scored token, a pair weight []; or returns and old values with
- * a clip range []. Outputs: loss [], values [rows, tokens], gradients.
+ * Computes one value model gradient. Inputs: tokens, weights [rows, tokens] and surprisals [rows, tokens, 1]; plus
+ * either labels, or a pair weight [] if rows are pairs and weights are 1 at the scored token, or returns and old values
+ * with a clip range []. Outputs: loss [], values [rows, tokens], gradients.
  */
 export function valueGradientProgram(
 	shape: ModelShape,

@@ -5,15 +5,15 @@ import { reduceMean, sumOfSquares } from '../onnx/reduction.ts';
 
 export const normEpsilon = 1e-5;
 
-/** Intermediate values of the forward pass needed by the gradient. */
+/** Intermediate values from the forward pass that the gradient needs. */
 interface Parts {
 	/** 1 / sqrt(mean(x²) + epsilon), [..., 1]; computed on first use unless the forward pass provides it */
 	scale?: Value;
-	/** x * scale, computed on first use */
+	/** x * scale, computed on first use. */
 	normalized?: Value;
 }
 
-/** onnxruntime's fused operator: one pass instead of seven. */
+/** onnxruntime's fused operator, which takes one pass instead of seven. */
 function fusedNorm(x: Value, weight: Value, parts: Parts): Value {
 	const attributes = { axis: -1, epsilon: { float: normEpsilon }, stash_type: 1 };
 	const shapes = [x.shape, ...(x.graph.dialect.normScale ? [[...x.shape.slice(0, -1), 1]] : [])];
@@ -35,8 +35,8 @@ function normalized(x: Value, parts: Parts): Value {
 }
 
 /**
- * x / sqrt(mean(x²) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), with a fused gradient: for
- * n = x * scale and u = d * weight, dx = scale * (u - n mean(u n)).
+ * Returns x / sqrt(mean(x²) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), with a fused
+ * gradient: for n = x * scale and u = d * weight, dx = scale * (u - n mean(u n)).
  */
 export function rmsNorm(x: Value, weight: Value): Value {
 	const graph = x.graph;

@@ -6,13 +6,12 @@ import { rmsNorm } from './rmsNorm.ts';
 import type { ModelWeights, TrunkWeights, ValueWeights } from './weights.ts';
 
 /**
- * Maps the queries, keys and values of a layer ([rows, tokens, 3 width]) to the attention output ([rows, tokens,
- * width]).
+ * Maps a layer's queries, keys and values ([rows, tokens, 3 width]) to the attention output ([rows, tokens, width]).
  */
 export type Attend = (layer: number, qkv: Value) => Value;
 
 /**
- * The decoder: pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width]. The caller's
+ * Decoder with pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width]. The caller's
  * `attend` determines how tokens attend to each other (whole sequences, or one token and a cache). In the last layer,
  * `keep` and `attend` drop tokens whose outputs are not needed.
  */
@@ -27,12 +26,12 @@ export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend, 
 	return x;
 }
 
-/** Logits of the next token: [..., width] to [..., vocabulary]. */
+/** Returns next-token logits: [..., width] to [..., vocabulary]. */
 export function head(weights: ModelWeights, x: Value): Value {
 	return linear(rmsNorm(x, weights.norm), weights.head);
 }
 
-/** Logit of the value after each token: [rows, tokens, width] to [rows, tokens]. */
+/** Returns the logit of the value after each token: [rows, tokens, width] to [rows, tokens]. */
 export function valueHead(weights: ValueWeights, x: Value): Value {
 	const scores = linear(rmsNorm(x, weights.norm), weights.value);
 	return add(reduceSum(scores, [2], false), weights.bias);

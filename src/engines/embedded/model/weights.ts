@@ -36,7 +36,7 @@ export interface ModelWeights extends TrunkWeights {
 }
 
 export interface ValueWeights extends TrunkWeights {
-	/** [width]; multiplied by the surprisal of a token and added to its embedding. */
+	/** [width]; multiplied by a token's surprisal and added to its embedding. */
 	readonly surprise: Value;
 	/** [width, 1] */
 	readonly value: Value;
@@ -74,13 +74,13 @@ function trunkOf(shape: ModelShape, all: readonly Value[], get: (name: string) =
 	};
 }
 
-/** Creates a tensor for every parameter; `bind` decides whether it is an input, variable or constant. */
+/** Creates a tensor for each parameter. `bind` determines whether it is an input, a variable or a constant. */
 export function bindWeights(shape: ModelShape, bind: Bind): ModelWeights {
 	const { all, get } = bindAll(parameterSpecs(shape), bind);
 	return { ...trunkOf(shape, all, get), head: get('head') };
 }
 
-/** The same for a value model. */
+/** Like `bindWeights`, for a value model. */
 export function bindValueWeights(shape: ModelShape, bind: Bind): ValueWeights {
 	const { all, get } = bindAll(valueParameterSpecs(shape), bind);
 	return {
@@ -91,12 +91,14 @@ export function bindValueWeights(shape: ModelShape, bind: Bind): ValueWeights {
 	};
 }
 
-/** Every parameter is an input with its own name: the caller passes views of its flat vector, which are not copied. */
+/**
+ * Makes each parameter an input under its own name. The caller passes views of its flat vector, which are not copied.
+ */
 export function inputWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.input(spec.name, spec.shape));
 }
 
-/** The same, with gradients. */
+/** Like `inputWeights`, but with gradients. */
 export function variableWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
 }

@@ -100,7 +100,7 @@ export function compare(op: 'Less' | 'LessOrEqual' | 'Greater' | 'Equal', a: Val
 	return a.graph.node(op, [a, other], broadcastShape(a.shape, other.shape), { type: 'bool' });
 }
 
-/** `a` where the condition holds, otherwise `b`. */
+/** Returns `a` where the condition is true, and `b` elsewhere. */
 export function where(condition: Value, a: Value, b: Value): Value {
 	const shape = broadcastShape(condition.shape, broadcastShape(a.shape, b.shape));
 	const zero = condition.graph.scalar(0);
@@ -112,17 +112,17 @@ export function where(condition: Value, a: Value, b: Value): Value {
 	return condition.graph.node('Where', [condition, a, b], shape, { type: a.type, backward });
 }
 
-/** The smaller one; in a tie the gradient goes to `a`. */
+/** Returns the elementwise minimum. If the values are equal, the gradient goes to `a`. */
 export function minimum(a: Value, b: Value): Value {
 	return where(compare('LessOrEqual', a, b), a, b);
 }
 
-/** x clipped to [low, high]; the gradient is 0 outside. */
+/** Clips x to [low, high]. The gradient outside the range is 0. */
 export function clip(x: Value, low: Value, high: Value): Value {
 	return where(compare('Less', x, low), low, where(compare('Greater', x, high), high, x));
 }
 
-/** Converts the element type; to `bool`: whether it is nonzero. */
+/** Converts the element type. For `bool`, returns whether each element is nonzero. */
 export function cast(x: Value, type: ElementType): Value {
 	return x.graph.node('Cast', [x], x.shape, { attributes: { to: elementTypeCodes[type] }, type });
 }

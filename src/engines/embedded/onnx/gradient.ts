@@ -2,7 +2,7 @@ import { add } from './elementwise.ts';
 import type { Value } from './graph.ts';
 import { expandLike, zerosLike } from './layout.ts';
 
-/** Reverse-mode differentiation: adds the gradients of the scalar `loss` with respect to `variables` to its graph. */
+/** Reverse-mode differentiation. Adds the gradients of the scalar `loss` with respect to `variables` to its graph. */
 export function gradients(loss: Value, variables: readonly Value[]): Value[] {
 	const graph = loss.graph;
 	const found = new Map<Value, Value>([[loss, expandLike(graph.scalar(1), loss)]]);

@@ -9,24 +9,24 @@ import {
 	type OnnxNode,
 } from './onnxModel.ts';
 
-/** Computes the gradient of one input from those of the outputs (in order). */
+/** Computes the gradient of one input from the gradients of all outputs, in order. */
 export type Backward = (...gradients: Value[]) => Value;
 
-/** One differentiable step, traversed backward by reverse mode. */
+/** A differentiable step, visited in reverse order during differentiation. */
 export interface TapeEntry {
 	readonly inputs: readonly Value[];
 	readonly outputs: readonly Value[];
-	/** One per input; null if there is no gradient (indices, shapes). Called only for tracked inputs. */
+	/** One entry per input, or null if it has no gradient (indexes, shapes). Called only for tracked inputs. */
 	readonly backward: readonly (Backward | null)[];
 }
 
-/** A tensor in a graph that is being built. */
+/** A tensor in a graph under construction. */
 export class Value {
 	readonly graph: Graph;
 	readonly name: string;
 	readonly shape: Shape;
 	readonly type: ElementType;
-	/** Whether a gradient may flow through it. */
+	/** Whether gradients can flow through the tensor. */
 	readonly tracked: boolean;
 
 	constructor(graph: Graph, name: string, shape: Shape, type: ElementType, tracked = false) {
@@ -37,14 +37,14 @@ export class Value {
 		this.tracked = tracked;
 	}
 
-	/** The size along an axis (negative: from the end). */
+	/** Returns the size of an axis. Negative axes count from the end. */
 	dim(axis: number): Dim {
 		const d = this.shape.at(axis);
 		if (d === undefined) throw new RangeError(`${this.name} has no axis ${axis}`);
 		return d;
 	}
 
-	/** The same tensor, treated as a constant in differentiation. */
+	/** Returns the same tensor, treated as a constant during differentiation. */
 	detach(): Value {
 		return new Value(this.graph, this.name, this.shape, this.type);
 	}
@@ -52,18 +52,18 @@ export class Value {
 
 export interface NodeOptions {
 	readonly attributes?: Readonly<Record<string, Attribute>>;
-	/** Element type of the outputs; that of the first input if absent. */
+	/** Element type of the outputs. Default: the type of the first input. */
 	readonly type?: ElementType;
 	readonly domain?: string;
 	readonly backward?: readonly (Backward | null)[];
 }
 
 /**
- * An ONNX program under construction. The operators are functions over {@link Value} in the neighboring files, each
- * with its gradient; this class only holds nodes, constants and the tape.
+ * An ONNX program under construction. The operators are functions on {@link Value} in neighboring files, each with its
+ * gradient. This class only manages nodes, constants and the tape.
  */
 export class Graph {
-	/** `float64` is for gradient checks. */
+	/** `float64` is used for gradient checks. */
 	readonly floatType: 'float32' | 'float64';
 	/** The operators that the target supports. */
 	readonly dialect: Dialect;
@@ -91,7 +91,7 @@ export class Graph {
 		return new Value(this, name, shape, type);
 	}
 
-	/** An input for which gradients are computed. */
+	/** Adds an input for which gradients are computed. */
 	variable(name: string, shape: readonly number[]): Value {
 		this.#inputs.push({ name, shape, type: this.floatType });
 		return new Value(this, name, shape, this.floatType, true);
@@ -124,12 +124,12 @@ export class Graph {
 		return this.nodes(op, inputs, [shape], options)[0] as Value;
 	}
 
-	/** Wraps nodes in a step with a custom gradient, replacing their own gradients. */
+	/** Groups nodes into one step with a custom gradient that replaces their own gradients. */
 	composite(inputs: readonly Value[], forward: () => Value, backward: readonly (Backward | null)[]): Value {
 		return this.composites(inputs, () => [forward()], backward)[0] as Value;
 	}
 
-	/** The same for several outputs. */
+	/** Like `composite`, for several outputs. */
 	composites(
 		inputs: readonly Value[],
 		forward: () => readonly Value[],
@@ -142,7 +142,7 @@ export class Graph {
 		return outputs;
 	}
 
-	/** Runs `build` without recording: its nodes cannot be differentiated. */
+	/** Runs `build` without recording, so its nodes cannot be differentiated. */
 	untracked<T>(build: () => T): T {
 		const before = this.#recording;
 		this.#recording = false;
@@ -159,19 +159,19 @@ export class Graph {
 		return this.initializer(name ?? `c${this.#next++}`, type, shape, array);
 	}
 
-	/** A constant in binary form; the array is not copied. */
+	/** Adds a constant in binary form without copying the array. */
 	initializer(name: string, type: ElementType, shape: readonly number[], data: ArrayBufferView): Value {
 		const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 		this.#constants.push({ name, type, shape, data: bytes });
 		return new Value(this, name, shape, type);
 	}
 
-	/** A scalar of the graph's float type. */
+	/** Adds a scalar with the graph's float type. */
 	scalar(x: number): Value {
 		return this.#cached(`scalar ${x}`, () => this.constant(this.floatType, [], [x]));
 	}
 
-	/** A vector of 64-bit integers: shapes and axes. */
+	/** Adds a vector of 64-bit integers, for shapes and axes. */
 	integers(xs: readonly number[]): Value {
 		return this.#cached(`integers ${xs.join(' ')}`, () => this.constant('int64', [xs.length], xs));
 	}
@@ -185,7 +185,7 @@ export class Graph {
 		return value;
 	}
 
-	/** The program without nodes and constants that no output needs. Inputs are kept. */
+	/** Returns the program without unused nodes and constants. Keeps all inputs. */
 	model(): OnnxModel {
 		const needed = new Set(this.#outputs.map((o) => o.name));
 		const nodes: OnnxNode[] = [];

@@ -3,11 +3,11 @@ import type { Value } from './graph.ts';
 import { asMatrix, fixed, product, reshape } from './layout.ts';
 import { transposedProduct } from './matmul.ts';
 
-/** Operators that address by index. */
+/** Indexing operators. */
 
 /**
- * 1 where the last axis equals the index, otherwise 0: [...] to [..., depth]. Uses Equal and Cast, because OneHot has
- * no f64 kernel.
+ * Returns 1 where the last axis equals the index, and 0 elsewhere: [...] to [..., depth]. Uses Equal and Cast, because
+ * OneHot has no f64 kernel.
  */
 export function oneHot(index: Value, depth: number): Value {
 	const graph = index.graph;
@@ -20,12 +20,12 @@ export function oneHot(index: Value, depth: number): Value {
 	return cast(compare('Equal', column, steps), graph.floatType);
 }
 
-/** x by index along its first axis: [n, ...] and [...] to [..., ...]; not differentiable. */
+/** Selects elements of x by index along its first axis: [n, ...] and [...] to [..., ...]. Not differentiable. */
 export function take(x: Value, index: Value): Value {
 	return x.graph.node('Gather', [x, index], [...index.shape, ...x.shape.slice(1)], { attributes: { axis: 0 } });
 }
 
-/** Rows of a table by index: [n, ...] and [...] to [..., ...]. The gradient is a product with the one-hot matrix. */
+/** Selects table rows by index: [n, ...] and [...] to [..., ...]. The gradient is a product with the one-hot matrix. */
 export function gather(table: Value, index: Value): Value {
 	const depth = fixed(table.dim(0));
 	return table.graph.node('Gather', [table, index], [...index.shape, ...table.shape.slice(1)], {

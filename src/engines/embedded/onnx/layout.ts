@@ -2,13 +2,13 @@ import type { Value } from './graph.ts';
 import type { Dim, Shape } from './onnxModel.ts';
 import { reduceSum } from './reduction.ts';
 
-/** Operators that move elements without changing them. */
+/** Operators that rearrange elements without changing them. */
 
 export function sameShape(a: Shape, b: Shape): boolean {
 	return a.length === b.length && a.every((d, i) => d === b[i]);
 }
 
-/** The product of sizes; a name if one of them is only known at run time. */
+/** Returns the product of the sizes, as a name if any of them is only known at run time. */
 export function product(dims: Shape): Dim {
 	const names = dims.filter((d) => typeof d === 'string');
 	const size = dims.reduce<number>((n, d) => (typeof d === 'number' ? n * d : n), 1);
@@ -21,7 +21,7 @@ export function fixed(d: Dim): number {
 	return d;
 }
 
-/** NumPy's rule for the shape of an elementwise operation; two names are equal only if they are the same name. */
+/** Applies NumPy's broadcasting rule to two shapes. Named sizes are equal only if the names are the same. */
 export function broadcastShape(a: Shape, b: Shape): Dim[] {
 	const rank = Math.max(a.length, b.length);
 	return Array.from({ length: rank }, (_, i) => {
@@ -33,7 +33,7 @@ export function broadcastShape(a: Shape, b: Shape): Dim[] {
 	});
 }
 
-/** Reverses broadcasting in a gradient: sums over the axes along which the operand was repeated. */
+/** Reverses broadcasting in a gradient by summing over the axes along which the operand was repeated. */
 export function sumTo(d: Value, shape: Shape): Value {
 	const extra = d.shape.length - shape.length;
 	const leading = Array.from({ length: extra }, (_, i) => i);
@@ -42,7 +42,7 @@ export function sumTo(d: Value, shape: Shape): Value {
 	return repeated.length > 0 ? reduceSum(summed, repeated, true) : summed;
 }
 
-/** At most one size of `shape` may differ from the sizes of x beyond what names imply; ONNX infers it. */
+/** Reshapes x. At most one size in `shape` may be impossible to derive from the names. ONNX infers it. */
 export function reshape(x: Value, shape: Shape): Value {
 	if (sameShape(x.shape, shape)) return x;
 	let inferred = 0;
@@ -58,7 +58,7 @@ export function reshape(x: Value, shape: Shape): Value {
 	});
 }
 
-/** x with the run-time shape of `like`. */
+/** Reshapes x to the run-time shape of `like`. */
 export function reshapeLike(x: Value, like: Value): Value {
 	if (sameShape(x.shape, like.shape)) return x;
 	if (like.shape.filter((d) => typeof d === 'string').length < 2) return reshape(x, like.shape);
@@ -119,7 +119,7 @@ export function concat(xs: readonly Value[], axis: number): Value {
 	});
 }
 
-/** x[low:high] along an axis. */
+/** Returns x[low:high] along an axis. */
 export function slice(x: Value, axis: number, low: number, high: number): Value {
 	const graph = x.graph;
 	const shape = x.shape.map((d, i) => (i === axis ? high - low : d));
@@ -132,13 +132,13 @@ export function slice(x: Value, axis: number, low: number, high: number): Value 
 	return graph.node('Slice', inputs, shape, { backward: [pad, null, null, null] });
 }
 
-/** The size of x along an axis, known at run time: [1], int64. */
+/** Returns the size of an axis, known only at run time: [1], int64. */
 function sizeOf(x: Value, axis: number): Value {
 	const { graph } = x;
 	return graph.node('Slice', [shapeOf(x), graph.integers([axis]), graph.integers([axis + 1])], [1], { type: 'int64' });
 }
 
-/** x with zero rows appended, up to the number of rows of `table`. */
+/** Appends zero rows to x to match the number of rows in `table`. */
 export function padRows(x: Value, table: Value): Value {
 	const { graph } = x;
 	const missing = graph.node('Sub', [graph.integers([fixed(table.dim(0))]), sizeOf(x, 0)], [1], { type: 'int64' });
@@ -151,7 +151,7 @@ export function padRows(x: Value, table: Value): Value {
 	return graph.node('Pad', [x, pads], table.shape);
 }
 
-/** The first rows of a table, as many as `like` has along `axis`; the gradient is zero in the other rows. */
+/** Returns as many leading table rows as the size of `like` along `axis`. The gradient is zero for all other rows. */
 export function leadingRows(table: Value, like: Value, axis: number): Value {
 	const graph = table.graph;
 	const shape = [like.dim(axis), ...table.shape.slice(1)];
@@ -159,7 +159,10 @@ export function leadingRows(table: Value, like: Value, axis: number): Value {
 	return graph.node('Slice', inputs, shape, { backward: [(d) => padRows(d, table), null, null, null] });
 }
 
-/** x up to an index (int64, [1], known at run time) along an axis, which gets a named size; not differentiable. */
+/**
+ * Returns x up to an index (int64, [1], known only at run time) along an axis, which gets a named size. Not
+ * differentiable.
+ */
 export function leading(x: Value, axis: number, end: Value, size: string): Value {
 	const { graph } = x;
 	const shape = x.shape.map((d, i) => (i === axis ? size : d));
@@ -167,8 +170,8 @@ export function leading(x: Value, axis: number, end: Value, size: string): Value
 }
 
 /**
- * x from an index (int64, [1], known at run time) along an axis, which gets a named size; the gradient is zero before
- * it.
+ * Returns x from an index (int64, [1], known only at run time) along an axis, which gets a named size. The gradient
+ * before the index is zero.
  */
 export function tail(x: Value, axis: number, start: Value, size: string): Value {
 	const graph = x.graph;
@@ -184,12 +187,12 @@ export function tail(x: Value, axis: number, start: Value, size: string): Value 
 	return graph.node('Slice', inputs, shape, { backward: [pad, null, null, null] });
 }
 
-/** The run-time shape of x: [rank], int64. */
+/** Returns the run-time shape of x: [rank], int64. */
 export function shapeOf(x: Value): Value {
 	return x.graph.node('Shape', [x], [x.shape.length], { type: 'int64' });
 }
 
-/** Equal parts along an axis. */
+/** Splits x into equal parts along an axis. */
 export function split(x: Value, parts: number, axis: number): Value[] {
 	const size = fixed(x.dim(axis)) / parts;
 	const shape = x.shape.map((d, i) => (i === axis ? size : d));
@@ -206,7 +209,7 @@ export function split(x: Value, parts: number, axis: number): Value[] {
 	);
 }
 
-/** Inserts axes of size 1 at these positions of the result. */
+/** Inserts axes of size 1 at the given positions in the result. */
 export function unsqueeze(x: Value, axes: readonly number[]): Value {
 	const shape: Dim[] = [...x.shape];
 	for (const axis of axes) shape.splice(axis, 0, 1);

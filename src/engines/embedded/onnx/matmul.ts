@@ -1,9 +1,9 @@
 import type { Value } from './graph.ts';
 import { asMatrix, broadcastShape, reshapeLike, sumTo, transposeLast } from './layout.ts';
 
-/** Matrix products. */
+/** Matrix multiplication. */
 
-/** op(a) op(b) for two matrices, where op optionally transposes. Not differentiable; used by gradients. */
+/** Returns op(a) op(b) for two matrices, where op optionally transposes. Not differentiable; used by gradients. */
 function gemm(a: Value, b: Value, transposeA: boolean, transposeB: boolean): Value {
 	const shape = [a.dim(transposeA ? 1 : 0), b.dim(transposeB ? 0 : 1)];
 	return a.graph.node('Gemm', [a, b], shape, {
@@ -11,12 +11,12 @@ function gemm(a: Value, b: Value, transposeA: boolean, transposeB: boolean): Val
 	});
 }
 
-/** aᵀ b of two matrices; not differentiable. */
+/** Returns aᵀ b for two matrices. Not differentiable. */
 export function transposedProduct(a: Value, b: Value): Value {
 	return gemm(a, b, true, false);
 }
 
-/** [..., m, k] x [k, n]: one matrix serves every row. */
+/** Multiplies [..., m, k] by [k, n], using the same matrix for all batch elements. */
 export function linear(x: Value, weight: Value): Value {
 	if (x.dim(-1) !== weight.dim(0))
 		throw new TypeError(`Cannot multiply [${x.shape.join()}] by [${weight.shape.join()}]`);
@@ -28,7 +28,7 @@ export function linear(x: Value, weight: Value): Value {
 	});
 }
 
-/** [..., m, k] x [..., k, n]; batch axes broadcast. */
+/** Multiplies [..., m, k] by [..., k, n], broadcasting batch axes. */
 export function matmul(a: Value, b: Value): Value {
 	const batch = broadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
 	return a.graph.node('MatMul', [a, b], [...batch, a.dim(-2), b.dim(-1)], {
@@ -36,7 +36,7 @@ export function matmul(a: Value, b: Value): Value {
 	});
 }
 
-/** [..., m, k] x [..., n, k]: a times b with its last two axes swapped (the runtime fuses the swap). */
+/** Multiplies [..., m, k] by [..., n, k] with its last two axes swapped. The runtime fuses the swap. */
 export function matmulTransposed(a: Value, b: Value): Value {
 	const graph = a.graph;
 	const batch = broadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));

@@ -2,7 +2,7 @@ import { ProtoWriter } from './protobuf.ts';
 
 export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
 
-/** TensorProto.DataType of onnx.proto. */
+/** TensorProto.DataType values from onnx.proto. */
 export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
 	float32: 1,
 	int32: 6,
@@ -11,7 +11,7 @@ export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
 	float64: 11,
 };
 
-/** A known size, or the name of a size given at run time. */
+/** A known size, or the name of a size that is only known at run time. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 export type Attribute = number | { readonly float: number } | readonly number[] | string;
@@ -28,7 +28,7 @@ export interface OnnxTensor {
 	readonly name: string;
 	readonly type: ElementType;
 	readonly shape: readonly number[];
-	/** Little-endian, row-major. */
+	/** Little-endian, in row-major order. */
 	readonly data: Uint8Array;
 }
 
@@ -46,7 +46,7 @@ export interface OnnxModel {
 	readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Version of the default operator set that the builder emits. */
+/** Default operator set version used by the builder. */
 export const opset = 18;
 const irVersion = 9;
 
@@ -83,7 +83,7 @@ function port(p: OnnxPort): ProtoWriter {
 	return new ProtoWriter().text(1, p.name).message(2, new ProtoWriter().message(1, type));
 }
 
-/** The bytes of an ONNX file (ModelProto of onnx.proto). */
+/** Encodes an ONNX file (ModelProto from onnx.proto). */
 export function encodeOnnxModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
 	const graph = new ProtoWriter();
 	model.nodes.forEach((n, i) => {

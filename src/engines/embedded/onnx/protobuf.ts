@@ -1,8 +1,8 @@
 const utf8 = new TextEncoder();
 
 /**
- * Writes protocol buffer messages (wire format: protobuf.dev/programming-guides/encoding). Supports only what ONNX
- * needs.
+ * Writes protocol buffer messages (wire format: protobuf.dev/programming-guides/encoding). Supports only the subset
+ * that ONNX needs.
  */
 export class ProtoWriter {
 	#chunks: Uint8Array[] = [];
@@ -11,7 +11,7 @@ export class ProtoWriter {
 
 	#varint(n: number): void {
 		if (n < 0) {
-			// Negative integers are 64-bit two's complement and always take ten bytes.
+			// Negative integers are encoded as 64-bit two's complement, which always takes ten bytes.
 			let v = BigInt.asUintN(64, BigInt(n));
 			for (; v > 127n; v >>= 7n) this.#pending.push(Number(v & 127n) | 128);
 			this.#pending.push(Number(v));
@@ -39,7 +39,7 @@ export class ProtoWriter {
 		return this;
 	}
 
-	/** A 32-bit float. */
+	/** Writes a 32-bit float. */
 	float(field: number, value: number): this {
 		this.#varint(field * 8 + 5);
 		this.#pending.push(...new Uint8Array(Float32Array.of(value).buffer));

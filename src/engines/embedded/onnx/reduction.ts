@@ -2,7 +2,7 @@ import { multiply } from './elementwise.ts';
 import type { Value } from './graph.ts';
 import { expandLike, fixed, unsqueeze } from './layout.ts';
 
-/** Operators that sum over axes (opset 18: axes are an input). */
+/** Reduction operators (opset 18, where axes are an input). */
 
 function reducedShape(x: Value, axes: readonly number[], keep: boolean) {
 	return x.shape.flatMap((d, i) => (axes.includes(i) ? (keep ? [1] : []) : [d]));
@@ -12,12 +12,12 @@ function resolve(x: Value, axes: readonly number[] | undefined): number[] {
 	return (axes ?? x.shape.map((_, i) => i)).map((a) => (a < 0 ? a + x.shape.length : a));
 }
 
-/** Reinserts axes of size 1 that a reduction removed. */
+/** Restores the axes of size 1 that a reduction removed. */
 function keepAxes(d: Value, axes: readonly number[], kept: boolean): Value {
 	return kept ? d : unsqueeze(d, axes);
 }
 
-/** Sum over `axes` (all if absent). */
+/** Returns the sum over `axes`, or over all axes if absent. */
 export function reduceSum(x: Value, axes?: readonly number[], keep = true): Value {
 	const over = resolve(x, axes);
 	return x.graph.node('ReduceSum', [x, x.graph.integers(over)], reducedShape(x, over, keep), {
@@ -42,7 +42,7 @@ function reduceLast(op: string, x: Value): Value {
 	return x.graph.node(op, [x, x.graph.integers(over)], reducedShape(x, over, true), { attributes });
 }
 
-/** Mean over `axes`, whose sizes must be known. */
+/** Returns the mean over `axes`, whose sizes must be known. */
 export function reduceMean(x: Value, axes: readonly number[], keep = true): Value {
 	const over = resolve(x, axes);
 	const share = 1 / over.reduce((n, a) => n * fixed(x.dim(a)), 1);

@@ -2,7 +2,7 @@ import { exp, log, multiply, subtract } from './elementwise.ts';
 import type { Value } from './graph.ts';
 import { reduceMax, reduceSum } from './reduction.ts';
 
-/** Softmax over the last axis. */
+/** Computes softmax over the last axis. */
 export function softmax(x: Value): Value {
 	const y: Value = x.graph.node('Softmax', [x], x.shape, {
 		attributes: { axis: -1 },
@@ -16,7 +16,7 @@ export function softmax(x: Value): Value {
 	return y;
 }
 
-/** log(softmax(x)) over the last axis. */
+/** Computes log(softmax(x)) over the last axis. */
 export function logSoftmax(x: Value): Value {
 	const { graph } = x;
 	const forward = (): Value => {

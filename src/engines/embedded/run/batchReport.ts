@@ -6,10 +6,10 @@ import { rolloutLines } from './rolloutLines.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
-/** Report after this many batches without any advantage. */
+/** Number of batches without any advantage after which a warning is shown. */
 const barrenBatches = 10;
 
-/** Reports when nothing is learned for a while because all completions of a prompt have the same reward. */
+/** Warns when training makes no progress for a while because all completions for each prompt get the same reward. */
 export class BarrenWatch {
 	readonly #host: StageHost;
 	#barren = 0;
@@ -18,7 +18,7 @@ export class BarrenWatch {
 		this.#host = host;
 	}
 
-	/** @param dead of a batch, one per group */
+	/** @param dead whether each group in a batch is dead */
 	note(dead: readonly boolean[]): void {
 		this.#barren = dead.every((one) => one) ? this.#barren + 1 : 0;
 		if (this.#barren !== barrenBatches) return;
@@ -27,13 +27,13 @@ export class BarrenWatch {
 	}
 }
 
-/** A row with its log-probabilities by the training graph, under the sampling policy. */
+/** A row with its log-probabilities under the sampling policy, computed by the training graph. */
 export interface GraphRow {
 	readonly row: TrainingRow;
 	readonly logprobs: PerToken;
 }
 
-/** Difference of the log-probabilities of the sampler and the training graph, over the rows of a first update. */
+/** Computes the difference between sampler and training graph log-probabilities over the rows in a first update. */
 function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	let sum = 0;
 	let count = 0;
@@ -52,15 +52,15 @@ function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	};
 }
 
-/** Starts writing the rollouts of a batch before its first update, if the recipe enables it. */
+/** Starts writing a batch's rollouts before its first update, if the recipe enables it. */
 export function writeBatch(host: StageHost, stage: SamplingStage, rows: readonly TrainingRow[]): void {
 	const { parts, progress } = host;
 	if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery !== 0) return;
-	// Built now and written in the background: the following updates modify the source of the lines.
+	// Build the lines now and write them in the background, because the next updates modify the data they are built from.
 	host.writeRollouts(progress.step + 1, [...rolloutLines(host, stage, rows)]);
 }
 
-/** Adds the metrics of a batch to those of its first update. */
+/** Adds a batch's metrics to those of its first update. */
 export function addBatchMetrics(
 	{ parts }: StageHost,
 	metrics: Metrics,
@@ -70,14 +70,14 @@ export function addBatchMetrics(
 		/** null if rewards are not compared within groups. */
 		readonly groups: RewardGroups | null;
 		readonly generateSeconds: number;
-		/** Rows of the update. */
+		/** Rows in the update. */
 		readonly graph: readonly GraphRow[];
 	},
 ): void {
 	const { batch, rows, groups, generateSeconds, graph } = about;
 	Object.assign(
 		metrics,
-		// A reward must not overwrite metrics of the run, neither those of the update nor the ones added below.
+		// Rewards must not overwrite run metrics, neither those of the update nor those added below.
 		Object.fromEntries(Object.entries(batch.metrics).filter(([name]) => !Object.hasOwn(metrics, name))),
 		rolloutMetrics(
 			rows.map(({ rollout, length }) => ({

@@ -19,7 +19,7 @@ import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safete
 export interface HeadContents {
 	readonly parameters: readonly ParameterSpec[];
 	readonly weights: ReadonlyMap<HeadName, Float32Array>;
-	/** The head being trained; null: none. */
+	/** The head being trained, or null if there is none. */
 	readonly training: { readonly name: HeadName; readonly state: LearnerState } | null;
 }
 
@@ -28,11 +28,11 @@ export interface CheckpointContent {
 	readonly learner: LearnerState;
 	readonly reference: Float32Array | null;
 	readonly heads: HeadContents;
-	/** Contents of tokenizer.json. */
+	/** Content of tokenizer.json. */
 	readonly tokenizer: string;
 }
 
-/** A checkpoint with verified files. Its tensors are still by name, because their order depends on the model. */
+/** A checkpoint with verified files. Its tensors are still keyed by name, because their order depends on the model. */
 export interface StoredCheckpoint {
 	readonly folder: string;
 	readonly state: CheckpointState;
@@ -40,7 +40,7 @@ export interface StoredCheckpoint {
 	readonly optimizer: ReadonlyMap<string, NamedTensor>;
 	readonly reference: ReadonlyMap<string, NamedTensor> | null;
 	readonly heads: ReadonlyMap<HeadName, ReadonlyMap<string, NamedTensor>>;
-	/** Of the head being trained. */
+	/** Optimizer state of the head being trained. */
 	readonly headOptimizer: ReadonlyMap<string, NamedTensor> | null;
 	readonly tokenizer: string;
 }
@@ -48,7 +48,7 @@ export interface StoredCheckpoint {
 const firstMoment = 'exp_avg.';
 const secondMoment = 'exp_avg_sq.';
 
-/** Splits a flat parameter vector into named tensors (views). */
+/** Splits a flat parameter vector into named tensor views. */
 function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix = ''): NamedTensor[] {
 	let offset = 0;
 	return parameters.map(({ name, shape }) => {
@@ -58,7 +58,7 @@ function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix 
 	});
 }
 
-/** Writes the files of a checkpoint into an empty folder; the caller makes them durable and renames the folder. */
+/** Writes checkpoint files to an empty folder. The caller syncs them to disk and renames the folder. */
 export async function writeCheckpointFiles(
 	folder: string,
 	parameters: readonly ParameterSpec[],
@@ -68,7 +68,7 @@ export async function writeCheckpointFiles(
 	const moments = ({ firstMoments, secondMoments }: LearnerState, specs: readonly ParameterSpec[]) =>
 		encodeSafetensors([...split(firstMoments, specs, firstMoment), ...split(secondMoments, specs, secondMoment)]);
 	const contents: Record<string, Buffer> = {
-		// "pt" is what Hugging Face loaders expect.
+		// Hugging Face loaders expect "pt".
 		[checkpointFiles.model]: encodeSafetensors(split(learner.parameters, parameters), { format: 'pt' }),
 		[checkpointFiles.optimizer]: moments(learner, parameters),
 		...(reference ? { [checkpointFiles.reference]: encodeSafetensors(split(reference, parameters)) } : {}),
@@ -100,7 +100,7 @@ function damaged(folder: string, why: string): Failure {
 }
 
 const maxStateBytes = 16 * 1024 * 1024;
-/** A tensor file is read as a whole. */
+/** Maximum size of a tensor file, which is read into memory as a whole. */
 const maxTensorBytes = 2 ** 31 - 1;
 
 async function readWhole(folder: string, name: string, maxBytes: number): Promise<Buffer> {
@@ -115,8 +115,8 @@ async function readWhole(folder: string, name: string, maxBytes: number): Promis
 }
 
 /**
- * Reads state.json of a checkpoint folder. Throws `missing`, `corrupt`, `version`, and `unsupported` for checkpoints of
- * other engines.
+ * Reads state.json from a checkpoint folder. Throws `missing`, `corrupt` or `version`, or `unsupported` for checkpoints
+ * of other engines.
  */
 export async function readCheckpointState(folder: string): Promise<CheckpointState> {
 	const text = await readWhole(folder, checkpointFiles.state, maxStateBytes).catch((error: unknown) => {
@@ -153,7 +153,7 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 }
 
 /**
- * Reads a checkpoint and verifies every file against the sizes and hashes in state.json. Throws `missing`, `corrupt`,
+ * Reads a checkpoint and verifies the size and hash of each file against state.json. Throws `missing`, `corrupt` or
  * `version`.
  */
 export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> {
@@ -206,7 +206,7 @@ function flatten(
 		}
 		return tensor.data;
 	});
-	// Allocated only now, because a damaged or hostile checkpoint may declare more parameters than fit in memory.
+	// Allocate memory only now, because a damaged or malicious checkpoint can declare more parameters than fit in memory.
 	const flat = new Float32Array(found.reduce((n, data) => n + data.length, 0));
 	let offset = 0;
 	for (const data of found) {
@@ -216,7 +216,9 @@ function flatten(
 	return flat;
 }
 
-/** The weights in the parameter order of a model. Throws `mismatch` if the checkpoint belongs to a different model. */
+/**
+ * Returns the weights in a model's parameter order. Throws `mismatch` if the checkpoint belongs to a different model.
+ */
 export function storedParameters(checkpoint: StoredCheckpoint, parameters: readonly ParameterSpec[]): Float32Array {
 	return flatten(checkpoint, checkpoint.model, parameters);
 }
@@ -237,7 +239,7 @@ export function storedReference(
 	return checkpoint.reference === null ? null : flatten(checkpoint, checkpoint.reference, parameters);
 }
 
-/** The weights of every head in a checkpoint. */
+/** Returns the weights of all heads in a checkpoint. */
 export function storedHeads(
 	checkpoint: StoredCheckpoint,
 	parameters: readonly ParameterSpec[],
@@ -245,7 +247,7 @@ export function storedHeads(
 	return new Map([...checkpoint.heads].map(([name, tensors]) => [name, flatten(checkpoint, tensors, parameters)]));
 }
 
-/** The head that was being trained, with its moments; null if none was. */
+/** Returns the head that was being trained with its moments, or null if there was none. */
 export function storedHeadTraining(
 	checkpoint: StoredCheckpoint,
 	parameters: readonly ParameterSpec[],

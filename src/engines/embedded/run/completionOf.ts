@@ -5,7 +5,9 @@ import type { Sample, SpreadOfTokens } from '../learner.ts';
 
 export type Completion = ControlResult<'policy/generate'>['completions'][number][number];
 
-/** Converts a sample for clients: its text up to the first stop text, and details of the tokens of that text. */
+/**
+ * Converts a sample for clients. Truncates the text at the first stop string and includes token details for that text.
+ */
 export function completionOf(
 	sample: Sample,
 	tokenizer: Tokenizer,
@@ -16,7 +18,7 @@ export function completionOf(
 	const whole = tokenizer.decode(ids);
 	const end = firstOf(whole, stop);
 	const text = end === null ? whole : whole.slice(0, end.at);
-	/** Number of tokens of the text; without a stop text, the end of sequence is included. */
+	/** Number of tokens in the text. Without a stop string, includes the end-of-sequence token. */
 	const length = end === null ? ids.length : tokensThat(ids, tokenizer, end.at);
 	const generated = end === null ? ids.length : tokensThat(ids, tokenizer, end.at + end.text.length);
 	let logprob = 0;
@@ -32,7 +34,7 @@ export function completionOf(
 	};
 }
 
-/** The earliest stop text; the longest one if several match there. */
+/** Returns the earliest stop string in the text, or the longest if several match there. */
 function firstOf(text: string, stop: readonly string[]): { readonly at: number; readonly text: string } | null {
 	let first: { readonly at: number; readonly text: string } | null = null;
 	for (const candidate of stop) {
@@ -44,7 +46,7 @@ function firstOf(text: string, stop: readonly string[]): { readonly at: number; 
 	return first;
 }
 
-/** Number of tokens that cover a text length. */
+/** Returns the number of tokens needed to cover a text length. */
 function tokensThat(ids: readonly number[], tokenizer: Tokenizer, characters: number): number {
 	let count = 0;
 	for (let seen = 0; count < ids.length && seen < characters; count++) {
@@ -77,7 +79,7 @@ function topOf(spread: SpreadOfTokens, length: number, symbol: (id: number) => s
 		const top: [string, number][] = [];
 		for (let k = t * alternatives; k < (t + 1) * alternatives; k++) {
 			const id = topTokens[k] as number;
-			// A vocabulary may have fewer tokens than requested, and a probability may underflow.
+			// The vocabulary can have fewer tokens than requested, and probabilities can underflow.
 			if (id >= 0 && Number.isFinite(topLogprobs[k])) top.push([symbol(id), topLogprobs[k] as number]);
 		}
 		return top;

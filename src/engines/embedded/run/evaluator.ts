@@ -3,12 +3,12 @@ import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../..
 import type { Sample } from '../learner.ts';
 import type { TrainingParts } from './stageHost.ts';
 
-/** Completions sampled at once. */
+/** Number of completions sampled per batch. */
 const chunkRows = 1024;
 
 /**
- * Max completion length of an evaluation: the limit of the RL stages, or the whole context. A row ends at the context
- * limit anyway.
+ * Returns the maximum completion length for evaluations: the limit of the RL stages, or the whole context. Rows always
+ * end at the context limit.
  */
 function completionLimit({ recipe, learner }: TrainingParts): number {
 	const wanted = recipe.stages.map((stage) => (isReinforced(stage) ? stage.max_completion_length : 0));
@@ -16,8 +16,8 @@ function completionLimit({ recipe, learner }: TrainingParts): number {
 }
 
 /**
- * Measures the accuracy of the current weights on the fixed held-out problems, by sampling. It uses its own random
- * streams and does not affect training. Problems without a gold answer are skipped.
+ * Measures the accuracy of the current weights by sampling completions for the fixed held-out problems. Uses separate
+ * random streams, so training is not affected. Skips problems without a gold answer.
  */
 export async function evaluate(parts: TrainingParts, step: number, settings: EvaluationSettings): Promise<Evaluation> {
 	const posed = parts.feed.heldOut(settings.problems);

@@ -5,7 +5,7 @@ import type { Sample } from '../learner.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 
-/** The sampling settings of a stage type. */
+/** Sampling settings for a stage type. */
 export interface SamplingStage {
 	readonly type: string;
 	readonly prompts_per_step: number;
@@ -16,28 +16,28 @@ export interface SamplingStage {
 	readonly max_resamples?: number;
 }
 
-/** One sampled and scored completion. */
+/** A sampled and scored completion. */
 export interface Rollout extends RowScore {
 	readonly posed: PosedProblem;
 	readonly sample: Sample;
-	/** Without special tokens. */
+	/** Completion text without special tokens. */
 	readonly completion: string;
 }
 
 export interface GenerationBatch {
-	/** Rows of a group are contiguous. */
+	/** Rollouts, with the rows in each group contiguous. */
 	readonly rollouts: readonly Rollout[];
-	/** Number of sampled completions, including those discarded by dynamic sampling. */
+	/** Number of completions sampled, including those discarded by dynamic sampling. */
 	readonly sampled: number;
-	/** Their completion tokens. */
+	/** Number of completion tokens sampled. */
 	readonly sampledTokens: number;
-	/** By reward: number of sampled rows on which it failed; rewards without failures are omitted. */
+	/** For each reward, the number of sampled rows on which it failed. Omits rewards without failures. */
 	readonly errors: ReadonlyMap<string, number>;
-	/** Values passed by rewards to TRL's `log_metric`; of several rounds, the last. */
+	/** Values that rewards passed to TRL's `log_metric`. With several rounds, only the last ones. */
 	readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Thrown if too many rows of a batch have no reward. The batch has no effect yet. */
+/** Thrown if too many rows in a batch have no reward. The batch has had no effect at this point. */
 export class ScoringFailed extends Error {
 	readonly failures: RewardFailures;
 
@@ -96,8 +96,8 @@ async function sampleGroups(
 }
 
 /**
- * Returns the next batch of a stage. A batch whose rewards failed on too many rows is retried when the user continues;
- * one given up for an external request is retried after the request. `stop`: it is not retried.
+ * Returns the next batch for a stage. If rewards failed on too many rows, the batch is retried when the user continues.
+ * If it was dropped for an external request, it is retried after the request. Returns `stop` if it will not be retried.
  */
 export async function nextGeneration(host: StageHost, stage: () => SamplingStage): Promise<GenerationBatch | 'stop'> {
 	for (;;) {
@@ -105,7 +105,7 @@ export async function nextGeneration(host: StageHost, stage: () => SamplingStage
 		try {
 			return await sampleBatch(host, stage());
 		} catch (error) {
-			// The weights are unchanged, so resampling gives the same batch.
+			// The weights are unchanged, so sampling again gives the same batch.
 			if (error instanceof ScoringFailed) verdict = await host.holdBatch(error.failures);
 			else if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
 				verdict = await host.openGate();
@@ -117,10 +117,10 @@ export async function nextGeneration(host: StageHost, stage: () => SamplingStage
 
 /**
  * Samples and scores one generation batch: `prompts_per_step` groups of `num_generations` completions. With dynamic
- * sampling (DAPO, Yu et al. 2025, section 3.2), groups with equal rewards are replaced by groups of further rounds, up
- * to `max_resamples` rounds; the rest is filled with dead groups.
- * @throws {ScoringFailed} if a reward fails on more rows than the recipe allows; `cancelled` if the run must stop. The
- * counters are then unchanged, so that the same batch can be sampled again.
+ * sampling (DAPO, Yu et al. 2025, section 3.2), groups with equal rewards are replaced with groups from additional
+ * rounds, up to `max_resamples` rounds. If there are not enough, the batch is filled up with dead groups.
+ * @throws {ScoringFailed} if a reward fails on more rows than the recipe allows, or `cancelled` if the run must stop.
+ * In both cases, the counters are unchanged, so the same batch can be sampled again.
  */
 export async function sampleBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const { progress, parts } = host;

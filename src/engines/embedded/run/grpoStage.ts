@@ -10,9 +10,9 @@ import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './
 import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
 
 /**
- * Computes old log-probabilities with the training graph. The first update needs none (ratio exactly 1); for further
- * updates, the rows of later parts get theirs from a pass before the first update, those of the first part from that
- * update itself. The sampler's are not used: they differ by about 2e-5.
+ * Computes old log-probabilities with the training graph. The first update does not need any (the ratio is exactly 1).
+ * For later updates, rows in later parts get them from a pass before the first update, and rows in the first part from
+ * the first update itself. Sampler values are not used, because they differ by about 2e-5.
  */
 async function prepareLogprobs(host: StageHost, stage: ResolvedGrpoStage, parts: readonly Part[]): Promise<void> {
 	const { learner } = host.parts;
@@ -55,7 +55,7 @@ async function update(
 	const metrics = updateMetrics(
 		part.rows.map((row) => {
 			const i = place.get(row);
-			// A skipped row was not recomputed; its sampler values are used instead.
+			// Skipped rows were not recomputed, so use their sampler values.
 			const logprobs = i === undefined ? row.rollout.sample.logprobs : (result.logprobs[i] as PerToken);
 			return {
 				masked: row.masked,
@@ -80,8 +80,8 @@ async function update(
 }
 
 /**
- * Group relative policy optimization (DeepSeekMath, Shao et al. 2024): samples a batch of groups, scores it, and makes
- * `num_iterations` passes of `steps_per_generation` updates over it. One step is one optimizer update.
+ * Group relative policy optimization (DeepSeekMath, Shao et al. 2024). Samples and scores a batch of groups, then makes
+ * `num_iterations` passes over it with `steps_per_generation` updates each. A step is one optimizer update.
  */
 export async function runGrpoStage(host: StageHost, stageInForce: () => ResolvedGrpoStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;
@@ -92,7 +92,7 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		const batchStart = progress.step;
 		const batch = await nextGeneration(host, () => {
 			stage = stageInForce();
-			// A run without KL has no reference; if a KL term is added during the run, the policy of that moment is used.
+			// Runs without KL have no reference. If a KL term is added during a run, use the current policy.
 			if (stage.beta > 0 && !parts.learner.hasReference) parts.learner.setReference();
 			return stage;
 		});

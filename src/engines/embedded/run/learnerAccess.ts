@@ -1,2 +1,2 @@
-/** Runs a task on the learner when training does not use it. */
+/** Runs a task on the learner while training is not using it. */
 export type LearnerAccess = <T>(task: () => Promise<T>) => Promise<T>;

@@ -4,6 +4,6 @@ import type { ModelShape } from '../../shared/modelShape.ts';
 export interface ModelAndTokenizer {
 	readonly shape: ModelShape;
 	readonly tokenizer: Tokenizer;
-	/** Names the vocabulary: two that differ in any symbol or id differ in it. */
+	/** Vocabulary fingerprint: changes if any symbol or id changes. */
 	readonly vocabulary: string;
 }

@@ -12,13 +12,13 @@ import { completionOf } from './completionOf.ts';
 import type { LearnerAccess } from './learnerAccess.ts';
 import { SamplingQueue } from './samplingQueue.ts';
 
-/** Max rows per request, because training waits while it is answered. */
+/** Maximum rows per request. Training waits while a request is being answered. */
 const maxRows = 4096;
 
-/** Extensions of `policy/generate` that this engine supports. */
+/** `policy/generate` extensions supported by this engine. */
 export const policyExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
-/** The stage type that trains a head. */
+/** Type of the stage that trains each head. */
 const stageOfHead: Readonly<Record<HeadName, string>> = {
 	value: 'value-model',
 	process: 'process-reward-model',
@@ -26,7 +26,9 @@ const stageOfHead: Readonly<Record<HeadName, string>> = {
 	critic: 'ppo',
 };
 
-/** `policy/generate`, `policy/score` and `policy/value` on the current weights, with separate random streams. */
+/**
+ * Answers `policy/generate`, `policy/score` and `policy/value` with the current weights, using separate random streams.
+ */
 export class PolicyService implements PolicyAnswers {
 	readonly #learner: Learner;
 	readonly #tokenizer: Tokenizer;
@@ -55,7 +57,7 @@ export class PolicyService implements PolicyAnswers {
 			Array.from({ length: counts[p] as number }, (_, k) => ({
 				prompt,
 				seed: seeds === undefined ? `policy/${request.seed}/${p}/${k}` : `policy/${seeds[p]}/0/${k}`,
-				// Each row also ends at its own context limit, regardless of other prompts.
+				// Each row is also bounded by its own context limit, independent of the other prompts.
 				limit: limits[p] as number,
 			})),
 		);
@@ -95,7 +97,7 @@ export class PolicyService implements PolicyAnswers {
 		return [...policyExtensions, ...this.#learner.heads.map(controlExtensions.head)];
 	}
 
-	/** Values of texts by a head. A text needs no end-of-sequence: it is scored as it is. */
+	/** Returns a head's values for texts. A text is scored as given, with or without an end-of-sequence token. */
 	async value(request: ControlRequest<'policy/value'>): Promise<ControlResult<'policy/value'>> {
 		const rows = this.#pairs(request, 'policy/value');
 		const { head } = request;
@@ -126,7 +128,7 @@ export class PolicyService implements PolicyAnswers {
 		return { logprobs: rows.map((row) => [...(byRow.get(row) ?? [])]) };
 	}
 
-	/** Tokenized prompts with completions. */
+	/** Tokenizes prompts together with their completions. */
 	#pairs(request: Pick<ControlRequest<'policy/score'>, 'prompts' | 'completions'>, method: string): Sequence[] {
 		const { prompts, completions } = request;
 		if (prompts.length !== completions.length) {
@@ -155,7 +157,9 @@ export class PolicyService implements PolicyAnswers {
 		if (rows > maxRows) throw new Failure('invalid', `${rows} completions are too many for one request (${maxRows}).`);
 	}
 
-	/** A single-token stop text ends sampling; the output is truncated at longer ones afterwards. */
+	/**
+	 * Sampling ends at stop texts that are a single token. Longer ones are handled by truncating the output afterward.
+	 */
 	#singleToken(text: string): number[] {
 		if (this.#tokenizer.unknownIn(text) !== null) return [];
 		const tokens = this.#tokenizer.encode(text);
@@ -163,7 +167,7 @@ export class PolicyService implements PolicyAnswers {
 	}
 }
 
-/** A number for all prompts, or a list with one for each. */
+/** Expands a value to one per prompt: either a single number or a list with one entry per prompt. */
 function perPrompt(value: number | readonly number[], prompts: number, name: string): readonly number[] {
 	if (typeof value === 'number') return new Array<number>(prompts).fill(value);
 	if (value.length !== prompts) throw wrongLength(name, value.length, prompts);

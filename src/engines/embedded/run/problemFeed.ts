@@ -7,24 +7,24 @@ import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
 /** A problem as presented to the policy. */
 export interface PosedProblem {
 	readonly problem: Problem;
-	/** The problem inside its template. */
+	/** The problem rendered in its template. */
 	readonly prompt: string;
-	/** bos + prompt. */
+	/** Token ids of bos + prompt. */
 	readonly promptTokens: readonly number[];
 }
 
-/** A problem with the completion to train on. */
+/** A problem with a completion to train on. */
 export interface WorkedProblem extends PosedProblem {
-	/** Prompt and completion, including end-of-sequence. */
+	/** Token ids of prompt and completion, including end-of-sequence. */
 	readonly tokens: readonly number[];
 }
 
-/** Number of consecutive unusable rows after which the dataset is considered to contain none. */
+/** Number of consecutive unusable rows after which the feed gives up on the dataset. */
 const patience = 10_000;
 
 /**
- * Supplies tokenized training problems in seeded order. The cursor is one integer: the number of problems read. Rows
- * that exceed the context, or lack what the stage needs, are left out and counted.
+ * Supplies tokenized training problems in seeded order. The cursor is a single integer, the number of problems read.
+ * Rows that exceed the context or lack a field the stage needs are skipped and counted.
  */
 export class ProblemFeed {
 	readonly #source: ProblemSource;
@@ -40,10 +40,10 @@ export class ProblemFeed {
 		readonly source: ProblemSource;
 		readonly tokenizer: Tokenizer;
 		readonly template: Template;
-		/** Tokens. */
+		/** Context length in tokens. */
 		readonly context: number;
 		readonly seed: number;
-		/** Called for left-out rows whenever the count reaches a power of two. */
+		/** Called when the number of skipped rows reaches a power of two. */
 		readonly onLeftOut: (count: number, why: string) => void;
 	}) {
 		this.#source = options.source;
@@ -54,7 +54,7 @@ export class ProblemFeed {
 		this.#onLeftOut = options.onLeftOut;
 	}
 
-	/** The next n problems that leave room for `completionLength` tokens. */
+	/** Returns the next n problems that leave room for `completionLength` tokens. */
 	nextPosed(n: number, completionLength: number): PosedProblem[] {
 		return this.#take(n, (problem) => {
 			const posed = this.pose(problem);
@@ -64,7 +64,7 @@ export class ProblemFeed {
 		});
 	}
 
-	/** The next n problems with worked solutions that fit the context. */
+	/** Returns the next n problems whose worked solutions fit the context. */
 	nextWorked(n: number): WorkedProblem[] {
 		return this.#take(n, (problem) => {
 			const { solution, answer } = problem;
@@ -78,7 +78,7 @@ export class ProblemFeed {
 		});
 	}
 
-	/** Held-out problems whose prompts leave room for an answer. */
+	/** Returns held-out problems whose prompts leave room for an answer. */
 	heldOut(n: number): PosedProblem[] {
 		const posed = this.#source.heldOut(n).map((problem) => this.pose(problem));
 		return posed.filter((problem) => problem.promptTokens.length < this.#context);

@@ -16,10 +16,10 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
 }
 
 /**
- * Determines the sizes of the model and its vocabulary: from the recipe and the data or, if weights are loaded, from
- * their checkpoint after checking that it matches. Throws `mismatch` otherwise.
- * @param imitation a new model must know the characters of these texts besides those of the dataset; a student uses the
- * vocabulary of its teacher
+ * Determines the model's sizes and vocabulary, either from the recipe and the data or, if weights are loaded, from
+ * their checkpoint. Throws `mismatch` if the checkpoint does not match the recipe.
+ * @param imitation texts whose characters a new model must know in addition to the dataset's; a student uses its
+ * teacher's vocabulary
  */
 export function resolveModel(
 	recipe: ResolvedRecipe,
@@ -62,7 +62,7 @@ export function resolveModel(
 	return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
 }
 
-/** The vocabulary of the teacher, after checking that it covers recipe and dataset. */
+/** Returns the teacher's vocabulary after checking that it covers the recipe and dataset. */
 function taught(recipe: ResolvedRecipe, source: ProblemSource, teacher: StoredCheckpoint): Tokenizer {
 	const tokenizer = tokenizerOf(teacher);
 	const fault = (what: string) =>

@@ -12,13 +12,13 @@ import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './
 import { partition, type TrainingRow, trainingRows } from './trainingRow.ts';
 
 interface Penalised {
-	/** KL to the reference per completion, nats. */
+	/** KL to the reference for each completion, in nats. */
 	readonly kl: readonly number[];
 	readonly policy: readonly PerToken[];
 	readonly reference: readonly PerToken[];
 }
 
-/** KL of each completion to the reference; 0 for a row without tokens that count, as in TRL. */
+/** Computes each completion's KL to the reference. Rows where no tokens count get 0, as in TRL. */
 async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalised> {
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const { learner } = host.parts;
@@ -42,7 +42,7 @@ async function update(
 	part: readonly TrainingRow[],
 	learningRate: number,
 ): Promise<{ metrics: Metrics; result: UpdateResult; kept: readonly TrainingRow[] }> {
-	// A row without advantage has neither loss nor gradient, but counts in the mean.
+	// Rows with zero advantage have no loss or gradient, but still count toward the mean.
 	const kept = part.filter(counts);
 	const weight = 1 / part.length;
 	const rows: RlooRow[] = kept.map(({ rollout: { sample }, advantage, oldLogprobs }) => {
@@ -57,7 +57,7 @@ async function update(
 	const metrics = sequenceMetrics(
 		part.map((row) => {
 			const i = place.get(row);
-			// A skipped row was not recomputed; its sampler values are used instead.
+			// Skipped rows were not recomputed, so use their sampler values.
 			return {
 				masked: row.masked,
 				advantage: row.advantage,
@@ -68,7 +68,7 @@ async function update(
 		}),
 		range,
 	);
-	// A completion without tokens that count has ratio 1: no gradient, but TRL's mean includes its advantage.
+	// A completion where no tokens count has ratio 1: no gradient, but TRL's mean includes its advantage.
 	const constant = part.reduce((sum, row) => sum - (row.masked ? row.advantage : 0), 0) * weight;
 	return {
 		result,
@@ -83,9 +83,9 @@ async function update(
 }
 
 /**
- * REINFORCE with a leave-one-out baseline (RLOO, Ahmadian et al. 2024) as in TRL 1.13's RLOOTrainer: the KL to the
- * reference is subtracted from the reward of a completion, ratios are per completion, and the loss is the mean over
- * completions. A generation batch is used for `num_iterations` passes of `steps_per_generation` updates.
+ * REINFORCE with a leave-one-out baseline (RLOO, Ahmadian et al. 2024), as in TRL 1.13's RLOOTrainer: the KL to the
+ * reference is subtracted from a completion's reward, ratios are per completion, and the loss is the mean over
+ * completions. Each generation batch is used for `num_iterations` passes of `steps_per_generation` updates.
  */
 export async function runRlooStage(host: StageHost, stageInForce: () => ResolvedRlooStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;
@@ -97,7 +97,7 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 		const batchStart = progress.step;
 		const batch = await nextGeneration(host, () => {
 			stage = stageInForce();
-			// As in a grpo stage to which a KL term is added during the run.
+			// Same as in a grpo stage when beta becomes positive during the run.
 			if (stage.beta > 0 && !learner.hasReference) learner.setReference();
 			return stage;
 		});
@@ -137,8 +137,8 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 }
 
 /**
- * Old log-probabilities for the rows of later parts: from the penalty's pass over the policy, or from a separate one.
- * Those of the first part come from its first update, whose ratios are exactly 1.
+ * Sets old log-probabilities for the rows in later parts, reusing the penalty's policy pass if there was one. Rows in
+ * the first part get theirs from the first update, where ratios are exactly 1.
  */
 async function prepareOld(
 	host: StageHost,
@@ -160,7 +160,7 @@ async function prepareOld(
 	for (const [i, row] of later.entries()) row.oldLogprobs = logprobs[i] as PerToken;
 }
 
-/** As logged by TRL: the penalties over the tokens that count. */
+/** Returns the KL as logged by TRL: penalties averaged over the tokens that count. */
 function klPerToken(rows: readonly TrainingRow[], { kl }: Penalised): number | null {
 	return metricValue(kl.reduce((a, b) => a + b, 0) / countTokens(rows));
 }

@@ -4,7 +4,7 @@ import type { SamplingStage } from './generationBatch.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
-/** Rounded to micro-nats: f32 log-probabilities are no more precise, and files are half as large. */
+/** Rounds to 1e-6 nats. f32 log-probabilities are no more precise than that, and it halves the file size. */
 function rounded(values: PerToken): number[] {
 	return Array.from(values, (value) => Math.round(value * 1e6) / 1e6);
 }
@@ -14,7 +14,7 @@ function extraOf(errors: Readonly<Record<string, string>> | null, length: number
 	return { extra: { ...(length === null ? {} : { length }), ...(errors === null ? {} : { errors }) } };
 }
 
-/** The rollouts of a generation batch, as in rollouts/step_N.jsonl. */
+/** Yields the rollouts from a generation batch in the format of rollouts/step_N.jsonl. */
 export function* rolloutLines(
 	host: StageHost,
 	stage: SamplingStage,

@@ -19,7 +19,7 @@ import { type StartedTraining, startTraining } from './startTraining.ts';
 import { TrainingRun } from './trainingRun.ts';
 import { engineVersions } from './versions.ts';
 
-/** Runs one run directory with the embedded engine. */
+/** Executes the run in a run directory with the embedded engine. */
 export function runEngine(args: RunArguments): EngineProcess {
 	return runWith(
 		{
@@ -77,7 +77,7 @@ class EmbeddedTraining implements Training {
 					.catch(() => undefined);
 			},
 		}).catch((error: unknown) => {
-			// Loading a reward may take long, and a stop does not wait for it.
+			// Loading a reward can take a long time, and a stop request does not wait for it.
 			if (Failure.from(error).reason === 'cancelled' && gate.stopRequest) return null;
 			throw error;
 		});
@@ -111,8 +111,7 @@ class EmbeddedTraining implements Training {
 			vocabulary: started.vocabulary,
 			onChanged: () => run.changed(),
 		});
-		// A new run from another run's checkpoint owns a copy of its starting point, so that it can be resumed
-		// independently.
+		// A run branched from another run keeps its own copy of the starting weights, so it can resume without the parent.
 		if (branches) await training.checkpoint();
 		return training.run();
 	}
@@ -123,8 +122,8 @@ class EmbeddedTraining implements Training {
 }
 
 /**
- * The recipe with the device chosen by an earlier attempt: `auto` depends on a measured speed, and a resumed run must
- * use the same arithmetic.
+ * Returns the recipe with the device that an earlier attempt settled on. `auto` depends on measured speed, and a
+ * resumed run must use the same arithmetic.
  */
 async function withSettledDevice(run: string, recipe: ResolvedRecipe): Promise<ResolvedRecipe> {
 	if (recipe.device !== 'auto') return recipe;

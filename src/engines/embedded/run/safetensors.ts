@@ -2,7 +2,7 @@ import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { safetensorsHeader } from '../../../base/decodingLimits.ts';
 import { Failure } from '../../../base/failure.ts';
 
-/** A named f32 tensor, row-major. */
+/** A named row-major f32 tensor. */
 export interface NamedTensor {
 	readonly name: string;
 	readonly shape: readonly number[];
@@ -10,8 +10,8 @@ export interface NamedTensor {
 }
 
 /**
- * The safetensors file format (huggingface.co/docs/safetensors): u64 little-endian header length, JSON header padded
- * with spaces to 8 bytes, then the tensors without gaps. F32 only.
+ * Encodes tensors in the safetensors file format (huggingface.co/docs/safetensors): u64 little-endian header length,
+ * JSON header padded with spaces to a multiple of 8 bytes, then the tensors without gaps. F32 only.
  */
 export function encodeSafetensors(tensors: readonly NamedTensor[], metadata: Record<string, string> = {}): Buffer {
 	const header: Record<string, unknown> = { __metadata__: metadata };
@@ -56,8 +56,8 @@ function isEntry(value: unknown): value is Entry {
 }
 
 /**
- * Decodes a safetensors file to tensors by name. `what` names the file in errors. Throws `corrupt` for a damaged or
- * truncated file and `unsupported` for tensors other than F32.
+ * Decodes a safetensors file into a map from name to tensor. `what` is the file's name in error messages. Throws
+ * `corrupt` for a damaged or truncated file and `unsupported` for tensors other than F32.
  */
 export function decodeSafetensors(file: Buffer, what: string): Map<string, NamedTensor> {
 	const broken = (why: string) =>
@@ -85,10 +85,10 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		const size = entry.shape.reduce((a, b) => a * b, 1);
 		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not match its shape`);
 		if (start + to > file.length) throw broken('it ends before its last tensor');
-		// Tensors that share bytes would take more memory than the file size.
+		// Overlapping tensors could use more memory than the file size.
 		taken += to - from;
 		if (taken > file.length) throw broken('its tensors overlap');
-		// Copied, because the tensor must be aligned to four bytes and outlive the buffer of the file.
+		// Copy the bytes: the tensor must be 4-byte aligned and outlive the file buffer.
 		const data = new Float32Array(size);
 		Buffer.from(data.buffer).set(file.subarray(start + from, start + to));
 		tensors.set(name, { name, shape: entry.shape, data });

@@ -3,24 +3,24 @@ import { Failure } from '../../../base/failure.ts';
 import type { Learner, Sample, SampleRequest } from '../learner.ts';
 import type { LearnerAccess } from './learnerAccess.ts';
 
-/** Max rows sampled at once; a larger request is processed alone. */
+/** Maximum number of rows sampled together. A larger request is processed alone. */
 const mostRows = 1024;
 
-/** A request with a token limit per row. */
+/** A sampling request with a token limit for each row. */
 export type RowRequest = Omit<SampleRequest, 'maxNewTokens'> & { readonly maxNewTokens: readonly number[] };
 
 interface Waiting {
 	readonly request: RowRequest;
-	/** Requests of the same kind can share a batch. */
+	/** Batching key: requests with the same key can share a batch. */
 	readonly kind: string;
 	readonly signal: AbortSignal | undefined;
 	readonly done: Deferred<Sample[]>;
 }
 
 /**
- * Batches completion requests that wait for the learner, if temperature, top-p, stop tokens and detail agree: search
- * makes many small requests at once, and a batch step costs little more than a step of a single row. Each row has its
- * own random stream, so results do not depend on batching (up to rounding).
+ * Batches sampling requests that are waiting for the learner and agree on temperature, top-p, stop tokens and detail.
+ * Search issues many small requests concurrently, and decoding a batch takes little longer than decoding a single row.
+ * Each row has its own random stream, so batching does not change results (up to rounding).
  */
 export class SamplingQueue {
 	readonly #learner: Learner;
@@ -76,7 +76,7 @@ export class SamplingQueue {
 		}
 	}
 
-	/** Lets requests that have already arrived be read; each takes one turn of the event loop. */
+	/** Waits until requests that have already arrived are queued. Reading each one takes one event loop turn. */
 	async #gather(): Promise<void> {
 		for (let before = -1; this.#waiting.length > before; ) {
 			before = this.#waiting.length;
@@ -84,7 +84,7 @@ export class SamplingQueue {
 		}
 	}
 
-	/** The first request still waiting, and those that can be batched with it. */
+	/** Removes and returns the first waiting request along with those that can share its batch. */
 	#take(): Waiting[] {
 		const gone = this.#waiting.filter(({ signal }) => signal?.aborted === true);
 		for (const { done } of gone) done.reject(new Failure('cancelled', 'Cancelled.'));

@@ -10,10 +10,10 @@ import { createLearner } from '../ortLearner.ts';
 import { readCheckpoint, storedHeads, storedParameters, storedReference } from './checkpointFolder.ts';
 import { PolicyService } from './policyService.ts';
 
-/** Rows per micro-batch; results need not be bit-identical here. */
+/** Rows per micro-batch. Results do not need to be bit-identical here. */
 const rows = 64;
 
-/** Answers `policy/*` requests with the weights of a checkpoint; trains and writes nothing. Runs until stopped. */
+/** Answers `policy/*` requests with a checkpoint's weights until stopped. Does not train or write files. */
 export function serveCheckpoint(folder: string): EngineProcess {
 	const done = deferred<void>();
 	const serve = async (): Promise<number> => {

@@ -4,9 +4,9 @@ import { imitationUpdate } from './imitation/imitationUpdate.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 
 /**
- * Supervised fine-tuning on worked solutions: mean negative log-probability over the completion tokens of the batch,
- * including end-of-sequence but not the prompt.
- * @param texts from the file of the stage; null: those of the dataset
+ * Supervised fine-tuning on worked solutions. The loss is the mean negative log-probability over the batch's completion
+ * tokens, including end-of-sequence but not the prompt.
+ * @param texts completions from the stage's file; null: worked solutions in the dataset
  */
 export async function runSftStage(
 	host: StageHost,

@@ -16,7 +16,7 @@ import type { ImitationParts } from './imitation/imitationParts.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 
-/** Everything a run trains with, created before the first step. */
+/** Everything that training needs, created before the first step. */
 export interface TrainingParts {
 	readonly recipe: ResolvedRecipe;
 	readonly learner: Learner;
@@ -35,42 +35,42 @@ export interface TrainingParts {
 export type { Verdict };
 
 /**
- * Data produced by a stage: files under data/ of the run directory, each complete or absent. Names are chosen by the
- * stage.
+ * Files that stages write to data/ in the run directory. Each file is either complete or absent. Stages choose the
+ * names.
  */
 export interface RunData {
-	/** null if it does not exist. */
+	/** Returns the file's text, or null if it does not exist. */
 	read(name: string): Promise<string | null>;
 	write(name: string, content: string | Iterable<string>): Promise<void>;
 	remove(name: string): Promise<void>;
 }
 
-/** Services of the run for its stages. */
+/** Services that a run provides to its stages. */
 export interface StageHost {
 	readonly parts: TrainingParts;
 	readonly progress: Progress;
 	readonly watch: Stopwatch;
 	/**
-	 * Records an update: writes metrics, then (at the end of a batch) evaluates, checkpoints and handles external
+	 * Records an update. Writes metrics, then, at the end of a batch, evaluates, checkpoints and handles external
 	 * requests.
 	 */
 	endUpdate(report: UpdateReport): Promise<Verdict>;
-	/** Starts writing rollouts under the step that uses them first; `endUpdate` waits for it. */
+	/** Starts writing rollouts under the first step that uses them. `endUpdate` waits for the write. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
-	/** Files under data/ of the run directory. */
+	/** Files in data/ in the run directory. */
 	readonly data: RunData;
-	/** Adds an event at the current step. */
+	/** Appends an event at the current step. */
 	event(event: { readonly type: string; readonly [key: string]: unknown }): void;
 	alert(level: AlertLevel, message: string): void;
-	/** Writes reward output to the log of the run. */
+	/** Writes reward output to the run's log. */
 	noteOutput(reward: string, lines: readonly string[]): void;
-	/** Reports now and then that a reward fails on some rows while the run continues. */
+	/** Reports, at a limited rate, that a reward fails on some rows while the run continues. */
 	noteFailures(failures: RewardFailures): void;
-	/** Pauses before a batch whose rewards failed on too many rows, until the user continues. */
+	/** Pauses before a batch with too many failed reward rows until the user continues. */
 	holdBatch(failures: RewardFailures): Promise<Verdict>;
-	/** Handles requests between batches; also called after a batch was given up. */
+	/** Handles requests between batches. Also called after a batch is abandoned. */
 	openGate(): Promise<Verdict>;
-	/** Fires if the run must stop and the batch takes too long to wait for. */
+	/** Aborts when the run must stop and the current batch would take too long to finish. */
 	readonly interrupt: AbortSignal;
 }
 
@@ -85,7 +85,7 @@ export function optimizerSettings(stage: ResolvedUpdatingStage, learningRate: nu
 	};
 }
 
-/** A non-finite gradient has ruined the weights: the run must neither continue nor write them to a checkpoint. */
+/** Throws on a non-finite gradient: the weights are ruined, so the run must not continue or checkpoint them. */
 export function checkFinite(result: Pick<UpdateResult, 'loss' | 'gradNorm'>, step: number): void {
 	if (Number.isFinite(result.loss) && Number.isFinite(result.gradNorm)) return;
 	throw new Failure(

@@ -35,12 +35,12 @@ export interface StartedTraining {
 export interface StartOptions {
 	readonly recipe: ResolvedRecipe;
 	readonly dataset: OpenedDataset;
-	/** Checkpoint to continue from; null: start with the model of the recipe. */
+	/** Checkpoint to continue from; null: start with the recipe's model. */
 	readonly checkpoint: StoredCheckpoint | null;
-	/** The rewards of the recipe, loading while the model is created. */
+	/** The recipe's rewards, which load while the model is being created. */
 	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
-	/** Training data of stages besides the dataset. */
+	/** Step label files, for stages that train on them. */
 	readonly labels: LabelTexts;
 	readonly pairs: PairFiles;
 	readonly imitation: ImitationFiles;
@@ -70,7 +70,7 @@ function makeLearner(
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }
 
-/** Rejects, before any work, recipes that this engine or its data cannot support. */
+/** Rejects recipes that this engine or the data cannot support, before any work starts. */
 function check({ recipe, dataset }: StartOptions): void {
 	if (recipe.engine !== 'embedded') {
 		throw new Failure('unsupported', `The embedded engine cannot run a recipe of the "${recipe.engine}" engine.`);
@@ -85,7 +85,7 @@ function check({ recipe, dataset }: StartOptions): void {
 	checkSolutions(recipe, dataset.source);
 }
 
-/** A bad reward file rejects the run: everything created meanwhile is disposed. */
+/** Awaits the rewards. If a reward file is invalid, disposes everything created in the meantime. */
 async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: Learner): Promise<RecipeScorers> {
 	try {
 		const loaded = await rewards;
@@ -97,7 +97,7 @@ async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: L
 	}
 }
 
-/** The tokenized step label files. */
+/** Tokenizes the step label files. */
 function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTokenizer): Map<number, LabeledSteps> {
 	return new Map(
 		[...labels.byStage].map(([index, text]) => {
@@ -110,7 +110,7 @@ function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTo
 	);
 }
 
-/** Creates everything a run trains with, including the weights and counters to continue from. */
+/** Creates everything that training needs, and restores weights and counters when continuing. */
 export async function startTraining(options: StartOptions): Promise<StartedTraining> {
 	const { recipe, dataset, checkpoint } = options;
 	check(options);

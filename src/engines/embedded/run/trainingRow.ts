@@ -5,27 +5,27 @@ import type { EmbeddedLossType } from '../../../protocol/groupStages.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, Rollout } from './generationBatch.ts';
 
-/** A rollout during the updates of its batch. */
+/** A rollout as used by the updates of its batch. */
 export interface TrainingRow {
 	readonly rollout: Rollout;
 	readonly advantage: number;
-	/** Truncated under `mask_truncated_completions`: excluded from the loss. */
+	/** Whether the row is excluded from the loss because it was truncated under `mask_truncated_completions`. */
 	readonly masked: boolean;
-	/** Completion tokens. */
+	/** Number of completion tokens. */
 	readonly length: number;
-	/** Under the sampling policy, by the training graph; null while unknown. */
+	/** Log-probabilities under the sampling policy, computed by the training graph; null until known. */
 	oldLogprobs: PerToken | null;
 	refLogprobs: PerToken | null;
 }
 
-/** Shuffles advantages, for `control: shuffle`. */
+/** Shuffles advantages for `control: shuffle`. */
 export function shuffled(advantages: Float64Array, seed: number, generation: number): number[] {
 	const order = [...advantages];
 	Random.of(seed, 'control', generation).shuffle(order);
 	return order;
 }
 
-/** The rows of a batch with their advantages. */
+/** Returns the rows of a batch with their advantages. */
 export function trainingRows(
 	stage: { readonly mask_truncated_completions: boolean },
 	batch: GenerationBatch,
@@ -41,7 +41,7 @@ export function trainingRows(
 	}));
 }
 
-/** Splits the batch into `steps_per_generation` parts, shuffled as in TRL if there are several. */
+/** Splits a batch into `steps_per_generation` parts. With several parts, rows are shuffled first, as in TRL. */
 export function partition<Row>(rows: readonly Row[], parts: number, seed: number, generation: number): Row[][] {
 	const order = [...rows];
 	if (parts > 1) Random.of(seed, 'parts', generation).shuffle(order);
@@ -50,20 +50,20 @@ export function partition<Row>(rows: readonly Row[], parts: number, seed: number
 	);
 }
 
-/** The rows of one update of a batch. */
+/** Rows for one update in a batch. */
 export interface Part {
-	/** All of its rows, as counted by metrics. */
+	/** All rows, including skipped ones. Used for metrics. */
 	readonly rows: readonly TrainingRow[];
-	/** Rows that the update needs, with their token weights. */
+	/** Rows needed by the update, with their token weights. */
 	readonly kept: readonly { readonly row: TrainingRow; readonly weight: number }[];
 }
 
-/** Computes the token weights of each part, and which rows its update can skip. */
+/** Computes each part's token weights and the rows its update can skip. */
 export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
 	const generationTokens = countTokens(parts.flat());
 	return parts.map((rows) => {
 		const weights = tokenWeights(rows, {
-			// Others are rejected at the start.
+			// Other loss types are rejected at startup.
 			lossType: stage.loss_type as EmbeddedLossType,
 			maxCompletionLength: stage.max_completion_length,
 			generationTokens,

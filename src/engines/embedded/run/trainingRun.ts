@@ -35,7 +35,7 @@ import { runSftStage } from './sftStage.ts';
 import type { RunData, StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
 
-/** Whether the policy is compared with that at the start of the stage. */
+/** Returns whether the stage needs the policy from its start as a reference. */
 function needsReference(stage: ResolvedStage): boolean {
 	if (stage.type === 'dpo') return true;
 	return isReinforced(stage) && (stage.type === 'ppo' ? stage.kl_coef : stage.beta) > 0;
@@ -45,7 +45,7 @@ export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
 }
 
-/** Runs the embedded engine through the stages of a recipe. */
+/** Runs a recipe's stages on the embedded engine. */
 export class TrainingRun extends RunCourse implements StageHost {
 	readonly parts: TrainingParts;
 	readonly #vocabulary: string;
@@ -56,7 +56,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		this.#vocabulary = options.vocabulary;
 	}
 
-	/** Trains to the end of the recipe, or until the run is stopped. Throws on errors. */
+	/** Trains until the recipe completes or the run is stopped. Throws on errors. */
 	async run(): Promise<OrderlyEnd> {
 		const { progress } = this;
 		const { stages } = this.parts.recipe;
@@ -177,7 +177,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		});
 	}
 
-	/** All heads; the one being trained with its moments. */
+	/** Returns all heads. The head in training includes its optimizer moments. */
 	#headContents(): HeadContents {
 		const { learner, recipe } = this.parts;
 		const stage = recipe.stages[this.progress.stageIndex];

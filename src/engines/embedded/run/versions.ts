@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { runFormat } from '../../../protocol/runRecord.ts';
 
-/** Versions that affect the numbers of a run, for run.json and checkpoints. */
+/** Returns versions that affect a run's numbers, for run.json and checkpoints. */
 export function engineVersions(): Record<string, string> {
 	let onnxruntime = 'unknown';
 	try {

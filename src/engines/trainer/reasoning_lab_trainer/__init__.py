@@ -4,6 +4,6 @@ import os
 
 __version__ = "0.2.0"
 
-# TRL and huggingface_hub send telemetry unless disabled. The variables are read on import, so this precedes every
-# import of these packages.
+# TRL and huggingface_hub send telemetry unless it is disabled. They read these variables at import time, so this must
+# come before any import of either package.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")

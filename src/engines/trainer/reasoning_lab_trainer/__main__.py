@@ -1,5 +1,5 @@
-"""`python -m reasoning_lab_trainer`: started by the driver, directly or through torchrun, with socket and token in the
-environment.
+"""Entry point for `python -m reasoning_lab_trainer`. The driver starts it, either directly or through torchrun, and
+passes the socket and token in the environment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ USAGE = f"The trainer is started by an engine, which sets {SOCKET_VARIABLE} and 
 
 
 def main() -> int:
-    """Returns the exit status; see `course.run.run`."""
+    """Runs the trainer and returns the exit code; see `course.run.run`."""
     socket = os.environ.get(SOCKET_VARIABLE)
     token = os.environ.pop(TOKEN_VARIABLE, None)
     if not socket or not token:

@@ -1,4 +1,4 @@
-"""The one error class shown to users."""
+"""Defines the exception class for errors shown to users."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ Reason = Literal[
     "cancelled",
     "internal",
 ]
-"""Failure reasons; the same closed union as in `src/base/failure.ts`."""
+"""Failure reasons. Must match the union in `src/base/failure.ts`."""
 
 reasons: frozenset[str] = frozenset(get_args(Reason))
 
 
 class Failure(Exception):
-    """A sentence on what failed and where (`message`), and one on what to do about it (`action`)."""
+    """An error with a sentence that says what failed and where (`message`), and one that says how to fix it (`action`).
+    """
 
     def __init__(self, reason: Reason, message: str, action: str | None = None) -> None:
         super().__init__(message)
@@ -35,7 +36,7 @@ class Failure(Exception):
         self.action = action
 
     def __reduce__(self) -> tuple[type[Failure], tuple[Reason, str, str | None]]:
-        # Pickled by cluster workers.
+        # Cluster workers pickle failures.
         return (type(self), (self.reason, self.message, self.action))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Loads the packages needed for training."""
+"""Loads the packages required for training."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Disables garbage collection meanwhile: imports create a million permanent objects, and scanning them repeatedly
-    takes a sixth of the time.
+    """Disables garbage collection during imports. They create about a million permanent objects, and repeatedly scanning
+    them accounts for a sixth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Opens files named in a recipe or by the user, without blocking on a pipe."""
+"""Opens files listed in a recipe or specified by the user, without blocking on pipes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .failure import Failure
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Opens a file for reading. Raises `missing`, `denied`, and `invalid` for a pipe, a device or a folder."""
+    """Opens a file for reading. Raises `missing`, `denied`, or `invalid` for a pipe, a device or a folder."""
 
     def opener(name: str, flags: int) -> int:
-        # Opening a pipe without a writer would block, and so would the stop of the run.
+        # Opening a pipe that has no writer would block, and the run could not be stopped.
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     try:
@@ -34,7 +34,8 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, largest: int) -> bytes:
-    """Reads a whole file. Raises what `open_regular` raises, and `unsupported` if it exceeds the size limit."""
+    """Reads an entire file. Raises the same failures as `open_regular`, and `unsupported` if the file exceeds the limit.
+    """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:

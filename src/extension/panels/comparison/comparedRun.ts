@@ -11,10 +11,10 @@ import type { RunTailEvent } from '../../../runs/runTail.ts';
 import { displayText } from '../../runView.ts';
 import { GivenName } from '../givenName.ts';
 
-/** What of a run has changed. */
+/** The part of a run that changed. */
 export type ComparedChange = 'run' | 'curves';
 
-/** One run of a comparison: followed from its first line on, with bounded memory. */
+/** A run in a comparison, followed from its first line with bounded memory. */
 export class FollowedRun extends Disposable {
 	readonly folder: string;
 	readonly curves = new RunCurves();

@@ -7,16 +7,19 @@ import { correctness } from '../../../core/reward/correctness.ts';
 import type { HeldOut } from '../../../protocol/runComparisonMessages.ts';
 import type { RunContent } from '../../../runs/runContent.ts';
 
-/** Of runs without evaluations of their own: how many steps of evaluation rollouts are counted, the newest first. */
+/** For runs without evaluations: maximum number of steps with evaluation rollouts to aggregate, latest first. */
 const countedSteps = 5;
-/** Samples of one evaluation that are inspected. */
+/** Maximum number of samples read per evaluation. */
 const maxSamples = 50_000;
-/** Between two turns for other work. */
+/** Number of samples processed between yields to other tasks. */
 const atOnce = 200;
-/** What rollouts of evaluations are called: the formats do not name them. */
+/** Display name for evaluation rollouts, which have no name in any format. */
 const rolloutsName = 'evaluation rollouts';
 
-/** What a run tells of held-out problems: its evaluations, else what its evaluation rollouts add up to. By step. */
+/**
+ * Returns a run's held-out results by step: its evaluations or, without any, results aggregated from its evaluation
+ * rollouts.
+ */
 export async function heldOutOf(content: RunContent, signal?: AbortSignalLike): Promise<HeldOut[]> {
 	const told = (await content.evaluations()).map(
 		({ name, step, problems, samples, accuracy, low, high }): HeldOut => ({
@@ -52,7 +55,7 @@ export interface HeldOutPlace {
 	readonly source: HeldOut['source'];
 }
 
-/** The samples of one evaluation, problem by problem. Fails with `missing` and the reason when there are none. */
+/** Returns the samples of an evaluation, grouped by problem. Fails with `missing` and the reason if there are none. */
 export async function samplesOf(
 	content: RunContent,
 	{ name, step, source }: HeldOutPlace,
@@ -76,7 +79,7 @@ export async function samplesOf(
 	);
 }
 
-/** Rollouts of an evaluation that a reward judges. */
+/** Yields evaluation rollouts scored by a reward. */
 async function* rolloutSamples(
 	content: RunContent,
 	step: number,

@@ -23,7 +23,7 @@ const app = {
 	requests: comparisonRequests,
 } as const;
 
-/** Shows two to eight runs against each other, live or not. */
+/** A panel that compares two to eight runs, live or finished. */
 export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonCommand, typeof comparisonRequests> {
 	readonly folders: readonly string[];
 	readonly #session: RunComparisonSession;
@@ -93,7 +93,7 @@ function titleOf(names: readonly string[]): string {
 	return `Compare: ${first}, ${second}${more.length > 0 ? ` and ${more.length} more` : ''}`;
 }
 
-/** The comparisons of the window: one for each set of runs, in the order in which they were chosen. */
+/** Creates the panel set for comparisons: one panel per set of runs in the order they were chosen. */
 export function runComparisonPanels(context: PanelContext): PanelSet<RunComparisonPanel, readonly string[]> {
 	const chosen = (folders: readonly string[]) =>
 		[...new Set(folders.map((folder) => normalize(folder)))].slice(0, comparedRuns.most);

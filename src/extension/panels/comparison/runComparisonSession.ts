@@ -21,20 +21,20 @@ import { SharedPrompts } from './sharedPrompts.ts';
 export interface RunComparisonOptions {
 	readonly folders: readonly string[];
 	readonly post: (event: ComparisonEvent) => PromiseLike<unknown>;
-	/** The runs have told their names, or other ones. */
+	/** Called when the runs' names become known or change. */
 	readonly onNames?: (names: readonly string[]) => void;
-	/** Between two tellings: fast runs must not flood the webview. */
+	/** Minimum interval between updates, in milliseconds, so that fast runs do not flood the webview. */
 	readonly newsMs?: number;
 	readonly pollMs?: number;
 }
 
-/** Several runs as their comparison is told, without VS Code: followed live, with bounded memory. */
+/** The state and messages of a run comparison, independent of VS Code. Follows runs live with bounded memory. */
 export class RunComparisonSession extends Disposable {
 	readonly #options: RunComparisonOptions;
 	readonly #runs: FollowedRun[];
 	readonly #contents = new Map<number, Promise<RunContent>>();
 	readonly #prompts: SharedPrompts;
-	/** Runs whose curves the webview does not have as they are. */
+	/** Runs whose curves have changed since they were last sent to the webview. */
 	readonly #stale = new Set<number>();
 	#shared = '';
 	#runsDirty = false;
@@ -71,7 +71,7 @@ export class RunComparisonSession extends Disposable {
 		);
 	}
 
-	/** The webview is there (again): it gets everything. */
+	/** Called when the webview has (re)started; sends it the complete state. */
 	begin(): void {
 		this.#listening = true;
 		this.#runsDirty = true;
@@ -104,7 +104,7 @@ export class RunComparisonSession extends Disposable {
 		};
 	}
 
-	/** A recipe as a text, for the editor's own comparison. Fails with `missing` when the run has none. */
+	/** Returns a recipe as text for the editor's diff view. Fails with `missing` if the run has none. */
 	async recipeText(run: number): Promise<string> {
 		const recipe = await readResolvedRecipe(this.folder(run)).catch((error: unknown) => {
 			throw new Failure(
@@ -120,7 +120,7 @@ export class RunComparisonSession extends Disposable {
 	async heldOut(): Promise<{ runs: HeldOut[][] }> {
 		const runs: HeldOut[][] = [];
 		for (const i of this.#runs.keys()) {
-			// A run that cannot be read says so in its own place.
+			// A run that cannot be read reports its own error.
 			runs.push(
 				await this.#content(i)
 					.then((content) => heldOutOf(content))
@@ -158,7 +158,7 @@ export class RunComparisonSession extends Disposable {
 		};
 	}
 
-	/** A second search ends the first. */
+	/** Starting a new search cancels the previous one. */
 	async searchPrompts(all: boolean): Promise<PromptsResult> {
 		this.#searching?.abort();
 		const controller = new AbortController();
@@ -191,7 +191,7 @@ export class RunComparisonSession extends Disposable {
 		return this.#prompts.show(hash, steps);
 	}
 
-	/** One object a run, so that what it has learned of the files is kept; one that failed is tried again. */
+	/** Returns a cached object per run, so that data already read from its files is reused. Failed loads are retried. */
 	#content(run: number): Promise<RunContent> {
 		let content = this.#contents.get(run);
 		if (content === undefined) {
@@ -232,13 +232,13 @@ export class RunComparisonSession extends Disposable {
 		void this.#pump();
 	}
 
-	/** Sends the curves that have changed, a run at a time: other work of the host gets its turn between. */
+	/** Sends changed curves one run at a time, yielding to other tasks in between. */
 	async #pump(): Promise<void> {
 		if (this.#pumping) return;
 		this.#pumping = true;
 		try {
 			const shared = sharedNames(this.#runs.map((run) => run.curves.names));
-			// A metric that a second run has now is new for the first as well.
+			// When a second run gets a metric, the first run's curve becomes comparable too and must be sent.
 			const key = shared.join('\n');
 			if (key !== this.#shared) {
 				this.#shared = key;
@@ -265,7 +265,7 @@ export class RunComparisonSession extends Disposable {
 				try {
 					await this.#options.post(event);
 				} catch {
-					// The webview went in the meantime; it says when it is back.
+					// The webview closed in the meantime. It sends a message when it is back.
 					this.#listening = false;
 				}
 				await new Promise((resolve) => setImmediate(resolve));

@@ -9,11 +9,11 @@ import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { finite } from '../rollouts/rolloutText.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from '../rollouts/runScan.ts';
 
-/** A first look: what takes some seconds for eight runs. */
+/** Limits for a partial scan, which takes a few seconds for eight runs. */
 const firstLook: ScanBounds = { rollouts: 20_000, perStep: 4000 };
 const limits = { prompts: 50_000, places: 500, listed: 1000, completions: 16, text: 20_000, beginning: 300 } as const;
 
-/** Where a run has a prompt. */
+/** Where a prompt occurs in a run. */
 interface PromptPlace {
 	readonly step: number;
 	readonly split: RolloutSplit;
@@ -21,9 +21,9 @@ interface PromptPlace {
 }
 
 interface KnownPrompt {
-	/** Its beginning. */
+	/** Beginning of the prompt. */
 	readonly prompt: string;
-	/** By run. */
+	/** Occurrences by run. */
 	readonly places: PromptPlace[][];
 }
 
@@ -38,8 +38,8 @@ export interface PromptSearch {
 }
 
 /**
- * Prompts that several runs were trained or tested on: found by going through their rollouts, coarse to fine, one run after
- * the other. Told apart by the words of the last user message, as trainers differ in what they put around it.
+ * Finds prompts shared by several runs by scanning their rollouts, coarse to fine, one run at a time. Prompts are
+ * matched by the text of the last user message, because trainers wrap it differently.
  */
 export class SharedPrompts {
 	readonly #open: (run: number) => Promise<RunContent>;
@@ -51,9 +51,9 @@ export class SharedPrompts {
 		this.#open = open;
 	}
 
-	/** Looks again. A search that is cancelled keeps what it has found. */
+	/** Searches again. A canceled search keeps the prompts found so far. */
 	async search(all: boolean, progress: (count: ScanCount) => void, signal: AbortSignalLike): Promise<PromptSearch> {
-		// A search that this one takes the place of may still be on its way out.
+		// A superseded search may still be finishing, so use a separate map.
 		const known: Known = new Map();
 		this.#known = known;
 		let full = false;
@@ -87,7 +87,7 @@ export class SharedPrompts {
 								tell();
 								return;
 							}
-							// The rollouts of a group answer one prompt.
+							// All rollouts in a group have the same prompt.
 							if (groups.has(rollout.group)) return;
 							groups.add(rollout.group);
 							const added = this.#add(known, run, rollout.prompt, { step, split, group: rollout.group });
@@ -107,7 +107,7 @@ export class SharedPrompts {
 		return { prompts: shared(known), seen, bounded: sum.bounded || full, cancelled, skipped: sum.skipped };
 	}
 
-	/** What each run made of a prompt. Fails with `missing` when no search has found it. */
+	/** Returns the rollouts of each run for a prompt. Fails with `missing` if no search has found the prompt. */
 	async show(
 		hash: string,
 		steps: readonly (number | null)[],
@@ -168,7 +168,10 @@ export class SharedPrompts {
 		return { shown: { step, split, group, completions, more }, text };
 	}
 
-	/** @returns `new`: the run has the prompt for the first time; `full`: there are too many to keep it */
+	/**
+	 * @returns `new` if this is the run's first occurrence of the prompt, or `full` if there are too many prompts to keep
+	 * it
+	 */
 	#add(
 		prompts: Known,
 		run: number,
@@ -189,7 +192,7 @@ export class SharedPrompts {
 	}
 }
 
-/** In most runs first. */
+/** Returns the shared prompts, sorted by the number of runs, descending. */
 function shared(known: Known): SharedPrompt[] {
 	const found: SharedPrompt[] = [];
 	for (const [hash, { prompt, places }] of known) {

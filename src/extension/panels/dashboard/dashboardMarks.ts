@@ -2,7 +2,7 @@ import type { DashboardMark } from '../../../protocol/dashboardMessages.ts';
 import type { EventLine } from '../../../protocol/eventLine.ts';
 import { displayText } from '../../runView.ts';
 
-/** Marks that are kept; beyond it the oldest that are no stage go. */
+/** Maximum number of marks kept; beyond it, the oldest marks that are not stages are dropped. */
 const maxMarks = 5000;
 
 const words: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const words: Readonly<Record<string, string>> = {
 	finished: 'finished',
 };
 
-/** What an event of the run looks like over its charts; null: nothing. */
+/** Returns the chart mark for a run event, or null if it has none. */
 export function markOf(event: EventLine): DashboardMark | null {
 	const at = { step: event.step, time: event.time };
 	const text = (value: unknown, longest = 120): string =>
@@ -55,7 +55,7 @@ function changesText(changes: unknown): string {
 	return parts.length === 0 ? 'hyper-parameters changed' : parts.join(', ');
 }
 
-/** Adds marks, in the order of their steps, and keeps their number bounded. */
+/** Adds marks in step order and keeps their number bounded. */
 export function withMarks(marks: readonly DashboardMark[], events: readonly EventLine[]): DashboardMark[] {
 	const all = [...marks, ...events.flatMap((event) => markOf(event) ?? [])].sort((a, b) => a.step - b.step);
 	if (all.length <= maxMarks) return all;

@@ -43,7 +43,7 @@ export interface DashboardContext extends PanelContext {
 	readonly diagnosis: Pick<DiagnosisWatch, 'diagnoses'>;
 }
 
-/** Shows one run's metrics, live or not. */
+/** A panel with the metrics of one run, live or finished. */
 export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, typeof dashboardRequests> {
 	readonly #session: DashboardSession;
 	readonly #diagnosis: DashboardContext['diagnosis'];
@@ -65,7 +65,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		this.handlers = {
 			act: async ({ action }) => {
 				await vscode.commands.executeCommand(commandOf[action], ...(action === 'setUpPytorch' ? [] : [runFolder]));
-				// What was done shows in the run's files; do not wait for the next look at them.
+				// Refresh now instead of waiting for the next poll, because the action changed the run's files.
 				void this.#session.refresh();
 				return {};
 			},
@@ -117,7 +117,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		this.load(context);
 	}
 
-	/** Looks at the run for what goes wrong, or no more, as the setting says. */
+	/** Starts or stops diagnosing the run, depending on the setting. */
 	async #diagnose(): Promise<void> {
 		const diagnoses = await this.#diagnosis.diagnoses();
 		this.#endLease();
@@ -167,14 +167,14 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 
 const filters = { png: { Pictures: ['png'] }, csv: { 'Comma-separated values': ['csv'] } };
 
-/** Asks where to, beside the runs at first, and writes. */
+/** Asks for a location, initially next to the runs, and writes the file. */
 async function save(
 	runFolder: string,
 	name: string,
 	kind: ChartExport,
 	bytes: Uint8Array,
 ): Promise<{ saved: boolean }> {
-	// The name comes from the webview: a plain file name and nothing else.
+	// The name comes from the webview; restrict it to a plain file name.
 	const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '') || `export.${kind}`;
 	const target = await vscode.window.showSaveDialog({
 		defaultUri: vscode.Uri.joinPath(vscode.Uri.file(dirname(dirname(runFolder))), plain),
@@ -190,7 +190,7 @@ async function save(
 	return { saved: true };
 }
 
-/** The dashboards of the window, one per run. */
+/** Creates the panel set for dashboards, with one panel per run. */
 export function dashboardPanels(context: DashboardContext): PanelSet<DashboardPanel, string> {
 	return runPanels(context, panelTypes.dashboard, (panel, folder) => new DashboardPanel(panel, context, folder));
 }

@@ -7,7 +7,7 @@ import { learnsFromRewards } from '../../../protocol/stageKinds.ts';
 import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../../runs/engineFacts.ts';
 import { displayText } from '../../runView.ts';
 
-/** What of a recipe the meaning of metrics depends on. Foreign recipes may lack any of it. */
+/** The parts of a recipe that affect how metrics are interpreted. Recipes from other trainers may lack any of them. */
 const recipeFactsSchema = v.object({
 	ray: v.optional(v.looseObject({ workers: v.optional(v.number()) })),
 	pytorch: v.optional(v.looseObject({ processes: v.optional(v.number()) })),
@@ -25,7 +25,7 @@ const recipeFactsSchema = v.object({
 	),
 });
 
-/** The stages of a frozen recipe; none when it cannot be read. */
+/** Returns the stages of a frozen recipe; empty if it is unreadable. */
 export function stagesOf(recipe: unknown): DashboardStage[] {
 	const decoded = decode(recipeFactsSchema, recipe);
 	if (!decoded.ok) return [];
@@ -43,7 +43,7 @@ export function stagesOf(recipe: unknown): DashboardStage[] {
 	}));
 }
 
-/** Training processes of a frozen recipe; null: one, or not recorded. */
+/** Returns the number of training processes in a frozen recipe, or null if it is one or not recorded. */
 export function workersOf(recipe: unknown): number | null {
 	const decoded = decode(recipeFactsSchema, recipe);
 	if (!decoded.ok) return null;
@@ -52,7 +52,7 @@ export function workersOf(recipe: unknown): number | null {
 	return Number.isInteger(workers) && workers > 1 ? workers : null;
 }
 
-/** What can be done with a run in this state. */
+/** Returns the actions available for a run in this state. */
 export function actionsFor(status: RunStatus | null): DashboardAction[] {
 	const always: DashboardAction[] = ['openLog', 'openFolder'];
 	switch (status) {
@@ -72,7 +72,7 @@ export function actionsFor(status: RunStatus | null): DashboardAction[] {
 	}
 }
 
-/** What helps an engine that lacks what it computes with. */
+/** Returns actions that help when an engine is missing its dependencies. */
 function mending(record: AnyRunRecord | null, status: RunStatus | null): DashboardAction[] {
 	const lacks = status === 'crashed' && /Set Up PyTorch Engine/.test(record?.error?.action ?? '');
 	return lacks ? ['setUpPytorch'] : [];
@@ -92,20 +92,20 @@ function engineMessage({ versions, job }: EngineFacts, workers: number | null): 
 
 export interface RunFacts {
 	readonly record: AnyRunRecord | null;
-	/** As judged from record, heartbeat and process. */
+	/** Status derived from the record, the heartbeat, and the process. */
 	readonly status: RunStatus | null;
 	readonly failure: Failure | null;
-	/** What a person calls it, or its folder's name. */
+	/** User-assigned name, or the folder name. */
 	readonly name: string;
 	readonly stages: readonly DashboardStage[];
 	readonly checkpoints: readonly number[];
-	/** Training processes, as the recipe says; null: it does not. */
+	/** Number of training processes from the recipe; null if not specified. */
 	readonly workers: number | null;
-	/** Seconds since the epoch. */
+	/** Current time in seconds since the epoch. */
 	readonly now: number;
 }
 
-/** The run as the webview is told; every text of the folder is cut to one bounded line. */
+/** Converts a run to a dashboard message, shortening every string from the folder to a single bounded line. */
 export function dashboardRunOf(facts: RunFacts): DashboardRun {
 	const { record, failure } = facts;
 	const status = record === null ? null : facts.status;

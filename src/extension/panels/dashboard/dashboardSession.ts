@@ -22,20 +22,20 @@ import { dashboardRunOf, stagesOf, workersOf } from './dashboardRun.ts';
 type Unnumbered = DashboardEvent extends infer E ? (E extends DashboardEvent ? Omit<E, 'sequence'> : never) : never;
 
 export interface DashboardSessionOptions {
-	/** Resolves when the webview has taken the event, so that a long run does not pile up on the way. */
+	/** Resolves when the webview has processed the event, which provides backpressure for long runs. */
 	readonly post: (event: DashboardEvent) => PromiseLike<unknown>;
-	/** The run has told its name, or another one. */
+	/** Called when the run's name becomes known or changes. */
 	readonly onName: (name: string) => void;
-	/** Between two deltas: a fast run must not flood the webview. */
+	/** Minimum interval between deltas, in milliseconds, so that a fast run does not flood the webview. */
 	readonly newsMs?: number;
 	readonly pollMs?: number;
-	/** Bytes of metrics in one message. */
+	/** Maximum bytes of metrics per message. */
 	readonly chunkBytes?: number;
 }
 
 /**
- * One run as its dashboard is told. Follows the run's files from the first on; each line is parsed once, and a webview that
- * comes back gets the columns from memory.
+ * The state and messages of one run's dashboard. Follows the run's files from the beginning. Each line is parsed once;
+ * a webview that restarts gets the columns from memory.
  */
 export class DashboardSession extends Disposable {
 	readonly #folder: string;
@@ -56,18 +56,18 @@ export class DashboardSession extends Disposable {
 	#alertsDirty = false;
 	#rolloutSteps: number[] = [];
 	#evaluations: EvaluationSummary[] = [];
-	/** Of a long run that is being read. */
+	/** Overview of a long run that is still being read. */
 	#overview: MetricChunk | null = null;
 	#synced = false;
-	/** The webview was told to wait for `loaded`. */
+	/** Whether the webview was told to wait for `loaded`. */
 	#toldReading = false;
-	/** The webview has rows of before a reset, and no snapshot since. */
+	/** Whether the webview has rows from before a reset and has not received a snapshot since. */
 	#stale = false;
 
 	#listening = false;
 	#shown = true;
 	#sequence = 0;
-	/** Rows that the webview has as they are. */
+	/** Number of rows already sent to the webview unchanged. */
 	#sent = 0;
 	#pumping = false;
 	#runDirty = false;
@@ -91,31 +91,34 @@ export class DashboardSession extends Disposable {
 		this.#tail.start();
 	}
 
-	/** The webview is there (again): it gets everything, numbered from here on. */
+	/** Called when the webview has (re)started; sends it the complete state and restarts the numbering. */
 	begin(): void {
 		this.#listening = true;
 		this.#sendSnapshot();
 	}
 
-	/** Whether somebody sees the dashboard: what is new in the meantime waits, and comes at once when it is shown. */
+	/** Whether the dashboard is visible. Updates are held back while it is hidden and sent as soon as it is shown. */
 	set shown(shown: boolean) {
 		this.#shown = shown;
 		if (shown) this.#flush();
 	}
 
-	/** What the diagnosis says of the run. */
+	/** Sets the diagnosis alerts of the run. */
 	setAlerts(alerts: DashboardAlerts): void {
 		this.#alerts = alerts;
 		this.#alertsDirty = true;
 		this.#schedule();
 	}
 
-	/** Looks at the run's files at once. */
+	/** Reads the run's files immediately. */
 	refresh(): Promise<void> {
 		return this.#tail.refresh();
 	}
 
-	/** The newest step with rollouts that is not after `step`; without one the oldest there is. null: no rollouts yet. */
+	/**
+	 * Returns the latest step with rollouts up to `step`, or the oldest step with rollouts if there is none. null if
+	 * there are no rollouts.
+	 */
 	rolloutStepFor(step: number | null): number | null {
 		const steps = this.#rolloutSteps;
 		if (step === null) return steps.at(-1) ?? null;
@@ -179,7 +182,7 @@ export class DashboardSession extends Disposable {
 		if (this.#runDirty || this.#marksDirty || this.#sent < this.#table.length) this.#schedule();
 	}
 
-	/** What can be seen at once is not kept waiting. */
+	/** Sends an overview immediately so that the user does not have to wait for the full data. */
 	#takeOverview(lines: readonly MetricsLine[]): void {
 		const table = new MetricTable();
 		table.append(lines);
@@ -194,19 +197,19 @@ export class DashboardSession extends Disposable {
 		this.#synced = true;
 		this.#overview = null;
 		if (!this.#listening) return;
-		// After a reset the webview still has the rows of before.
+		// After a reset, the webview still has the old rows.
 		if (this.#toldReading) this.#send({ type: 'loaded', rows: this.#table.length });
 		else this.#sendSnapshot();
 		this.#toldReading = false;
 		void this.#pump();
 	}
 
-	/** Rows from `row` on are not what the webview has. */
+	/** Marks the rows from `row` on as changed for the webview. */
 	#touch(row: number): void {
 		this.#sent = Math.min(this.#sent, row);
 	}
 
-	/** Evaluations that the metrics do not tell, as another trainer's. */
+	/** Merges evaluations that are not part of the metrics, such as those from other trainers. */
 	#mergeEvaluations(): void {
 		for (const { name, step, accuracy, low, high } of this.#evaluations) {
 			const metric = `eval/${name}/accuracy`;
@@ -221,7 +224,7 @@ export class DashboardSession extends Disposable {
 		this.#evaluations = [];
 	}
 
-	/** The recipe, once per attempt, and what a person calls the run. Neither is needed to show it. */
+	/** Reads the recipe, once per attempt, and the user-assigned name. The run can be shown without either. */
 	async #readDescriptions(record: AnyRunRecord): Promise<void> {
 		const key = `${record.id} ${record.attempt}`;
 		if (this.#recipeOf !== key) {
@@ -320,7 +323,7 @@ export class DashboardSession extends Disposable {
 		void this.#pump();
 	}
 
-	/** Sends the rows that the webview does not have, a chunk at a time: other work of the host gets its turn between. */
+	/** Sends pending rows in chunks, yielding to other tasks in between. */
 	async #pump(): Promise<void> {
 		if (this.#pumping || this.#stale) return;
 		this.#pumping = true;
@@ -334,7 +337,7 @@ export class DashboardSession extends Disposable {
 				try {
 					await this.#send({ type: 'rows', chunk: toMessage(this.#table.chunk(from, to)) });
 				} catch {
-					// The webview went in the meantime; when it is back, it asks for a snapshot.
+					// The webview closed in the meantime. It requests a snapshot when it is back.
 					this.#listening = false;
 				}
 				await new Promise((resolve) => setImmediate(resolve));

@@ -3,10 +3,10 @@ import { Disposable } from '../../../base/disposable.ts';
 import { viewTypes } from '../../ids.ts';
 import type { DatasetPanel } from './datasetPanel.ts';
 
-/** Makes the controller of an editor; its code is loaded when the first one is opened. */
+/** Creates the controller of an editor; its code is loaded when the first editor is opened. */
 export type MakeDatasetPanel = (panel: vscode.WebviewPanel, uri: vscode.Uri) => Promise<DatasetPanel>;
 
-/** The editors of files of rows: read-only, nothing is held beside the panel. */
+/** Read-only custom editors for dataset files. All state is in the panels. */
 export class DatasetEditors extends Disposable implements vscode.CustomReadonlyEditorProvider {
 	readonly #make: MakeDatasetPanel;
 	readonly #open = new Set<DatasetPanel>();
@@ -24,7 +24,7 @@ export class DatasetEditors extends Disposable implements vscode.CustomReadonlyE
 		}
 	}
 
-	/** Those that are open. */
+	/** The open panels. */
 	get panels(): readonly DatasetPanel[] {
 		return [...this.#open];
 	}

@@ -29,7 +29,9 @@ const app = {
 	requests: datasetRequests,
 } as const;
 
-/** The rows of a file, of a folder of them, or of a generated task, in an editor. It writes nothing but what a person exports. */
+/**
+ * An editor for the rows of a file, a folder of files, or a generated task. Only writes files that the user exports.
+ */
 export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof datasetRequests> {
 	readonly uri: vscode.Uri;
 	readonly session: DatasetSession;
@@ -145,7 +147,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 			this.uri.scheme === 'file'
 				? vscode.Uri.file(dirname(this.uri.fsPath))
 				: vscode.workspace.workspaceFolders?.[0]?.uri;
-		// The dialog asks before an existing file is named.
+		// The dialog asks for confirmation before an existing file is chosen.
 		const chosen = await vscode.window.showSaveDialog({
 			title: `Export ${this.session.shownRows} rows`,
 			saveLabel: 'Export',
@@ -170,7 +172,10 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		});
 	}
 
-	/** The folder of a file is watched: editors and writers replace files. Of a folder all Parquet or Arrow files are its rows. */
+	/**
+	 * Watches the containing folder, because editors often replace files. For a folder dataset, all of its Parquet or
+	 * Arrow files are watched.
+	 */
 	#follow(path: string): void {
 		const name = basename(path);
 		this.#watch(dirname(path), (changed) => changed === name);

@@ -8,7 +8,7 @@ import { showInputBox, showQuickPick } from '../../quickInput.ts';
 import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
 import type { HubNeeds } from './hubDataset.ts';
 
-/** The address of a generated task. Fails with `invalid` for settings that make none. */
+/** Returns the URI of a generated task. Fails with `invalid` for invalid settings. */
 export function taskUri(value: object): vscode.Uri {
 	const place = taskOfQuery(JSON.stringify(value));
 	createTask(place.task);
@@ -16,8 +16,8 @@ export function taskUri(value: object): vscode.Uri {
 }
 
 /**
- * Asks for a file, for a folder of files, for a dataset of the hub, which is then downloaded, or for a task and its settings; undefined: the person
- * changed their mind.
+ * Asks for a dataset: a file, a folder of files, a Hub dataset (which is then downloaded), or a task and its settings.
+ * Returns undefined if the user cancels.
  */
 export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefined> {
 	const place = { task: null, hub: false } as const;
@@ -67,7 +67,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 	return chosen?.[0];
 }
 
-/** Of a folder with several splits of a saved dataset, the folder of the one that a person picks. */
+/** Asks for a split if the folder is a saved dataset with several, and returns the folder of that split. */
 export async function askSplit(uri: vscode.Uri): Promise<vscode.Uri | undefined> {
 	const splits = uri.scheme === 'file' ? await savedSplits(uri.fsPath) : null;
 	if (splits === null || splits.length < 2) return uri;
@@ -75,7 +75,7 @@ export async function askSplit(uri: vscode.Uri): Promise<vscode.Uri | undefined>
 	return picked === undefined ? undefined : vscode.Uri.joinPath(uri, picked);
 }
 
-/** The settings of a task, one after the other, each with its default; then the seed. */
+/** Asks for each task setting, with its default value, and then for the seed. */
 async function askSettings(task: TaskDataset['task']): Promise<TaskDataset | undefined> {
 	const given: Record<string, unknown> = { task };
 	const entries = [...Object.entries(taskDefaults[task]), ['seed', 0] as const];

@@ -32,21 +32,21 @@ import { openTests, type TestIndex, walkOverlaps } from '../../../runs/dataset/w
 import { walkStatistics } from '../../../runs/dataset/walkStatistics.ts';
 import { walkView } from '../../../runs/dataset/walkView.ts';
 
-/** The column of a policy's pass rates, and its name in exported rows. */
+/** The pass rate column; its name in exported rows follows. */
 export const passRateColumn = 'pass rate';
 export const passRateField = 'pass_rate';
 
-/** Larger files are gone through when a person asks for it. */
+/** Maximum size of a file that is analyzed automatically, in bytes; larger files are analyzed on request. */
 const largestUnasked = 64 << 20;
 const defaultShare = 0.1;
 
 export interface DatasetSessionOptions {
-	/** The file, or the task; for people. */
+	/** Display name of the file or task. */
 	readonly label: string;
 	readonly name: string;
 	readonly open: () => Promise<DataTable>;
 	readonly post: (snapshot: DatasetSnapshot) => void;
-	/** Between two snapshots: progress comes often. */
+	/** Minimum interval between snapshots, in milliseconds, because progress updates are frequent. */
 	readonly newsMs?: number;
 }
 
@@ -58,9 +58,9 @@ interface Work {
 }
 
 /**
- * What a dataset editor knows and does, without VS Code: the table, which of its rows are shown, and what was found out about
- * them. Whatever takes long is a work that tells how far it is and can be ended; one that is asked for again ends the one
- * before it.
+ * The state and behavior of a dataset editor, independent of VS Code: the table, the visible rows, and analysis
+ * results. Long-running work reports progress and can be canceled; starting the same kind of work again cancels the
+ * previous one.
  */
 export class DatasetSession extends Disposable {
 	readonly #options: DatasetSessionOptions;
@@ -69,7 +69,7 @@ export class DatasetSession extends Disposable {
 	#version = 0;
 	#failure: Failure | null = null;
 	#opening: Promise<void> | null = null;
-	/** What is found out without being asked. */
+	/** Analysis started automatically. */
 	#unasked: Promise<void> = Promise.resolve();
 	#columns: readonly TableColumn[] = [];
 	#guessed: ColumnMapping & { readonly because: readonly string[] } = noMapping;
@@ -83,11 +83,11 @@ export class DatasetSession extends Disposable {
 	#rates: PassRates | null = null;
 	#ratedRows = 0;
 	#viewNumber = 0;
-	/** Which view was asked for last. */
+	/** Number of the latest requested view. */
 	#asked = 0;
 	#filter: RowFilter = noFilter;
 	#sort: RowSort | null = null;
-	/** null: every row as it stands. */
+	/** Visible rows in order; null for all rows in file order. */
 	#shown: readonly number[] | null = null;
 	#notice: { text: string; isError: boolean } | null = null;
 	#awake = false;
@@ -115,7 +115,7 @@ export class DatasetSession extends Disposable {
 		return this.#share;
 	}
 
-	/** The table's stamp, to see whether the file has changed; null: there is none. */
+	/** Stamp of the table for detecting file changes; null without a table. */
 	get stamp(): string | null {
 		return this.#table?.stamp ?? null;
 	}
@@ -125,12 +125,12 @@ export class DatasetSession extends Disposable {
 		return this.#tests.map(({ path }) => path);
 	}
 
-	/** Rows of the view. */
+	/** Number of rows in the view. */
 	get shownRows(): number {
 		return this.#shown?.length ?? this.#table?.rowCount ?? 0;
 	}
 
-	/** The webview is there and knows nothing. */
+	/** Called when the webview has started; sends it the complete state. */
 	async begin(): Promise<void> {
 		this.#awake = true;
 		this.#opening ??= this.#open();
@@ -138,14 +138,14 @@ export class DatasetSession extends Disposable {
 		this.#post();
 	}
 
-	/** Resolves when nothing is under way any more. */
+	/** Resolves when no work is running. */
 	async settled(): Promise<void> {
 		await this.#opening;
 		await this.#unasked;
 		while (this.#works.size > 0) await Promise.allSettled([...this.#works.values()].map(({ ended }) => ended));
 	}
 
-	/** Reads the file again. */
+	/** Reloads the file. */
 	async again(): Promise<void> {
 		await this.#opening;
 		for (const what of [...this.#works.keys()]) await this.cancel(what);
@@ -154,12 +154,12 @@ export class DatasetSession extends Disposable {
 		this.#post();
 	}
 
-	/** Whether the rows that are shown may no longer be those on disk. */
+	/** Whether the visible rows may differ from the file on disk. */
 	get stale(): boolean {
 		return this.#stale;
 	}
 
-	/** The file was written to. */
+	/** Marks the rows as stale because the file was written to. */
 	markStale(): void {
 		if (this.#stale) return;
 		this.#stale = true;
@@ -172,7 +172,7 @@ export class DatasetSession extends Disposable {
 		await work?.ended.catch(() => undefined);
 	}
 
-	/** Which rows are shown, in which order. What a filter needs is found out first. */
+	/** Sets the filter and sort order of the view, first computing the analysis results the filter needs. */
 	async show(filter: RowFilter, sort: RowSort | null): Promise<void> {
 		this.#filter = filter;
 		this.#sort = sort;
@@ -197,7 +197,7 @@ export class DatasetSession extends Disposable {
 		});
 	}
 
-	/** @param mapping null: as it was guessed */
+	/** @param mapping null for the detected mapping */
 	async map(mapping: ColumnMapping | null): Promise<void> {
 		this.#chosen = mapping;
 		await this.#found();
@@ -213,12 +213,14 @@ export class DatasetSession extends Disposable {
 			const { statistics, repeats } = await walkStatistics(table, this.mapping, this.#share, { signal, onWalk });
 			this.#statistics = statistics;
 			this.#repeats = repeats;
-			// Rows in view are drawn with their marks.
+			// Redraw the visible rows with their marks.
 			this.#viewNumber++;
 		});
 	}
 
-	/** Holds the rows against more test sets. Failures are thrown, so that they can be told where the sets were chosen. */
+	/**
+	 * Compares the rows with additional test sets. Failures are thrown so that they appear where the sets were chosen.
+	 */
 	async addTests(paths: readonly string[]): Promise<void> {
 		const more: TestIndex[] = [];
 		for (const path of paths) if (!this.tests.includes(path)) more.push(await openTests(path));
@@ -234,7 +236,7 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
-	/** Pass rates of a policy, by which rows can be sorted and filtered; null: none. */
+	/** Sets the pass rates for sorting and filtering rows, or removes them with null. */
 	async setPassRates(rates: PassRates | null): Promise<void> {
 		this.#rates = rates;
 		this.#ratedRows = 0;
@@ -254,8 +256,8 @@ export class DatasetSession extends Disposable {
 	}
 
 	/**
-	 * Writes the rows of the view as JSONL, in its order, with their pass rates where there are any.
-	 * Fails with `exists`, `denied`, `full`, `cancelled`.
+	 * Writes the rows in the view as JSONL, in view order, including pass rates if available. Fails with `exists`,
+	 * `denied`, `full`, or `cancelled`.
 	 */
 	async exportTo(path: string, replace: boolean): Promise<{ rows: number; bytes: number; leftOut: number }> {
 		await this.#works.get('view')?.ended.catch(() => undefined);
@@ -268,15 +270,15 @@ export class DatasetSession extends Disposable {
 		return result;
 	}
 
-	/** Changes with the rows of the view, their order and the columns that they are read by. */
+	/** Key that changes with the rows in the view, their order, and the column mapping. */
 	get viewIdentity(): string {
 		const { prompt, answer, solution, preset } = this.mapping;
 		return JSON.stringify([prompt, answer, solution, preset, this.#filter, this.#sort, this.#share, this.tests]);
 	}
 
 	/**
-	 * Writes prompt and answer of the view's rows as an evaluation reads them, in columns of these names.
-	 * @returns how many have both
+	 * Writes the prompts and answers of the rows in the view to columns with the names that evaluations expect.
+	 * @returns the number of rows with both a prompt and an answer
 	 */
 	async exportProblems(path: string): Promise<number> {
 		let problems = 0;
@@ -299,7 +301,7 @@ export class DatasetSession extends Disposable {
 		this.#notice = null;
 	}
 
-	/** Rows of the view, cut. Fails with `mismatch` when version or view are others by now. */
+	/** Returns truncated rows from the view. Fails with `mismatch` if the version or view is no longer current. */
 	async rows(version: number, view: number, from: number, to: number): Promise<{ rows: ShownRow[] }> {
 		const table = this.#present(version);
 		if (view !== this.#viewNumber) throw new Failure('mismatch', 'The shown rows have changed in the meantime.');
@@ -309,7 +311,7 @@ export class DatasetSession extends Disposable {
 		return { rows: rows.map((row) => this.#shownRow(row, columns)) };
 	}
 
-	/** One row of the file. */
+	/** Returns one row of the file. */
 	async row(version: number, row: number): Promise<DatasetRowDetail> {
 		const table = this.#present(version);
 		const [read] = await table.rows(row, row + 1);
@@ -381,7 +383,7 @@ export class DatasetSession extends Disposable {
 		if (!isOpen(this.#filter) || this.#sort !== null) await this.show(this.#filter, this.#sort);
 	}
 
-	/** Another mapping or share: what was found out with the one before is found out again. */
+	/** Recomputes existing analysis results after the column mapping or the held-out fraction changed. */
 	async #found(): Promise<void> {
 		const known = this.#statistics !== null || this.#works.has('statistics');
 		this.#statistics = null;
@@ -397,7 +399,7 @@ export class DatasetSession extends Disposable {
 	async #findOverlaps(): Promise<void> {
 		await this.#work('overlaps', async (table, signal, onWalk) => {
 			this.#overlaps = await walkOverlaps(table, this.mapping, this.#tests, { signal, onWalk });
-			// Rows in view are drawn with their marks.
+			// Redraw the visible rows with their marks.
 			this.#viewNumber++;
 		});
 		if (this.#filter.overlaps !== 'all') await this.show(this.#filter, this.#sort);
@@ -409,7 +411,7 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
-	/** As {@link #attempt}; a failure is told in the view. */
+	/** Same as {@link #attempt}, but shows failures in the view. */
 	async #work(what: DatasetWork, task: Task): Promise<void> {
 		try {
 			await this.#attempt(what, task);
@@ -527,7 +529,7 @@ type Task = (table: DataTable, signal: AbortSignal, onWalk: OnWalk) => Promise<v
 
 const noMapping = { prompt: null, answer: null, solution: null, preset: null, because: [] } as const;
 
-/** One line, cut; what is cut ends with an ellipsis. */
+/** Shortens text to one line, ending in an ellipsis if truncated. */
 function cut(text: string): string {
 	const head = text.length > longestCell ? `${text.slice(0, longestCell)}\u2026` : text;
 	return head.replace(/\s+/g, ' ').trim();

@@ -17,20 +17,20 @@ import type { DatasetSession } from './datasetSession.ts';
 
 export interface DifficultyNeeds {
 	readonly extension: vscode.Uri;
-	/** Where evaluations are kept that were asked for here. */
+	/** Folder for evaluations started here. */
 	readonly storage: vscode.Uri;
 	readonly store: RunStore;
 	readonly policies: () => Promise<PolicyWorkbench>;
-	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
+	/** Environment variables for a process that may serve a PyTorch checkpoint. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
 }
 
-/** The key of a server goes to the process by this variable. */
+/** Environment variable that passes the server's API key to the process. */
 const keyVariable = 'REASONING_LAB_POLICY_KEY';
-/** Samples of a question, at first. */
+/** Default number of samples per question. */
 const proposedSamples = 8;
 
-/** Asks where pass rates come from, and gives them to the session. */
+/** Asks for the source of pass rates and sets them in the session. */
 export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, needs: DifficultyNeeds): Promise<void> {
 	const picked = await showQuickPick(
 		[
@@ -82,8 +82,8 @@ async function estimate(session: DatasetSession, uri: vscode.Uri, needs: Difficu
 }
 
 /**
- * Evaluates a policy on the rows that are shown. The same rows, policy and samples have the same folder, so that an
- * evaluation that was ended continues. @returns its folder
+ * Evaluates a policy on the visible rows. The folder depends only on the rows, the policy, and the number of samples,
+ * so an interrupted evaluation is continued. @returns the evaluation folder
  */
 async function evaluateRows(
 	session: DatasetSession,
@@ -105,7 +105,8 @@ async function evaluateRows(
 	const out = join(folder, hashOf([dataset, policy, samples]));
 	const keys = policy.kind === 'openai' ? await (await needs.policies()).keys() : {};
 	const key = policy.kind === 'openai' ? keys[policyKeyName(policy)] : undefined;
-	// What the settings name is for the command line: a workspace's settings do not choose what is sent.
+	// Key variables in settings apply only to the command line: workspace settings must not choose which secrets are
+	// sent.
 	const spec = key === undefined ? keyless(policy) : { ...policy, keyVariable };
 	return vscode.window.withProgress(
 		{ location: vscode.ProgressLocation.Notification, title: `Asking ${rows} questions`, cancellable: true },

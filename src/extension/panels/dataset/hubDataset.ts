@@ -8,19 +8,19 @@ import { requireTrust } from '../../launchSettings.ts';
 import { showInputBox, showQuickPick } from '../../quickInput.ts';
 
 export interface HubNeeds {
-	/** Where rows are kept that were downloaded. */
+	/** Folder for downloaded rows. */
 	readonly storage: vscode.Uri;
-	/** The Python of the PyTorch engine. Fails with `missing`. */
+	/** Returns the Python of the PyTorch engine. Fails with `missing`. */
 	readonly python: () => Promise<{ readonly python: string }>;
 }
 
-/** Rows that are proposed: enough to look at; whoever wants all of them says so. */
+/** Default number of rows, enough for inspection; users can request all rows. */
 const proposedRows = 1000;
 const maxRows = 100_000_000;
 
 /**
- * Asks for a dataset of the Hugging Face hub and downloads its rows; what was downloaded before is opened without the network.
- * undefined: the user canceled, or cancelled. Fails as `downloadHubRows` does.
+ * Asks for a Hugging Face dataset and downloads its rows. Earlier downloads can be opened without the network. Returns
+ * undefined if the user cancels. Fails as `downloadHubRows` does.
  */
 export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
 	requireTrust();

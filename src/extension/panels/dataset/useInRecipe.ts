@@ -7,15 +7,15 @@ import { displayText } from '../../runView.ts';
 
 const elsewhere = '**/{node_modules,.git,runs}/**';
 
-/** As a recipe writes it: relative, with "/"; absolute where it is on another drive. */
+/** Returns a path as written in recipes: relative with "/", or absolute if the file is on another drive. */
 export function pathFrom(recipe: string, file: string): string {
 	return relative(dirname(recipe), file).replaceAll('\\', '/');
 }
 
 /**
- * Sets a recipe's `dataset` by an edit of its document, which can be undone and is not saved.
- * @param block for the recipe at a path
- * @returns the recipe; undefined: the user canceled
+ * Sets the `dataset` of a recipe by editing its document. The edit can be undone and is not saved.
+ * @param block returns the dataset block for the recipe at a path
+ * @returns the recipe, or undefined if the user canceled
  */
 export async function useInRecipe(
 	block: (recipe: string) => DatasetBlock,
@@ -45,7 +45,7 @@ export async function useInRecipe(
 	return recipe;
 }
 
-/** One that is open comes first. */
+/** Asks for a recipe, listing open recipes first. */
 async function pickRecipe(): Promise<vscode.Uri | undefined> {
 	const open = vscode.workspace.textDocuments.map(({ uri }) => uri).filter((uri) => uri.path.endsWith('.recipe.json'));
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', elsewhere, 1000);

@@ -22,27 +22,29 @@ import { runOf } from './describePolicy.ts';
 import type { ToCheck } from './playgroundSession.ts';
 
 export interface AnswerCheckerOptions {
-	/** Processes that score, of its own; fails in an untrusted workspace. */
+	/** Creates scoring processes used only by this checker. Fails in an untrusted workspace. */
 	readonly hosts: () => Promise<RunnerSource & { dispose(): void }>;
-	/** How long they are kept unused, in milliseconds; default one minute. */
+	/** Time after which idle processes are ended, in milliseconds; default one minute. */
 	readonly idleMs?: number;
 }
 
-/** Rewards that ask others cost time and money that nobody has agreed to by asking a question. */
+/**
+ * Rewards that call other services. They are skipped because asking a question does not imply consent to their cost.
+ */
 const asksOthers: readonly string[] = ['judge'];
 const idleMs = 60_000;
 const notRun = 'Not run: you did not start this run on this machine.';
 
 interface Opened {
 	readonly scorers: RecipeScorers;
-	/** Rewards of the run that are not run. */
+	/** Rewards of the run that are skipped. */
 	readonly left: readonly string[];
 }
 
 /**
- * Holds answers against an expected one: by the rewards of the run's recipe (the copies that the run keeps) where the policy
- * belongs to a run, and by the accuracy in any case. Reward files and servers of a run that
- * this user has not started are not used.
+ * Checks answers against an expected answer, always by accuracy and, if the policy belongs to a run, also by the
+ * rewards in the run's recipe (using the run's copies). Reward files and servers of runs that this user did not start
+ * are not used.
  */
 export class AnswerChecker extends Disposable {
 	readonly #options: AnswerCheckerOptions;
@@ -147,7 +149,7 @@ export class AnswerChecker extends Disposable {
 	}
 }
 
-/** For a policy that belongs to no run: the accuracy alone, by these tags. */
+/** Returns the settings for a policy without a run: only the accuracy reward, with these tags. */
 function withoutRecipe({ think, answer }: TraceTags): ScorerOptions['recipe'] {
 	const pair = (of: TraceTags['think']): [string, string] | null => (of === null ? null : [...of]);
 	return {
@@ -158,7 +160,10 @@ function withoutRecipe({ think, answer }: TraceTags): ScorerOptions['recipe'] {
 	};
 }
 
-/** The recipe of a run that was trained here; null: it has none that can be read, so the accuracy alone decides. */
+/**
+ * Returns the recipe of a run trained here, or null if there is no readable recipe, in which case only accuracy is
+ * checked.
+ */
 async function recipeOf(run: string) {
 	const value = await readResolvedRecipe(run).catch(() => null);
 	if (value === null) return { recipe: null, left: [] };

@@ -7,13 +7,13 @@ import type { PolicySpec } from '../../../protocol/policySpec.ts';
 import { readResolvedRecipe } from '../../../runs/runReader.ts';
 import { displayText } from '../../runView.ts';
 
-/** The run that a policy belongs to; null: to none. */
+/** Returns the run a policy belongs to, or null if there is none. */
 export function runOf(spec: PolicySpec): string | null {
 	if (spec.kind === 'engine') return spec.run;
 	return spec.kind === 'checkpoint' ? dirname(dirname(spec.folder)) : null;
 }
 
-/** What is known of a policy without asking it anything. @param name as the lists of the editor call it */
+/** Describes a policy without querying it. @param name display name in the editor's lists */
 export async function describePolicy(spec: PolicySpec, name: string): Promise<ChosenPolicy> {
 	const chosen: ChosenPolicy = {
 		spec,
@@ -35,7 +35,7 @@ export async function describePolicy(spec: PolicySpec, name: string): Promise<Ch
 	return { ...chosen, template: (template?.prompt ?? '{prompt}').slice(0, longestQuestion), ...sampling };
 }
 
-/** How the completions of its training were sampled, as far as its recipe says. */
+/** Returns the sampling settings used in training, as specified by the recipe. */
 async function samplingOf(run: string): Promise<Pick<ChosenPolicy, 'temperature' | 'maxTokens'>> {
 	const recipe = decode(resolvedRecipeSchema, await readResolvedRecipe(run).catch(() => null));
 	const stage = recipe.ok ? recipe.value.stages.findLast((one) => 'max_completion_length' in one) : undefined;

@@ -3,13 +3,13 @@ import type { OpenPolicy } from '../../../policies/openedPolicy.ts';
 import type { PolicySpec } from '../../../protocol/policySpec.ts';
 
 export interface HeldPoliciesOptions {
-	/** So that it adds no template and no system message to what it is asked. */
+	/** Opens a policy without adding a template or a system message. */
 	open(spec: PolicySpec, signal: AbortSignal): Promise<OpenPolicy>;
-	/** How long a policy is kept unused, in milliseconds; default five minutes. */
+	/** Time after which an idle policy is closed, in milliseconds; default five minutes. */
 	readonly idleMs?: number;
 }
 
-/** A policy for one use of it; `dispose` gives it back. */
+/** A reference to an open policy; `dispose` releases it. */
 export interface HeldPolicy {
 	readonly policy: OpenPolicy;
 	dispose(): void;
@@ -24,7 +24,10 @@ interface Entry {
 
 const idleMs = 300_000;
 
-/** The policies that a playground has open: kept for the next question, let go when nobody has asked for a while. */
+/**
+ * Cache of a playground's open policies. Each is kept for the next question and closed after it has been idle for a
+ * while.
+ */
 export class HeldPolicies extends Disposable {
 	readonly #options: HeldPoliciesOptions;
 	readonly #entries = new Map<string, Entry>();
@@ -39,12 +42,12 @@ export class HeldPolicies extends Disposable {
 		});
 	}
 
-	/** How many are open or opening. */
+	/** Number of policies that are open or opening. */
 	get count(): number {
 		return this.#entries.size;
 	}
 
-	/** Fails as `open`. Giving up waiting does not end what somebody else waits for. */
+	/** Acquires a policy. Fails as `open` does. Aborting does not affect other callers waiting for the same policy. */
 	async take(spec: PolicySpec, signal: AbortSignal): Promise<HeldPolicy> {
 		signal.throwIfAborted();
 		const key = JSON.stringify(spec);
@@ -60,7 +63,7 @@ export class HeldPolicies extends Disposable {
 		};
 		const abort = () => {
 			leave();
-			// Nobody waits for it any more: what is still opening costs a process for nothing.
+			// No caller is waiting anymore, so stop opening the policy.
 			if (entry.users === 0 && !entry.opening.signal.aborted) entry.opening.abort();
 		};
 		signal.addEventListener('abort', abort, { once: true });
@@ -74,7 +77,7 @@ export class HeldPolicies extends Disposable {
 		}
 	}
 
-	/** Lets go of what is not used and is not among these. */
+	/** Closes unused policies except for these. */
 	keepOnly(specs: readonly PolicySpec[]): void {
 		const wanted = new Set(specs.map((spec) => JSON.stringify(spec)));
 		for (const [key, { users }] of [...this.#entries]) if (users === 0 && !wanted.has(key)) this.#end(key);

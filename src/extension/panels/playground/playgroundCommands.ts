@@ -2,7 +2,7 @@ import type { CommandTable } from '../../commandTable.ts';
 import { commandIds } from '../../ids.ts';
 import type { PlaygroundCommandNeeds } from './playgroundNeeds.ts';
 
-/** *Open Playground*, and *Try in Playground* of a run or a policy. */
+/** Registers *Open Playground* and *Try in Playground*, which opens it with a run or policy. */
 export function addPlaygroundCommands(table: CommandTable, needs: PlaygroundCommandNeeds): void {
 	const place = () => import('./playgroundPlace.ts');
 	table.add(commandIds.openPlayground, async (...given: unknown[]) =>

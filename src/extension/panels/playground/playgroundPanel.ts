@@ -42,20 +42,20 @@ import { type SaveCaseAnswers, saveCase } from './saveCase.ts';
 
 export interface PlaygroundNeeds extends PanelContext {
 	readonly extension: vscode.Uri;
-	/** What an engine's log calls this extension. */
+	/** Name of this extension in engine logs. */
 	readonly client: string;
 	readonly store: RunStore;
 	readonly notices: Notices;
 	readonly files: RewardFileList;
 	readonly policies: () => Promise<PolicyWorkbench>;
 	readonly environment: RewardEnvironment;
-	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
+	/** Environment variables for a process that may serve a PyTorch checkpoint. */
 	readonly torch: () => Promise<Readonly<Record<string, string>>>;
 }
 
-/** What a playground opens with. */
+/** Initial state of a playground. */
 export interface PlaygroundPlace {
-	/** One or two policies; none: they are chosen there. */
+	/** One or two policies; if absent, they are chosen in the playground. */
 	readonly policies?: readonly PolicySpec[];
 }
 
@@ -74,7 +74,7 @@ interface Begun {
 	readonly current: number | null;
 }
 
-/** Asks policies, and shows what they answer. What it has open, it has alone, and ends with itself. */
+/** A panel that samples answers from policies. Its open policies are not shared and close with the panel. */
 export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand, typeof playgroundRequests> {
 	readonly #needs: PlaygroundNeeds;
 	readonly #session: PlaygroundSession;
@@ -117,12 +117,12 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		this.load(needs);
 	}
 
-	/** For tests, and commands of other extensions. */
+	/** For tests and for commands of other extensions. */
 	get session(): PlaygroundSession {
 		return this.#session;
 	}
 
-	/** Puts a policy on a side. */
+	/** Assigns a policy to a side. */
 	async choose(side: 0 | 1, spec: PolicySpec): Promise<void> {
 		const chosen = await describePolicy(spec, await nameIn(spec, this.#needs));
 		const [first, second] = this.#session.policies;
@@ -130,7 +130,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		this.#name();
 	}
 
-	/** Puts the first two policies on the two sides. */
+	/** Assigns the first two policies to the two sides. */
 	async chooseAll(policies: readonly PolicySpec[]): Promise<void> {
 		for (const [side, spec] of policies.slice(0, 2).entries()) await this.choose(side === 0 ? 0 : 1, spec);
 	}
@@ -260,7 +260,7 @@ async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSigna
 	});
 }
 
-/** Processes that score, for one playground: the same programs and the same rules as for verification. */
+/** Starts the scoring processes of a playground, with the same programs and rules as for verification. */
 async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promise<RewardHosts> {
 	const reason = forbidden();
 	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
@@ -275,10 +275,10 @@ async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promi
 	});
 }
 
-/** A playground that is opened, or one that is restored. */
+/** A newly opened or a restored playground. */
 type Opened = PlaygroundPlace | { readonly begun: Begun };
 
-/** The playgrounds of the window: any number, each on its own. */
+/** Creates the panel set for playgrounds. Any number can be open independently. */
 export function playgroundPanels(needs: PlaygroundNeeds): PanelSet<PlaygroundPanel, Opened> {
 	const empty: Begun = { policies: [null, null], exchanges: [], current: null };
 	return new PanelSet<PlaygroundPanel, Opened>(needs.extensionUri, {
@@ -292,7 +292,7 @@ export function playgroundPanels(needs: PlaygroundNeeds): PanelSet<PlaygroundPan
 			made.chooseAll(opened.policies ?? []).catch((error: unknown) => needs.notices.failure(error));
 			return made;
 		},
-		// What was saved is only what is shown: it names policies, and those are opened when one is asked.
+		// The saved state only affects what is shown. Policies in it are opened when the user asks a question.
 		restore(state) {
 			const saved = decode(playgroundStateSchema, state);
 			return { begun: saved.ok ? saved.value : empty };

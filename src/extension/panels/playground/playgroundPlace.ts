@@ -9,15 +9,16 @@ import { displayText, isForeign, isLive, nameOf, type RunView } from '../../runV
 import type { PlaygroundCommandNeeds } from './playgroundNeeds.ts';
 import type { PlaygroundPlace } from './playgroundPanel.ts';
 
-/** What *Open Playground* was called with: nothing, or policies. */
+/** Parses the arguments of *Open Playground*: none, or policies. */
 export function placeOf(given: readonly unknown[]): PlaygroundPlace {
 	return { policies: given.flatMap(specOf) };
 }
 
 /**
- * What *Try in Playground* is about: a policy of the *Policies* view, or a run, whose checkpoint is asked for.
- * @param step which checkpoint: its step, `latest` or `best`; else one is chosen
- * @returns undefined: the user canceled
+ * Resolves the argument of *Try in Playground*: a policy from the *Policies* view, or a run, for which the user picks a
+ * checkpoint.
+ * @param step checkpoint to use: its step, `latest`, or `best`; if absent, the user picks one
+ * @returns undefined if the user canceled
  */
 export async function askPlace(
 	argument: unknown,
@@ -40,16 +41,16 @@ const specOf = (value: unknown): PolicySpec[] => {
 	return decoded.ok ? [decoded.value] : [];
 };
 
-/** A policy of the *Policies* view or a specification; null: something else. */
+/** Returns a policy from the *Policies* view or a policy spec, or null for any other argument. */
 async function policyOf(argument: unknown, policies: LazyPolicies): Promise<PolicySpec | null> {
 	const [spec] = specOf(argument);
 	if (spec !== undefined) return spec;
-	// Ids of policies are JSON lists; runs are folders.
+	// Policy IDs are JSON arrays; run IDs are folders.
 	if (typeof argument !== 'string' || !argument.startsWith('[')) return null;
 	return (await policies.get()).store.get(argument)?.spec ?? null;
 }
 
-/** Which checkpoint of a run, or its engine; undefined: the user canceled. */
+/** Returns a checkpoint of a run, or its engine, or undefined if the user canceled. */
 async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | undefined> {
 	const checkpoints = (await listCheckpoints(view.folder)).reverse();
 	const live = isLive(view);

@@ -33,7 +33,7 @@ export type AskCommand = Extract<PlaygroundCommand, { type: 'ask' }>;
 export type BranchCommand = Extract<PlaygroundCommand, { type: 'branch' }>;
 type Policies = readonly [ChosenPolicy | null, ChosenPolicy | null];
 
-/** A side of an exchange and what is to be compared with what is expected. */
+/** A side of an exchange and the expected answer. */
 export interface ToCheck {
 	readonly side: PlaygroundSide;
 	readonly expected: string;
@@ -43,21 +43,23 @@ export interface ToCheck {
 export interface PlaygroundSessionOptions {
 	readonly held: Pick<HeldPolicies, 'take' | 'keepOnly'>;
 	readonly post: (event: PlaygroundEvent) => void;
-	/** Why nothing is asked in this window; null: it may be. */
+	/** Returns why policies are disabled in this window, or null if they are enabled. */
 	readonly forbidden: () => string | null;
-	/** One entry a sample; fails as the processes that score. */
+	/** Checks each sample, returning one entry per sample. Fails as the scoring processes do. */
 	readonly check: (what: ToCheck, signal: AbortSignal) => Promise<AnswerCheck[]>;
-	/** Something was asked of a policy. */
+	/** Called when a policy is asked a question. */
 	readonly onAsked?: (policy: ChosenPolicy) => void;
-	/** Between two reports of what is written, in milliseconds. */
+	/** Minimum interval between updates during generation, in milliseconds. */
 	readonly tellMs?: number;
-	/** Milliseconds of a clock that only grows. */
+	/** Returns the time of a monotonic clock, in milliseconds. */
 	readonly now?: () => number;
 }
 
 const cannot: PlaygroundSide['can'] = { logprobs: false, alternatives: 0, prefix: false, seed: false };
 
-/** The panel's side of a playground: asks, follows what is written, branches, checks, and keeps the history. */
+/**
+ * The host side of a playground: asks policies, streams their answers, branches, checks answers, and keeps the history.
+ */
 export class PlaygroundSession extends Disposable {
 	readonly #options: PlaygroundSessionOptions;
 	#history: History;
@@ -84,12 +86,12 @@ export class PlaygroundSession extends Disposable {
 		return this.#policies;
 	}
 
-	/** Settles when nothing is under way. */
+	/** Settles when nothing is running. */
 	get settled(): Promise<void> {
 		return this.#settled;
 	}
 
-	/** Tells all there is, to a view that has come up. */
+	/** Sends the complete state to a view that has just started. */
 	begin(): void {
 		const { exchanges } = this.#history;
 		this.#options.post({
@@ -111,7 +113,7 @@ export class PlaygroundSession extends Disposable {
 		this.#options.post({ type: 'policies', policies: [...this.#policies], forbidden: this.#options.forbidden() });
 	}
 
-	/** Asks the chosen policies at the same time. Does nothing while it still asks. */
+	/** Asks the selected policies concurrently. Does nothing while a question is in progress. */
 	ask(command: AskCommand): void {
 		if (this.#running !== null) return;
 		const asked = this.#policies.filter((policy) => policy !== null);
@@ -127,7 +129,7 @@ export class PlaygroundSession extends Disposable {
 		for (const policy of asked) this.#options.onAsked?.(policy);
 	}
 
-	/** Continues from another token. Fails as `prefixAt`. */
+	/** Continues an answer from a different token. Fails as `prefixAt` does. */
 	branch({ exchange: id, side: at, sample, token, text }: BranchCommand): void {
 		if (this.#running !== null) return;
 		const from = exchangeOf(this.#history, id);
@@ -152,7 +154,7 @@ export class PlaygroundSession extends Disposable {
 		this.#start(exchange, beginning);
 	}
 
-	/** Ends what is under way; what was written is kept. */
+	/** Stops the current generation and keeps the text generated so far. */
 	stop(): void {
 		this.#running?.abort();
 	}
@@ -176,7 +178,10 @@ export class PlaygroundSession extends Disposable {
 		this.#turn({ type: 'clear' });
 	}
 
-	/** Holds the answers of an exchange against another expectation. Fails with `busy`, `missing`, and as `check`. */
+	/**
+	 * Checks the answers of an exchange against a different expected answer. Fails with `busy`, `missing`, or as `check`
+	 * does.
+	 */
 	async check(id: number, expected: string): Promise<void> {
 		if (this.#running !== null) throw new Failure('busy', 'The answer is still being generated.', 'Wait, or stop it.');
 		const exchange = exchangeOf(this.#history, id);
@@ -207,7 +212,7 @@ export class PlaygroundSession extends Disposable {
 		return done;
 	}
 
-	/** Asks one side; every outcome is in its state. */
+	/** Asks one side. Any outcome, including a failure, is recorded in the side's state. */
 	async #answer(exchange: Exchange, at: number, beginning: BranchPrefix | null, signal: AbortSignal): Promise<void> {
 		const { id, sampling } = exchange;
 		const side = exchange.sides[at] as PlaygroundSide;
@@ -274,7 +279,7 @@ export class PlaygroundSession extends Disposable {
 				state: stopped ? 'stopped' : 'failed',
 				failure: stopped ? null : { ...(failure as Failure).toJSON() },
 				seconds: seconds(),
-				// The text already exists where it was only being checked.
+				// While a side is only being checked, its text is already complete.
 				...(this.#side(id, at)?.state === 'checking' ? {} : { samples: drafts.ended() }),
 			});
 		} finally {
@@ -282,7 +287,7 @@ export class PlaygroundSession extends Disposable {
 		}
 	}
 
-	/** Checks what a side has come to, if an answer is expected, and says that it is finished. */
+	/** Checks a side's answers if there is an expected answer, and marks the side as finished. */
 	async #check(id: number, at: number, signal: AbortSignal, again: boolean): Promise<void> {
 		const exchange = exchangeOf(this.#history, id);
 		const side = exchange?.sides[at];
@@ -325,7 +330,7 @@ export class PlaygroundSession extends Disposable {
 		this.#history = reduceHistory(this.#history, action);
 	}
 
-	/** A move in the history; what is under way stays. */
+	/** Navigates in the history; a running generation is not affected. */
 	#turn(action: HistoryAction): void {
 		const before = this.#history;
 		this.#apply(action);
@@ -354,7 +359,7 @@ export class PlaygroundSession extends Disposable {
 		return this.#options.now?.() ?? performance.now();
 	}
 
-	/** Whether something is asked or checked now. */
+	/** Whether a generation or check is running. */
 	get running(): boolean {
 		return this.#history.exchanges.some(isRunning);
 	}
@@ -372,7 +377,7 @@ const emptySample: PlaygroundSample = {
 
 const copy = (pair: readonly [string, string] | null): [string, string] | null => (pair === null ? null : [...pair]);
 
-/** A side before anything was asked. */
+/** Creates the initial state of a side. */
 function freshSide(
 	{ spec, name, template: own, system: usual }: ChosenPolicy,
 	question: string,
@@ -398,7 +403,7 @@ function freshSide(
 	};
 }
 
-/** What is put to the policy, which adds nothing to it. */
+/** Returns the messages sent to the policy, which are complete, because the policy adds nothing. */
 function messagesOf({ prompt, system }: PlaygroundSide): ChatMessage[] {
 	return [...(system === null ? [] : [{ role: 'system', content: system }]), { role: 'user', content: prompt }];
 }
@@ -430,7 +435,7 @@ function notesOf(
 	];
 }
 
-/** Completions while they are written. */
+/** Completions during generation. */
 class Drafts {
 	readonly #begun: readonly PlaygroundSample[];
 	readonly #text: string[];
@@ -454,7 +459,7 @@ class Drafts {
 		if (generation !== null) this.#made[index] = made === null ? generation : joined(made, generation);
 	}
 
-	/** What was added since the last time. */
+	/** Returns the text added since the last call. */
 	news(): { sample: number; text: string }[] {
 		const parts = this.#fresh.flatMap((text, sample) => (text === '' ? [] : [{ sample, text }]));
 		this.#fresh.fill('');
@@ -469,7 +474,7 @@ class Drafts {
 		}));
 	}
 
-	/** As they were when they were ended. */
+	/** Returns the completions as they were when stopped. */
 	ended(): PlaygroundSample[] {
 		return this.samples.flatMap((sample, i) => {
 			const made = this.#made[i] ?? null;

@@ -15,7 +15,7 @@ export interface SaveCaseNeeds {
 	readonly notices: Notices;
 }
 
-/** Answers in place of the questions: of another extension, or a test. */
+/** Answers provided by another extension or a test to skip the prompts. */
 export interface SaveCaseAnswers {
 	readonly file?: string;
 	readonly expect?: number | null;
@@ -24,8 +24,8 @@ export interface SaveCaseAnswers {
 const maxFiles = 100;
 
 /**
- * *Save as Case*: adds a completion to the labeled cases that *Verify Reward* holds a reward to.
- * @returns the file; null: the user canceled
+ * Implements *Save as Case*: adds a completion to the labeled cases used by *Verify Reward*.
+ * @returns the file, or null if the user canceled
  */
 export async function saveCase(
 	exchange: Exchange,
@@ -34,7 +34,7 @@ export async function saveCase(
 	{ files, notices }: SaveCaseNeeds,
 	answers: SaveCaseAnswers = {},
 ): Promise<string | null> {
-	// Found while the first question is answered, so that the second one follows at once.
+	// Search for case files while the first prompt is open so that the second prompt appears without delay.
 	const choices = answers.file === undefined ? caseFiles(files) : null;
 	choices?.catch(() => undefined);
 	const expect = answers.expect !== undefined ? answers.expect : await askExpectation(sample);
@@ -58,7 +58,7 @@ export async function saveCase(
 	return file;
 }
 
-/** What a reward is to say of it: proposed is what was found. undefined: the user canceled. */
+/** Asks for the expected reward, preselecting the checked result. Returns undefined if the user canceled. */
 async function askExpectation({ check }: PlaygroundSample): Promise<number | null | undefined> {
 	const correct = check?.correct ?? null;
 	const choices = [
@@ -82,7 +82,7 @@ interface FileChoice extends vscode.QuickPickItem {
 	readonly path: string | null;
 }
 
-/** Cases that are there, and those of rewards that have none yet. */
+/** Returns existing case files, and default paths for rewards that have none. */
 async function caseFiles(files: RewardFileList): Promise<FileChoice[]> {
 	const [found, rewards] = await Promise.all([
 		vscode.workspace.findFiles('**/*.cases.jsonl', elsewhere, maxFiles),
@@ -101,13 +101,13 @@ async function caseFiles(files: RewardFileList): Promise<FileChoice[]> {
 	];
 }
 
-/** As it is in the workspace. */
+/** Returns a path relative to the workspace. */
 function shortPath(path: string): string {
 	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
 	return displayText(folder === undefined ? path : relative(folder.fsPath, path), 200);
 }
 
-/** One of those files, or another. */
+/** Asks for a case file: one of the choices or another file. */
 async function askFile(choices: readonly FileChoice[]): Promise<string | undefined> {
 	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
 	const picked = await showQuickPick<FileChoice>(

@@ -32,11 +32,11 @@ const historyKey = 'query.history';
 export interface QueryPanelNeeds extends PanelContext {
 	readonly rolloutIndex: QueryIndex;
 	readonly store: RunStore;
-	/** Of the workspace: what was asked is kept. */
+	/** Workspace state that stores the query history. */
 	readonly memory: vscode.Memento;
 }
 
-/** Asks the rollout index, by a form or in SQL, and shows what it answers. It writes nothing but exports. */
+/** A panel that queries the rollout index, with a form or SQL. Only writes exports. */
 export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryRequests> {
 	readonly #session: QuerySession;
 	protected readonly handlers: RequestHandlers<typeof queryRequests>;
@@ -83,7 +83,7 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 		this.load(needs);
 	}
 
-	/** Puts a question into the view, and asks it. */
+	/** Enters a query in the view and runs it. */
 	want(place: QueryPlace): void {
 		this.#session.want(place);
 	}
@@ -106,7 +106,7 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 	}
 }
 
-/** Runs that can be read, as the view lists them. */
+/** Returns the readable runs, as listed in the view. */
 function knownRuns(store: RunStore): KnownRun[] {
 	return store.runs
 		.filter(({ record }) => record !== null)
@@ -129,9 +129,9 @@ function readHistory(memory: vscode.Memento): string[] {
 const filters = { csv: { 'Comma-separated values': ['csv'] }, parquet: { Parquet: ['parquet'] } };
 let lastFolder: vscode.Uri | null = null;
 
-/** Where to write: beside what was written last, or in the workspace. null: the user canceled. */
+/** Asks where to save, starting next to the last export or in the workspace. Returns null if the user canceled. */
 async function askPath(name: string, format: TableExport): Promise<string | null> {
-	// The name comes from the webview: a plain file name and nothing else.
+	// The name comes from the webview; restrict it to a plain file name.
 	const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '') || `rollouts.${format}`;
 	const folder = lastFolder ?? vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(homedir());
 	const target = await vscode.window.showSaveDialog({
@@ -151,7 +151,7 @@ async function askPath(name: string, format: TableExport): Promise<string | null
 	return target.fsPath;
 }
 
-/** The query view of the window: one. */
+/** Creates the panel set for the query view. There is one per window. */
 export function queryPanels(needs: QueryPanelNeeds): PanelSet<QueryPanel, QueryPlace> {
 	const want = (panel: QueryPanel, place: QueryPlace) => {
 		if (place.sql !== undefined || place.runs !== undefined) panel.want(place);

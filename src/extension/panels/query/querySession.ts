@@ -19,12 +19,12 @@ import type {
 } from '../../../protocol/rolloutIndex.ts';
 import type { TableExport } from '../../../protocol/tableExport.ts';
 
-/** What answers: the index worker, behind its client. */
+/** The index worker's client interface. */
 export interface QueryIndex {
 	request<M extends IndexMethod>(method: M, params: IndexParams<M>, signal?: AbortSignal): Promise<IndexResult<M>>;
 	readonly onProgress: Event<IndexNews<'progress'>>;
 	readonly onHits: Event<IndexNews<'hits'>>;
-	/** The worker is gone; it starts again with the next request. */
+	/** Fires when the worker exits; it is restarted by the next request. */
 	readonly onEnded: Event<void>;
 }
 
@@ -38,16 +38,16 @@ export interface QuerySessionOptions {
 	readonly rolloutIndex: QueryIndex;
 	readonly runs: () => readonly KnownRun[];
 	readonly post: (event: QueryEvent) => void;
-	/** Statements that were run, the newest first; kept beyond the window. */
+	/** Persistent history of executed queries, newest first. */
 	readonly history: { read(): readonly string[]; write(history: readonly string[]): void };
-	/** Between two overviews: progress comes often. */
+	/** Minimum interval between overviews, in milliseconds, because progress updates are frequent. */
 	readonly newsMs?: number;
 }
 
-/** What a command wants to be asked when the view is there. */
+/** A query that a command wants to run once the view is ready. */
 export interface QueryPlace {
 	readonly sql?: string;
-	/** Folders; absent: all runs. */
+	/** Run folders; absent for all runs. */
 	readonly runs?: readonly string[];
 }
 
@@ -57,23 +57,23 @@ const maxHistory = 50;
 const maxComponents = 500;
 
 /**
- * The host's side of the query view: what it may ask, what it was last told, and what is under way. A view that is hidden and
- * comes back gets the last answer again; what is under way continues in the meantime.
+ * The host side of the query view: available runs, the last result, and queries in progress. When a hidden view is
+ * shown again, it gets the last result; queries continue while it is hidden.
  */
 export class QuerySession extends Disposable {
 	readonly #options: QuerySessionOptions;
 	readonly #progress = new Map<string, IndexProgress>();
-	/** By the view's number of the question. */
+	/** Queries in progress, by the view's query number. */
 	readonly #working = new Map<number, AbortController>();
 	#components: readonly string[] = [];
 	#fault: Failure | null = null;
 	#remark: string | null = null;
 	#answer: Answer | null = null;
-	/** The search whose hits belong to the answer. */
+	/** Number of the search that produced the current hits. */
 	#search: number | null = null;
-	/** The question that the answer is of, while it is being answered. */
+	/** Number of the query being executed. */
 	#busy: number | null = null;
-	/** Its view was hidden in the meantime: the answer to its request comes to nobody. */
+	/** Whether the view was hidden during the query, in which case the response to its request is lost. */
 	#orphaned = false;
 	#wanted: QueryPlace | null = null;
 	#listening = false;
@@ -100,7 +100,7 @@ export class QuerySession extends Disposable {
 		void this.refresh();
 	}
 
-	/** The view is there (again). */
+	/** Called when the view has (re)started; sends it the complete state. */
 	begin(): void {
 		this.#listening = true;
 		this.#orphaned = this.#busy !== null;
@@ -108,13 +108,13 @@ export class QuerySession extends Disposable {
 		if (this.#componentsStale) this.#schedule();
 	}
 
-	/** Puts a question into the view. */
+	/** Enters a query in the view. */
 	want(place: QueryPlace): void {
 		this.#wanted = place;
 		this.#sendSnapshot();
 	}
 
-	/** Other runs are known than before, or they are called otherwise; or the index may have more to say. */
+	/** Updates the list of runs and their names, and the index state. */
 	async refresh(): Promise<void> {
 		try {
 			const status = await this.#options.rolloutIndex.request('status', {});
@@ -140,7 +140,7 @@ export class QuerySession extends Disposable {
 		}
 	}
 
-	/** Another question: what is under way for the one before is no longer of interest. */
+	/** Starts a new query and cancels the previous one if it is still running. */
 	#ask(id: number, answer: Answer | null): void {
 		if (this.#busy !== null && this.#busy !== id) this.cancel(this.#busy);
 		this.#busy = id;
@@ -266,7 +266,7 @@ export class QuerySession extends Disposable {
 		}, this.#options.newsMs ?? 250);
 	}
 
-	/** Only for the choices of the form: without them people write SQL. */
+	/** Reads the reward components for the form. If this fails, queries can still be written in SQL. */
 	async #readComponents(): Promise<void> {
 		this.#componentsStale = false;
 		const sql = 'SELECT DISTINCT name FROM reward_components WHERE name IS NOT NULL ORDER BY name';

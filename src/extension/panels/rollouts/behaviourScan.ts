@@ -10,24 +10,24 @@ import type { BehaviourRow } from '../../../protocol/microscopeMessages.ts';
 import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 
-/** Without an index: of each step as many as tell its shares to a few per cent. */
+/** Limits without an index; enough rollouts per step to estimate fractions within a few percent. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: 256 };
-/** Of longer completions the beginning, unless all is to be read. */
+/** Maximum number of characters searched per completion, from its beginning, unless the entire run is scanned. */
 const longest = 200_000;
-/** Characters around an example. */
+/** Number of characters shown around an example. */
 const around = 70;
-/** Texts are gone through in parts, so that other work gets its turn. */
+/** Number of characters per part; text is processed in parts to yield to other tasks. */
 const part = 8000;
-/** More than the longest phrase has: one that a part ends in is found whole. */
+/** Overlap between parts, longer than the longest phrase, so that phrases at the end of a part are found completely. */
 const margin = 100;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** The marks of a text, part by part, each once. */
+/** Yields the marks in each part of a text, without duplicates. */
 function* marksByPart(text: string, { start, end }: Span): Generator<BehaviorMark[]> {
 	for (let at = start; at < end; ) {
 		const to = Math.min(end, at + part);
-		// A letter before tells that a phrase is no word of its own.
+		// Include the preceding character to check for a word boundary.
 		const from = Math.max(start, at - 1);
 		const marks: BehaviorMark[] = [];
 		for (const mark of findBehaviors(text.slice(from, Math.min(end, to + margin)))) {
@@ -39,7 +39,7 @@ function* marksByPart(text: string, { start, end }: Span): Generator<BehaviorMar
 	}
 }
 
-/** How often each behavior shows, and where first. */
+/** Counts the occurrences of each behavior and locates the first one. */
 async function lookThrough(
 	text: string,
 	span: Span,
@@ -58,7 +58,7 @@ async function lookThrough(
 	return { total, first };
 }
 
-/** How the rollouts of each step reason. @param onRow a step was read */
+/** Counts reasoning behaviors in the rollouts of each step. @param onRow called after each step */
 export async function scanBehaviours(
 	content: RunContent,
 	split: RolloutSplit,
@@ -111,7 +111,7 @@ export async function scanBehaviours(
 	);
 }
 
-/** The first place of a behavior, with what stands around it. */
+/** Returns the first occurrence of a behavior with its surrounding text. */
 export function firstExample(text: string, span: Span, behaviour: number) {
 	for (const marks of marksByPart(text, { start: span.start, end: Math.min(span.end, span.start + longest) })) {
 		const mark = marks.find((one) => one.behaviour === behaviours[behaviour]);

@@ -16,11 +16,11 @@ import type { RunContent } from '../../../runs/runContent.ts';
 export interface CompletionFeedbackOptions {
 	readonly content: () => Promise<RunContent>;
 	readonly rollout: (place: Place) => Promise<RolloutLine>;
-	/** Who sits at this window. */
+	/** Returns the name of the rater in this window. */
 	readonly rater: () => string;
 }
 
-/** How people rate whole completions, as the rollouts panel asks for it and saves it. */
+/** Reads and saves human ratings of entire completions for the rollouts panel. */
 export class CompletionFeedback {
 	readonly #options: CompletionFeedbackOptions;
 	#log: Promise<FeedbackLog> | null = null;
@@ -63,7 +63,7 @@ export class CompletionFeedback {
 		return { samePrompt, choice: swapped ? mirrored[known.choice] : known.choice };
 	}
 
-	/** Fails with `invalid` where the completions answer different prompts. */
+	/** Saves a preference. Fails with `invalid` if the completions have different prompts. */
 	async prefer(a: Place, b: Place, choice: PreferenceChoice | null): Promise<void> {
 		const [first, second, log] = await this.#pair(a, b);
 		if (messageText(first.prompt) !== messageText(second.prompt)) {
@@ -108,7 +108,7 @@ export class CompletionFeedback {
 
 const mirrored = { a: 'b', b: 'a', equal: 'equal' } as const;
 
-/** Fails with `unsupported` for a completion that is too long to be kept with what is said of it. */
+/** Returns a completion in the format stored with its rating. Fails with `unsupported` if it is too long to store. */
 function ratedOf({ split, step, group, index }: Place, { completion, reward }: RolloutLine): RatedCompletion {
 	const text = messageText(completion);
 	if (text.length > longestFeedbackText) {

@@ -13,20 +13,20 @@ import { firstExample } from './behaviourScan.ts';
 import { addToRow, emptyRow, maxListed } from './promptScan.ts';
 import type { ScanCount } from './runScan.ts';
 
-/** The index worker, as far as it is asked here. */
+/** The subset of the index worker's interface used here. */
 export interface IndexAnswers {
-	/** Whether it runs: it is not started, and nothing is indexed, for a scan. */
+	/** Whether the worker is running. Scans neither start it nor index anything. */
 	readonly started: boolean;
 	request<M extends IndexMethod>(method: M, params: IndexParams<M>, signal?: AbortSignal): Promise<IndexResult<M>>;
 }
 
-/** Rollouts of one prompt that are looked up. */
+/** Maximum number of rollouts looked up per prompt. */
 const maxRollouts = 20_000;
-/** Steps of which examples are read. */
+/** Maximum number of steps from which examples are read. */
 const maxExamples = 40;
 const columnNames = behaviours.map((behaviour) => behaviour.replaceAll('-', '_'));
 
-/** Whether the index holds a run as it is on disk. */
+/** Returns whether the index is up to date for a run. */
 export async function isIndexed(
 	rolloutIndex: IndexAnswers | null,
 	folder: string,
@@ -37,7 +37,7 @@ export async function isIndexed(
 	return runs.some(({ run, state }) => run === folder && state === 'ready');
 }
 
-/** Rows of a table as objects; a missing column is null. */
+/** Iterates over table rows as column getters; missing columns are null. */
 function* records(table: ResultTable): Generator<(name: string) => Cell> {
 	const at = new Map(table.columns.map(({ name }, i) => [name, i]));
 	for (const row of table.rows) yield (name) => row[at.get(name) ?? -1] ?? null;
@@ -62,7 +62,10 @@ function foundIn(table: ResultTable): Found[] {
 	}));
 }
 
-/** Reads rollouts by their places, a step at a time; what has changed since it was indexed is counted and left out. */
+/**
+ * Reads rollouts by location, one step at a time. Rollouts that changed since they were indexed are skipped and
+ * counted.
+ */
 async function readPlaces(
 	content: RunContent,
 	split: RolloutSplit,
@@ -99,7 +102,7 @@ async function readPlaces(
 	}
 }
 
-/** As `scanPrompt`, by the rollout index: only the rollouts of the prompt are read. */
+/** Same as `scanPrompt`, but uses the rollout index, so that only rollouts of the prompt are read. */
 export async function indexedPrompt(
 	rolloutIndex: IndexAnswers,
 	folder: string,
@@ -139,7 +142,9 @@ export async function indexedPrompt(
 	);
 }
 
-/** As `scanBehaviours`, by the rollout index: the counts of all rollouts, and examples of some steps. */
+/**
+ * Same as `scanBehaviours`, but uses the rollout index: counts cover all rollouts, and examples come from some steps.
+ */
 export async function indexedBehaviours(
 	rolloutIndex: IndexAnswers,
 	folder: string,
@@ -172,7 +177,7 @@ export async function indexedBehaviours(
 			total: columnNames.map((name) => Number(cell(`total_${name}`))),
 		});
 	}
-	// One rollout a step and behavior, of steps spread over the run, the first among them.
+	// Read one rollout per step and behavior, from steps spread over the run and always including the first.
 	for (const [behaviour, name] of columnNames.entries()) {
 		const having = [...rows.values()].filter((row) => (row.showing[behaviour] ?? 0) > 0).map(({ step }) => step);
 		if (having.length === 0) continue;

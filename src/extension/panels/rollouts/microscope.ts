@@ -45,24 +45,24 @@ export interface MicroscopeOptions {
 	readonly content: () => Promise<RunContent>;
 	readonly rollout: (place: Place) => Promise<RolloutLine>;
 	readonly tags: () => TraceTags;
-	/** Who rates in this window. */
+	/** Returns the name of the rater in this window. */
 	readonly rater: () => string;
 	readonly post: (event: MicroscopeEvent) => void;
-	/** Made when it is first asked. */
+	/** Created on first use. */
 	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
-	/** The index worker and the run's folder as it knows it; null: there is none. */
+	/** The index worker and the run folder under which it indexed the run; null without an index. */
 	readonly rolloutIndex?: { readonly answers: IndexAnswers; readonly folder: string } | null;
-	/** Between two events of a scan or a continuation; default 100 ms. */
+	/** Minimum interval between events from a scan or continuation, in milliseconds; default 100 ms. */
 	readonly tellMs?: number;
 }
 
 const maxTurns = 20_000;
-/** From so many steps on a rule suits a text. */
+/** Minimum number of steps for a splitting rule to be considered suitable. */
 const fewSteps = 3;
 
 /**
- * What the rollouts panel does beyond steps and groups: single rollouts, ways through the whole run, labels of steps,
- * continuations. Scans and continuations end when nobody looks any more.
+ * Features of the rollouts panel beyond steps and groups: single rollouts, scans of the entire run, step labels, and
+ * continuations. Scans and continuations stop when the panel is hidden.
  */
 export class Microscope extends Disposable {
 	readonly #options: MicroscopeOptions;
@@ -122,7 +122,7 @@ export class Microscope extends Disposable {
 		policy: async ({ step }) => (await this.#options.continueFrom()).policy(step),
 	};
 
-	/** Something the webview asked for that is told bit by bit. */
+	/** Handles a command from the webview whose results are streamed. */
 	take(command: MicroscopeCommand): void {
 		switch (command.type) {
 			case 'scanPrompt':
@@ -141,7 +141,7 @@ export class Microscope extends Disposable {
 		}
 	}
 
-	/** Nobody looks any more. */
+	/** Stops all work because the panel is no longer visible. */
 	stop(): void {
 		for (const controller of [...this.#scans.values(), ...this.#continuations.values()]) controller.abort();
 		this.#scans.clear();
@@ -150,7 +150,7 @@ export class Microscope extends Disposable {
 
 	async #scan(command: Extract<MicroscopeCommand, { type: 'scanPrompt' | 'scanBehaviours' }>): Promise<void> {
 		const { scan, split, all } = command;
-		// One way through the run at a time: the disk is one.
+		// Run only one scan at a time, because scans are limited by the disk.
 		for (const other of this.#scans.values()) other.abort();
 		const controller = new AbortController();
 		this.#scans.set(scan, controller);
@@ -160,7 +160,7 @@ export class Microscope extends Disposable {
 		let rows: unknown[] = [];
 		let indexed = false;
 		const tell = (state: 'running' | 'complete' | 'bounded' | 'stopped' | 'failed', failure: Failure | null = null) => {
-			// After a stop another webview may count its scans from the beginning.
+			// After a stop, a restarted webview may reuse scan numbers.
 			if (this.disposed || this.#scans.get(scan) !== controller) return;
 			const { done, total, rollouts, skipped } = count;
 			const told = { scan, state, done, total, rollouts, skipped, indexed, failure: failure?.toJSON() ?? null };
@@ -267,14 +267,14 @@ export class Microscope extends Disposable {
 		const rule = (wanted === null ? savedRule : stepRule(wanted)) ?? this.#usualRule(text, tokens);
 		const steps = completionSteps(text, this.#options.tags(), rule, tokens);
 		const ratings = steps.map((step, i): StepRating | null => {
-			// Labels are of the steps that were labeled: when the text or the cut is another, they are of none of these.
+			// A saved label applies only if the step's text and the splitting rule are unchanged.
 			const old = saved?.rule === rule ? saved.steps[i] : undefined;
 			return old !== undefined && old.text === step.text ? old.rating : null;
 		});
 		return { rule, steps: steps.map(({ start, end }) => ({ start, end })), ratings };
 	}
 
-	/** The coarsest cut that makes some steps of a text. */
+	/** Returns the coarsest rule that splits the text into several steps. */
 	#usualRule(text: string, tokens: readonly string[] | undefined): StepRule {
 		const tags = this.#options.tags();
 		const order: StepRule[] = ['numbered', 'paragraphs', 'lines', 'sentences'];

@@ -10,17 +10,17 @@ import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { correctness, finite, tokenCount } from './rolloutText.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 
-/** Without an index: what takes some ten seconds. */
+/** Limits without an index; a scan within them takes about ten seconds. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: Number.POSITIVE_INFINITY };
 const longestAnswer = 120;
-/** Of a long completion the answer is at the end. */
+/** Number of characters searched at the end of a completion, where a long completion states its answer. */
 const lookedAt = 4000;
-/** Rollouts of one prompt and step that are listed. */
+/** Maximum number of rollouts listed per prompt and step. */
 export const maxListed = 2000;
 
-/** What a completion answers, shortened; null: nothing can be read out of it. */
+/** Returns the answer stated in a completion, shortened, or null if none can be extracted. */
 export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
-	// Of several messages the last that says something answers.
+	// With several messages, the answer is in the last one that has content.
 	const last = typeof completion === 'string' ? null : completion.findLast(({ content }) => content);
 	const text = messageText(last ? [last] : completion);
 	const shorten = (answer: string) =>
@@ -29,7 +29,7 @@ export function answerOf(completion: RolloutLine['completion'], tags: TraceTags)
 	const sole = soleAnswer(trace, tags);
 	if (sole !== null && sole.length <= longestAnswer) return sole;
 	const end = (trace.answer ?? text).slice(-lookedAt);
-	// A text that states nothing comes back whole: that is no answer.
+	// If no answer is stated, the entire text is returned, which does not count as an answer.
 	const stated = statedAnswers(end).find((one) => one.trim() !== '' && one.trim() !== end.trim());
 	if (stated !== undefined) return shorten(stated.trim());
 	return sole === null ? null : shorten(sole);
@@ -48,7 +48,7 @@ export function addToRow(row: PromptRow, rollout: RolloutLine, tags: TraceTags):
 	row.answer.push(answerOf(rollout.completion, tags));
 }
 
-/** The groups of the run that answer the same prompt, step by step. @param onRow a group was read to its end */
+/** Finds all groups of a run with the same prompt, step by step. @param onRow called after each complete group */
 export async function scanPrompt(
 	content: RunContent,
 	of: { readonly split: RolloutSplit; readonly step: number; readonly prompt: RolloutLine['prompt'] },
@@ -75,7 +75,7 @@ export async function scanPrompt(
 			}
 			let row = groups.get(rollout.group);
 			if (row === undefined) {
-				// The rollouts of a group answer one prompt: it is inspected once.
+				// All rollouts in a group have the same prompt, so checking one is enough.
 				if (others.has(rollout.group)) return;
 				if (promptHash(rollout.prompt) !== wanted) {
 					others.add(rollout.group);

@@ -3,7 +3,7 @@ import { type RolloutLine, textNotRecorded } from '../../../protocol/rolloutLine
 import type { RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
-/** By what the tokens of a rollout can be colored: the columns that hold a number at all. */
+/** Returns the token values available for coloring: columns that contain at least one number. */
 export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenValue[] {
 	if (!tokens) return [];
 	const holds = (column: readonly (number | null)[] | undefined) => column?.some((value) => value !== null) ?? false;
@@ -18,7 +18,7 @@ export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenVa
 	return values;
 }
 
-/** @param sent whether the completion goes along, or is loaded when it is inspected */
+/** @param sent whether to include the completion, or load it only when it is opened */
 export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
 	return {
 		index: line.index,

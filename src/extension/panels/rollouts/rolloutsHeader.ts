@@ -10,12 +10,12 @@ import { usedTags } from './usedTags.ts';
 
 export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;
 
-/** Columns of a foreign run that are shown. */
+/** Maximum number of columns shown for a run from another trainer. */
 const mostColumns = 100;
 
 /**
- * What the panel needs of the run's recipe. A run without a readable one is shown with the usual tags, without weights;
- * another trainer's with the tags that its completions have.
+ * Returns the recipe facts needed by the panel. A run without a readable recipe uses the default tags and no weights; a
+ * run from another trainer uses the tags found in its completions.
  */
 export async function readRecipeFacts(run: string, content: () => Promise<RunContent>): Promise<RecipeFacts> {
 	const value = await readResolvedRecipe(run).catch(() => undefined);
@@ -30,7 +30,7 @@ export async function readRecipeFacts(run: string, content: () => Promise<RunCon
 		return { think: pair(think), answer: pair(answer), weights: [] };
 	}
 	const { template, rewards } = recipe.value;
-	// The run says which columns its rewards have become; one that has not loaded them yet has no rollouts either.
+	// The run record lists the reward columns. A run that has not loaded its rewards yet has no rollouts either.
 	const record = await readRecord(run).catch(() => null);
 	const columns =
 		record?.rewards?.slice(0, mostColumns) ??

@@ -6,21 +6,21 @@ import type { RolloutPlace, RunFault } from '../../../runs/runContent.ts';
 import { displayText } from '../../runView.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
-/** What is kept of a step after its file was read once: no completions, only where they are. */
+/** Cached data for a step whose file was read once: locations of completions, but not their text. */
 export interface StepIndex {
 	readonly content: StepContent;
-	/** group -> index of the rollout -> place. */
+	/** Maps groups to rollout indices to locations. */
 	readonly places: ReadonlyMap<number, ReadonlyMap<number, RolloutPlace>>;
 }
 
-/** Prompts of a step often begin alike: enough to tell them apart. */
+/** Length of prompt previews, in characters; long enough to distinguish prompts with similar beginnings. */
 const promptPreview = 600;
 const answerPreview = 120;
 const examplesShown = 5;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Builds the index of one step from its rollouts, in the order of its files. */
+/** Builds the index of one step from its rollouts, in file order. */
 export class StepIndexBuilder {
 	readonly #step: number;
 	readonly #groups = new Map<number, Writable<GroupSummary>>();
@@ -50,7 +50,10 @@ export class StepIndexBuilder {
 		this.#characters.get(rollout.group)?.push(messageText(rollout.completion).length);
 	}
 
-	/** Counts what could not be read. @param named whether the file is said: a step of a foreign run has several */
+	/**
+	 * Counts an unreadable record. @param named whether to include the file name, because runs from other trainers have
+	 * several files per step
+	 */
 	reject({ file, line, message, records }: RunFault, named: boolean): void {
 		this.#unreadable += records;
 		if (this.#examples.length >= examplesShown) return;
@@ -65,7 +68,7 @@ export class StepIndexBuilder {
 			const rewards = group.reward.filter((reward) => reward !== null);
 			group.mean = finite(mean(rewards));
 			group.dead = rewards.length < 2 ? null : rewards.every((reward) => reward === rewards[0]);
-			// Equal rewards leave some 1e-17 in floating point.
+			// The SD of equal rewards can be around 1e-17 due to rounding.
 			group.std = group.dead ? 0 : finite(sampleStd(rewards));
 		}
 		const faults = { unreadable: this.#unreadable, examples: this.#examples };
@@ -94,7 +97,7 @@ export class StepIndexBuilder {
 	}
 }
 
-/** What is asked: of several messages the last of the user. */
+/** Returns the question: the prompt itself or its last user message. */
 function previewOf(prompt: RolloutLine['prompt']): string {
 	const asked =
 		typeof prompt === 'string' ? undefined : prompt.findLast(({ role, content }) => role === 'user' && content);

@@ -27,18 +27,18 @@ const app = {
 	requests: panelRequests,
 } as const;
 
-/** What the panel needs beside what all panels do. */
+/** Dependencies of this panel beyond those of all panels. */
 export interface RolloutsContext extends PanelContext {
-	/** Which programs serve a checkpoint; throws where none may be started. */
+	/** Returns the programs for serving checkpoints. Fails if none may be started. */
 	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;
-	/** What an engine's log calls this extension. */
+	/** Name of this extension in engine logs. */
 	readonly client: string;
 	readonly notices: Notices;
-	/** Ways through a run are shorter with it. */
+	/** Rollout index, which speeds up scans of a run. */
 	readonly rolloutIndex?: IndexAnswers;
 }
 
-/** Shows one run's rollouts: steps, groups, completions side by side, and what became of them over training. */
+/** A panel with a run's rollouts: steps, groups, completions side by side, and their evolution over training. */
 export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof panelRequests> {
 	readonly #session: RolloutsSession;
 	readonly #microscope: Microscope;
@@ -108,19 +108,19 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 		this.load(context);
 	}
 
-	/** Brings a step into view, now or as soon as the app hears. */
+	/** Scrolls to a step, immediately or once the app has started. */
 	show(place: RolloutsPlace): void {
 		this.#session.show(place);
 	}
 
 	protected readonly handlers: RequestHandlers<typeof panelRequests>;
 
-	/** Made when a completion is first continued: an engine that serves a checkpoint ends with the panel. */
+	/** Created when a completion is first continued. An engine that serves a checkpoint stops when the panel closes. */
 	#continueFrom({ programs, client }: RolloutsContext): Promise<ContinueFrom> {
 		this.#continuing ??= Promise.all([import('../../rollouts/continueFrom.ts'), this.#session.content()]).then(
 			([{ ContinueFrom: Made }, run]) => this.register(new Made({ run, programs, name: client })),
 		);
-		// A run that cannot be read now may be read the next time.
+		// Allow another attempt, because the run may become readable later.
 		this.#continuing.catch(() => {
 			this.#continuing = null;
 		});
@@ -145,12 +145,12 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 	}
 }
 
-/** "step 40, group 2, completion 3" */
+/** Returns a display name, such as "step 40, group 2, completion 3". */
 function placeName({ split, step, group, index }: Place): string {
 	return `${split === 'validation' ? 'validation, ' : ''}step ${step}, group ${group}, completion ${index}`;
 }
 
-/** The rollouts panels of the window, one per run. */
+/** Creates the panel set for rollouts, with one panel per run. */
 export function rolloutsPanels(context: RolloutsContext): PanelSet<RolloutsPanel, string, RolloutsPlace> {
 	return runPanels(
 		context,

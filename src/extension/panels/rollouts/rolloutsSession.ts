@@ -28,13 +28,13 @@ type Readers = {
 	readonly [M in Readable]: (params: RequestParams<Requests, M>) => Promise<RequestResult<Requests, M>>;
 };
 
-/** What the panel is asked to show. */
+/** What the panel should show. */
 export interface RolloutsPlace {
 	readonly step: number;
 	readonly group?: number;
-	/** Default: training. */
+	/** Split to show; defaults to training. */
 	readonly split?: Place['split'];
-	/** Of a completion in the group. */
+	/** Index of a completion in the group. */
 	readonly index?: number;
 }
 
@@ -42,17 +42,17 @@ const defaultListMs = 5000;
 
 export interface SessionOptions {
 	readonly post: (event: RolloutsEvent) => void;
-	/** The run has told its name, or another one. */
+	/** Called when the run's name becomes known or changes. */
 	readonly onName: (name: string) => void;
 	readonly warn: (message: string) => void;
-	/** Between two `news` events: a fast run must not flood the webview. */
+	/** Minimum interval between `news` events, in milliseconds, so that a fast run does not flood the webview. */
 	readonly newsMs?: number;
 	readonly pollMs?: number;
-	/** Between two looks for new evaluations. */
+	/** Interval between checks for new evaluations, in milliseconds. */
 	readonly listMs?: number;
 }
 
-/** One run's rollouts as the panel tells them: follows the run while it is watched, and answers what is asked of it. */
+/** The state and messages of the rollouts panel: follows the run while it is visible and handles requests. */
 export class RolloutsSession extends Disposable {
 	readonly #run: string;
 	readonly #options: SessionOptions;
@@ -64,7 +64,7 @@ export class RolloutsSession extends Disposable {
 	#record: AnyRunRecord | null = null;
 	#status: RunStatus | null = null;
 	readonly #givenName: GivenName;
-	/** Steps with rollouts of evaluations, and when they were last listed. */
+	/** Steps with evaluation rollouts, and the time they were last listed. */
 	#validation: readonly number[] = [];
 	#listed = 0;
 	#stepless = false;
@@ -101,17 +101,17 @@ export class RolloutsSession extends Disposable {
 			this.#latest('search', (signal) => this.#source.search(step, text, signal, split)),
 	};
 
-	/** The run itself, for what goes beyond steps and groups. */
+	/** The run, for features beyond steps and groups. */
 	content(): Promise<RunContent> {
 		return this.#source.content();
 	}
 
-	/** As the run, or the person, names it. */
+	/** Name assigned by the user or the run. */
 	get name(): string {
 		return this.#givenName.value ?? this.#record?.name ?? '';
 	}
 
-	/** Tags around thinking and answer. */
+	/** Tags around the thinking and answer sections. */
 	get tags(): TraceTags {
 		return this.#recipe;
 	}
@@ -120,19 +120,19 @@ export class RolloutsSession extends Disposable {
 		return this.#source.rollout(step, group, index, split);
 	}
 
-	/** A rollout's text, for the clipboard or a document. */
+	/** Returns the text of a rollout for the clipboard or a document. */
 	async text(place: Place, part: CopyPart): Promise<string> {
 		const rollout = await this.rollout(place);
 		return part === 'json' ? JSON.stringify(rollout, null, '\t') : messageText(rollout[part]);
 	}
 
-	/** Brings a step into view, now or when the webview next begins. */
+	/** Scrolls to a step, immediately or when the webview next starts. */
 	show(place: RolloutsPlace): void {
 		this.#wanted = place;
 		this.#sendWanted();
 	}
 
-	/** The webview has (re)started: it gets a complete snapshot, and the run is followed. */
+	/** Called when the webview has (re)started; sends it a complete snapshot and follows the run. */
 	async begin(): Promise<void> {
 		if (this.#tail !== null) {
 			if (this.#synced) this.#sendSnapshot();
@@ -152,7 +152,7 @@ export class RolloutsSession extends Disposable {
 		tail.start();
 	}
 
-	/** Nobody looks: stop following. `begin` starts again. */
+	/** Stops following the run while the panel is hidden; `begin` resumes. */
 	sleep(): void {
 		this.#tail?.dispose();
 		this.#tail = null;
@@ -191,13 +191,13 @@ export class RolloutsSession extends Disposable {
 				break;
 			case 'error':
 				this.#options.warn(event.failure.toString());
-				// Without a readable record the rollouts that are there can still be read.
+				// Existing rollouts can be read even without a readable record.
 				if (!this.#synced) void this.#listAlone(tail);
 				break;
 		}
 	}
 
-	/** A rename is no news of the run's own files. */
+	/** Checks for a new name, because a rename does not change the run's own files. */
 	async #lookAtName(tail: RunFollower): Promise<void> {
 		if (!(await this.#givenName.look()) || this.#tail !== tail) return;
 		this.#headerChanged = true;
@@ -211,7 +211,7 @@ export class RolloutsSession extends Disposable {
 		this.#scheduleNews();
 	}
 
-	/** Resolves to whether there are other steps than before. */
+	/** Resolves to whether the list of steps has changed. */
 	async #listValidation(): Promise<boolean> {
 		this.#listed = performance.now();
 		const content = await this.content();
@@ -236,7 +236,7 @@ export class RolloutsSession extends Disposable {
 		this.#sendSnapshot();
 	}
 
-	/** Only the newest request of a kind matters: one that scrubs through steps does not wait for those passed. */
+	/** Runs only the latest request of each kind, so that scrubbing through steps does not wait for skipped steps. */
 	async #latest<T>(kind: Readable | 'loadGroup beside', task: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		this.#loading.get(kind)?.abort();
 		const controller = new AbortController();

@@ -18,39 +18,39 @@ import { rolloutDetail } from './rolloutDetail.ts';
 import { type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
 import { finite, valueText } from './rolloutText.ts';
 
-/** Steps whose index is kept. */
+/** Maximum number of steps whose index is cached. */
 const keptSteps = 6;
-/** Characters of completions that are sent with a group; what is beyond is sent when it is asked for. */
+/** Maximum number of completion characters sent with a group; the rest is sent on request. */
 const groupBudget = 2_000_000;
-/** A prompt of more messages is shown as one text. */
+/** Prompts with more messages are shown as a single text. */
 const maxPromptTurns = 1000;
 
 /**
- * Reads the rollouts of one run, whoever wrote it, for the panel. A step is read once, for its index: numbers, and where
- * each rollout lies. Texts are read when they are asked for, so that the memory needed does not grow with the size of the files.
+ * Reads a run's rollouts for the panel, from any trainer. Each step is read once to build its index (numbers and
+ * rollout locations). Text is read on request, so memory use does not grow with file size.
  */
 export class RolloutsSource {
 	readonly #run: string;
 	#content: Promise<RunContent> | null = null;
-	/** By split and step, the least recently used first. */
+	/** Cached indexes by split and step, least recently used first. */
 	readonly #kept = new Map<string, { readonly identity: string; readonly index: StepIndex }>();
 
 	constructor(run: string) {
 		this.#run = run;
 	}
 
-	/** The run itself. One that is not recognized is read as one of our own: its record may be missing or torn. */
+	/** The run. An unrecognized folder is read as one of our own runs whose record may be missing or truncated. */
 	content(): Promise<RunContent> {
 		this.#content ??= openRun(this.#run, { live: true }).catch(() => new OwnRun(this.#run));
 		return this.#content;
 	}
 
-	/** The groups of a step without their texts. */
+	/** Returns the groups of a step without text. */
 	async step(step: number, signal?: AbortSignalLike, split: RolloutSplit = 'train'): Promise<StepContent> {
 		return this.#with(step, split, signal, async (_, index) => index.content);
 	}
 
-	/** A group with its texts, in the order of its rollouts' lines; completions beyond the budget are left out. */
+	/** Returns a group with its text, in file order. Completions that exceed the budget are omitted. */
 	async group(
 		step: number,
 		group: number,
@@ -67,7 +67,7 @@ export class RolloutsSource {
 				const line = await rolloutsOfStep.rollout(place);
 				first ??= line;
 				const completion = messageText(line.completion);
-				// The first is always sent: a group that shows nothing helps nobody.
+				// Always send the first completion; an empty group would be useless.
 				const sent = rollouts.length === 0 || completion.length <= budget;
 				if (sent) budget -= completion.length;
 				rollouts.push(rolloutDetail(line, completion, sent));
@@ -86,7 +86,7 @@ export class RolloutsSource {
 		});
 	}
 
-	/** One rollout with its texts. Fails with `missing`. */
+	/** Returns a rollout with its text. Fails with `missing`. */
 	async rollout(step: number, group: number, index: number, split: RolloutSplit = 'train'): Promise<RolloutLine> {
 		return this.#with(step, split, undefined, (rolloutsOfStep, stepIndex) => {
 			const place = stepIndex.places.get(group)?.get(index);
@@ -110,7 +110,7 @@ export class RolloutsSource {
 		};
 	}
 
-	/** How often a text occurs in each completion of a step. */
+	/** Counts the occurrences of a text in each completion of a step. */
 	async search(
 		step: number,
 		text: string,
@@ -131,7 +131,7 @@ export class RolloutsSource {
 		});
 	}
 
-	/** Forgets everything, as when the run was resumed and its files are others. */
+	/** Clears all caches, for example after a resumed run has replaced its files. */
 	clear(): void {
 		this.#kept.clear();
 		this.#content = null;

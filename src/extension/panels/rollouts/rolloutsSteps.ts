@@ -4,22 +4,22 @@ import type { GroupSummary, StepColumns } from '../../../protocol/rolloutsMessag
 interface StepNumbers {
 	stage: string;
 	reward: number | null;
-	/** Share of dead groups. */
+	/** Fraction of dead groups. */
 	dead: number | null;
-	/** `frac_reward_zero_std`: the same unless rewards are scaled by the batch; used until the step is read. */
+	/** `frac_reward_zero_std`, used until the step is read. Same as `dead` unless rewards are scaled by batch. */
 	zeroStd: number | null;
 }
 
-/** Which steps have rollouts, and what the metrics say of them; tells what changed since it was last asked. */
+/** Tracks the steps with rollouts and their metrics, and reports changes since the last update. */
 export class RolloutsSteps {
 	readonly #steps = new Set<number>();
 	readonly #numbers = new Map<number, StepNumbers>();
-	/** Of steps that were read, for those that no metrics tell of. */
+	/** Values computed from steps already read, used for steps without metrics. */
 	readonly #read = new Map<number, Pick<StepNumbers, 'reward' | 'dead'>>();
 	readonly #changed = new Set<number>();
 
 	addSteps(steps: readonly number[]): void {
-		// One that is known has more rollouts than before.
+		// A known step that is added again has new rollouts.
 		for (const step of steps) {
 			this.#steps.add(step);
 			this.#changed.add(step);
@@ -38,7 +38,7 @@ export class RolloutsSteps {
 		}
 	}
 
-	/** A step was read: tells whether that says more than was known. */
+	/** Records the groups of a step that was read. Returns whether this changed the step's columns. */
 	addGroups(step: number, groups: readonly Pick<GroupSummary, 'reward' | 'dead'>[]): boolean {
 		const rewards = groups.flatMap((group) => group.reward.filter((reward) => reward !== null));
 		const sum = rewards.reduce((all, reward) => all + reward, 0);
@@ -60,13 +60,13 @@ export class RolloutsSteps {
 		this.#changed.clear();
 	}
 
-	/** Everything; nothing counts as changed afterwards. */
+	/** Returns all steps and marks them as unchanged. */
 	snapshot(): StepColumns {
 		this.#changed.clear();
 		return this.#columns([...this.#steps]);
 	}
 
-	/** What changed since the last `snapshot` or `news`; null if nothing did. */
+	/** Returns the steps changed since the last `snapshot` or `news`, or null if there are none. */
 	news(): StepColumns | null {
 		if (this.#changed.size === 0) return null;
 		const columns = this.#columns([...this.#changed]);

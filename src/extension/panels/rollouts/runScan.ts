@@ -4,20 +4,20 @@ import { Turns } from '../../../files/turns.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 
-/** How far a way through the steps of a run is. */
+/** Progress of a scan over the steps of a run. */
 export interface ScanCount {
-	/** Steps read, and steps there are. */
+	/** Number of steps read; the total number of steps follows. */
 	done: number;
 	total: number;
 	rollouts: number;
-	/** Records that could not be read, and steps that are gone. */
+	/** Number of unreadable records and missing steps. */
 	skipped: number;
-	/** Something was left out to end in time. */
+	/** Whether data was skipped to limit the duration. */
 	bounded: boolean;
 }
 
 export interface ScanBounds {
-	/** Rollouts that are read in all, and of one step. */
+	/** Maximum number of rollouts in total; the maximum per step follows. */
 	readonly rollouts: number;
 	readonly perStep: number;
 }
@@ -25,8 +25,8 @@ export interface ScanBounds {
 export const noBounds: ScanBounds = { rollouts: Number.POSITIVE_INFINITY, perStep: Number.POSITIVE_INFINITY };
 
 /**
- * An order of `count` places in which whatever was gone through so far is spread over all of them: the ends, then always
- * the middles between what is known. A permutation of 0..count-1.
+ * Returns a permutation of 0..count-1 whose every prefix is spread evenly over the range: first both ends, then
+ * repeatedly the midpoints of the remaining gaps.
  */
 export function coarseToFine(count: number): number[] {
 	if (count <= 0) return [];
@@ -46,10 +46,10 @@ export function coarseToFine(count: number): number[] {
 }
 
 /**
- * Goes through the rollouts of a run's steps, coarse to fine, and hands each step's to `read`; other work gets its turn in
- * between. A step that cannot be opened is counted and left out. Ends with `cancelled` when the signal says so.
- * @param first step that is read before all others
- * @param read takes one rollout; called with null when the step is read
+ * Scans the rollouts of a run, step by step from coarse to fine, and passes them to `read`, yielding to other tasks in
+ * between. Unreadable steps are counted and skipped. Fails with `cancelled` when the signal is aborted.
+ * @param first step to read first
+ * @param read called with each rollout, and with null at the end of each step
  */
 export async function scanRun(
 	content: RunContent,

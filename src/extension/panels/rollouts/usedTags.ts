@@ -2,7 +2,7 @@ import { messageText } from '../../../core/trace/messageText.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
 import type { RunContent } from '../../../runs/runContent.ts';
 
-/** Pairs that trainers' prompts ask for, the usual ones first. */
+/** Tag pairs requested by common prompts, most common first. */
 const known = {
 	think: ['think', 'thinking', 'reasoning', 'thought'],
 	answer: ['answer', 'solution', 'final_answer'],
@@ -10,12 +10,12 @@ const known = {
 
 const looked = 64;
 const longest = 20_000;
-/** Share of completions with a tag from which on a run is taken to ask for it. */
+/** Minimum fraction of completions with a tag for the run to be considered to use it. */
 const minShare = 0.25;
 
 /**
- * The tags around thinking and answer that the completions of another trainer's run have: nothing tells which template it
- * was asked for. Of the newest step; none where the run has no rollouts.
+ * Detects the tags around thinking and answer sections in the completions of a run from another trainer, whose prompt
+ * template is unknown. Uses the latest step with rollouts; returns no tags if there is none.
  */
 export async function usedTags(content: RunContent): Promise<TraceTags> {
 	const step = (await content.steps()).at(-1);
@@ -25,7 +25,7 @@ export async function usedTags(content: RunContent): Promise<TraceTags> {
 	try {
 		for await (const { rollout } of opened.rollouts()) {
 			const text = rollout === null ? '' : messageText(rollout.completion);
-			// Both ends: thinking may be long.
+			// Keep both ends, because the thinking section may be long.
 			if (text !== '') texts.push(text.length > 2 * longest ? text.slice(0, longest) + text.slice(-longest) : text);
 			if (texts.length >= looked) break;
 		}
@@ -39,7 +39,7 @@ function usedPair(texts: readonly string[], names: readonly string[]): [string, 
 	let best: string | null = null;
 	let most = Math.max(1, minShare * texts.length) - 1e-9;
 	for (const name of names) {
-		// A closing tag alone is usual: the opening one may be the end of the prompt.
+		// Count only closing tags, because the opening tag may be part of the prompt.
 		const count = texts.filter((text) => text.includes(`</${name}>`)).length;
 		if (count > most) [best, most] = [name, count];
 	}

@@ -18,13 +18,13 @@ import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.
 import { PanelSet } from '../panelSet.ts';
 import { StrategiesSession } from './strategiesSession.ts';
 
-/** What a panel has done for it. */
+/** Actions that a panel delegates. */
 export interface StrategiesActions {
 	goOn(folder: string): Promise<void>;
 	stop(folder: string): Promise<void>;
 	running(folder: string): boolean;
 	forbidden(): string | null;
-	/** A comparison of this window has started, continues or has ended. */
+	/** Fires when a comparison in this window starts, continues, or ends. */
 	readonly onChanged: Event<void>;
 }
 
@@ -35,7 +35,7 @@ const app = {
 	requests: strategiesRequests,
 } as const;
 
-/** Shows a comparison of strategies and follows it while it runs. */
+/** A panel that shows a strategy comparison and follows it while it is running. */
 class StrategiesPanel extends AppPanel<StrategiesEvent, StrategiesCommand, typeof strategiesRequests> {
 	readonly #folder: string;
 	readonly #session: StrategiesSession;
@@ -109,7 +109,7 @@ function titleOf(folder: string): string {
 	return `Strategies: ${displayText(basename(folder), 60)}`;
 }
 
-/** The comparisons of the window that are open: one panel for each folder. */
+/** Creates the panel set for strategy comparisons, with one panel per folder. */
 export function strategiesPanels(context: PanelContext, actions: StrategiesActions): PanelSet<StrategiesPanel, string> {
 	return new PanelSet<StrategiesPanel, string>(context.extensionUri, {
 		viewType: panelTypes.strategies,

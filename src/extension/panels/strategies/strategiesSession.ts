@@ -16,23 +16,23 @@ import {
 export interface StrategiesSessionOptions {
 	readonly folder: string;
 	readonly post: (event: StrategiesEvent) => void;
-	/** Whether this window works on the comparison. */
+	/** Returns whether the comparison is running in this window. */
 	readonly own: () => boolean;
-	/** Why nothing is started in this window; null: it may be. */
+	/** Returns why starting is disabled in this window, or null if it is enabled. */
 	readonly forbidden: () => string | null;
-	/** Between two looks at the folder, in milliseconds. */
+	/** Interval between checks of the folder, in milliseconds. */
 	readonly lookMs?: number;
 }
 
-/** Longest text of a problem in a row. */
+/** Maximum length of a problem shown in a row, in characters. */
 const longestPrompt = 240;
 
-/** The panel's side of a comparison's view: follows the summary, and finds the searches of a point. */
+/** The host side of the comparison view: follows the summary and lists the searches for a point. */
 export class StrategiesSession extends Disposable {
 	readonly #options: StrategiesSessionOptions;
 	#timer: NodeJS.Timeout | undefined;
 	#awake = false;
-	/** What was posted last: of which state of the file, and who ran. */
+	/** Key of the last posted state: the file's state and who was running the comparison. */
 	#told = '';
 	#looking: Promise<void> | null = null;
 	#problems: readonly ComparedProblem[] | null = null;
@@ -43,7 +43,7 @@ export class StrategiesSession extends Disposable {
 		this.register(toDisposable(() => clearInterval(this.#timer)));
 	}
 
-	/** The view is there and knows nothing. */
+	/** Called when the view has started; sends it the complete state. */
 	begin(): Promise<void> {
 		this.#awake = true;
 		this.#told = '';
@@ -51,7 +51,7 @@ export class StrategiesSession extends Disposable {
 		return this.look();
 	}
 
-	/** Looks whether there is something new, and tells it. */
+	/** Checks for changes and posts them. */
 	async look(): Promise<void> {
 		while (this.#looking !== null) await this.#looking;
 		if (!this.#awake || this.disposed) return;
@@ -69,7 +69,7 @@ export class StrategiesSession extends Disposable {
 			const now = JSON.stringify([stat?.mtimeMs, stat?.size, stat?.ino, running, forbidden()]);
 			if (now === this.#told) return;
 			const summary = await readComparisonSummary(folder);
-			// A process that was killed could not say that it stopped.
+			// A killed process cannot record that it stopped.
 			const state = summary.state === 'running' && running === 'no' ? 'stopped' : summary.state;
 			this.#told = now;
 			const whole = state === 'ended' && summary.points.every(({ failed }) => failed === 0);
@@ -84,14 +84,14 @@ export class StrategiesSession extends Disposable {
 		}
 	}
 
-	/** Searches of a point, in the order of their problems: a part of them, and how many there are. */
+	/** Returns a page of the searches for a point, in problem order, and their total number. */
 	async searches(
 		point: string,
 		which: 'all' | 'right' | 'wrong',
 		from: number,
 	): Promise<{ rows: SearchRow[]; total: number }> {
 		const problems = await this.#readProblems();
-		// Of two lines of one place the later counts.
+		// If two lines have the same key, the later line wins.
 		const found = new Map<number, ComparisonResult>();
 		for await (const result of comparisonResults(this.#options.folder)) {
 			if (result?.point === point && result.problem < problems.length) found.set(result.problem, result);
@@ -103,7 +103,7 @@ export class StrategiesSession extends Disposable {
 		return { rows, total: wanted.length };
 	}
 
-	/** The log of a search. Fails with `missing` when it was not kept. */
+	/** Returns the log of a search. Fails with `missing` if it was not saved. */
 	async treeOf(point: string, problem: number): Promise<string> {
 		const path = join(this.#options.folder, comparisonTree(point, problem));
 		if ((await lstat(path).catch(() => null))?.isFile()) return path;

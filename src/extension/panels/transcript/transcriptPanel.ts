@@ -26,10 +26,10 @@ const app = {
 	requests: transcriptRequests,
 } as const;
 
-/** A file that grows is inspected no more often. */
+/** Minimum interval between checks of a growing file, in milliseconds. */
 const pauseMs = 700;
 
-/** Shows one chat log, and follows it as it grows. It writes nothing. */
+/** A read-only panel that shows a chat log and follows it as it grows. */
 export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand, typeof transcriptRequests> {
 	readonly place: TranscriptPlace;
 	readonly #session: TranscriptSession;
@@ -101,7 +101,7 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 		await vscode.window.showTextDocument(vscode.Uri.file(place.file), { selection: new vscode.Range(at, at) });
 	}
 
-	/** The folder is watched: editors and writers replace files. */
+	/** Watches the containing folder, because editors and other programs often replace files. */
 	#follow(file: string): void {
 		const name = basename(file);
 		let watcher: FSWatcher;
@@ -144,7 +144,7 @@ function labelOf(place: TranscriptPlace): string {
 	return `${basename(run)}, ${where}, group ${group}, completion ${index}`;
 }
 
-/** The transcript panels of the window: one for each file or rollout. */
+/** Creates the panel set for transcripts, with one panel per file or rollout. */
 export function transcriptPanels(context: PanelContext): PanelSet<TranscriptPanel, TranscriptPlace> {
 	return new PanelSet<TranscriptPanel, TranscriptPlace>(context.extensionUri, {
 		viewType: panelTypes.transcript,

@@ -10,7 +10,10 @@ export interface TranscriptSessionOptions {
 	readonly open?: (place: TranscriptPlace) => Promise<TranscriptText>;
 }
 
-/** What a transcript panel says and answers, without VS Code: it opens the text, hands out pieces, and notices changes. */
+/**
+ * The state and messages of a transcript panel, independent of VS Code: opens the text, serves it in pieces, and
+ * detects changes.
+ */
 export class TranscriptSession extends Disposable {
 	readonly #options: TranscriptSessionOptions;
 	readonly #open: (place: TranscriptPlace) => Promise<TranscriptText>;
@@ -27,14 +30,14 @@ export class TranscriptSession extends Disposable {
 		this.register(toDisposable(() => this.#replace(null)));
 	}
 
-	/** The webview is there and knows nothing. */
+	/** Called when the webview has started; sends it the complete state. */
 	async begin(): Promise<void> {
 		this.#awake = true;
 		await this.#look();
 		this.#snapshot();
 	}
 
-	/** Looks at the source again; says so when it has changed. */
+	/** Checks the source for changes and reports them. */
 	async refresh(): Promise<void> {
 		if (!this.#awake) return;
 		const [version, failure] = [this.#version, this.#failure?.message];
@@ -42,7 +45,10 @@ export class TranscriptSession extends Disposable {
 		if (version !== this.#version || failure !== this.#failure?.message) this.#snapshot();
 	}
 
-	/** Fails with `mismatch` when the text is another by now, and with `cancelled` when the panel is closed. */
+	/**
+	 * Returns a piece of the text. Fails with `mismatch` if the text has changed and with `cancelled` if the panel is
+	 * closed.
+	 */
 	async piece(version: number, from: number): Promise<{ text: string; next: number | null }> {
 		const text = this.#text;
 		if (text === null || version !== this.#version) {
@@ -51,7 +57,7 @@ export class TranscriptSession extends Disposable {
 		return text.piece(from);
 	}
 
-	/** One look at a time; who asks during one gets that one and the next. */
+	/** Runs one check at a time; callers during a check also wait for the next one. */
 	async #look(): Promise<void> {
 		await this.#looking;
 		this.#looking = this.#lookOnce().finally(() => {

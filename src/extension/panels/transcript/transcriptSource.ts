@@ -7,21 +7,24 @@ import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import { inspectArchiveText, isZip } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 
-/** A text that is read piece by piece. */
+/** A text that is read in pieces. */
 export interface TranscriptText {
-	/** Changes with the text. */
+	/** Key that changes with the text. */
 	readonly identity: string;
-	/** Bytes, or UTF-16 code units where it is in memory. */
+	/** Size in bytes, or in UTF-16 code units for text in memory. */
 	readonly size: number;
-	/** @param from a position that an earlier answer gave, or 0 */
+	/** @param from 0, or the `next` position of an earlier piece */
 	piece(from: number): Promise<{ readonly text: string; readonly next: number | null }>;
 	close(): Promise<void>;
 }
 
-/** Bytes in one message to the webview. */
+/** Maximum bytes per message to the webview. */
 const pieceBytes = 256 * 1024;
 
-/** Opens the text of a place. Fails with `missing`, `invalid` (no regular file, no text) or `unsupported` (too long). */
+/**
+ * Opens a transcript's text. Fails with `missing`, `invalid` (not a regular file or not text), or `unsupported` (too
+ * long).
+ */
 export function openTranscriptText(place: TranscriptPlace): Promise<TranscriptText> {
 	return place.kind === 'file' ? openFile(place.file) : openRollout(place);
 }
@@ -31,7 +34,7 @@ async function openFile(path: string): Promise<TranscriptText> {
 	let handle: FileHandle;
 	try {
 		const stat = await lstat(path);
-		// A person chose the file; a link is followed, but never into a pipe or a device.
+		// The user chose the file, so symbolic links are followed, but not to pipes or devices.
 		if (!stat.isFile() && !stat.isSymbolicLink()) throw new Failure('invalid', `${name} is not a regular file.`);
 		handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 	} catch (error) {
@@ -105,7 +108,7 @@ class FileText implements TranscriptText {
 	}
 }
 
-/** How many bytes to take so that no UTF-8 character is cut; bytes that are none are taken as they are. */
+/** Returns how many bytes to decode without splitting a UTF-8 character. Invalid bytes are kept as they are. */
 export function wholeCharacters(buffer: Uint8Array, length: number): number {
 	for (let back = 1; back <= Math.min(3, length); back++) {
 		const byte = buffer[length - back] as number;
@@ -122,7 +125,7 @@ async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promis
 	const rollouts = await run.open(place.step, place.split);
 	try {
 		const { prompt, completion, extra } = await rollouts.rollout(await find(rollouts, place));
-		// Only what the inspector shows travels on.
+		// Only pass on the parts shown by the inspector.
 		const text = JSON.stringify({ prompt, completion, tools: extra?.tools });
 		return textInMemory(`${rollouts.identity}:${place.group}:${place.index}`, text);
 	} finally {

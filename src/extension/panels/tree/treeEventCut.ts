@@ -1,6 +1,6 @@
 import type { TreeEvent } from '../../../protocol/treeLog.ts';
 
-/** What is sent of a text at once, in UTF-16 code units; the rest is asked for. */
+/** Maximum length of text sent initially, in UTF-16 code units; the rest is sent on request. */
 export const longestText = 8000;
 const longestWords = 2000;
 const maxListed = 200;
@@ -8,7 +8,7 @@ const maxListed = 200;
 const cut = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
 const cutAll = (texts: readonly string[]) => texts.slice(0, maxListed).map((text) => cut(text, longestWords));
 
-/** A value of a foreign log, at most so long as JSON. */
+/** Shortens a value from an untrusted log to a maximum JSON length. */
 function cutValue(value: unknown): unknown {
 	if (typeof value === 'string') return cut(value, longestText);
 	if (typeof value !== 'object' || value === null) return value;
@@ -21,7 +21,10 @@ function cutRecord(record: Readonly<Record<string, unknown>>): Record<string, un
 	return text.length <= longestText ? record : { cut: cut(text, longestText) };
 }
 
-/** An event as the view gets it: bounded, so that one line of a log does not fill a window. `cut` says that there is more. */
+/**
+ * Limits the size of an event for the view, so that a single log line cannot fill a window. `cut` indicates that text
+ * was truncated.
+ */
 export function cutEvent(event: TreeEvent): TreeEvent {
 	switch (event.t) {
 		case 'start': {

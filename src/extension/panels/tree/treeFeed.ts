@@ -7,32 +7,32 @@ import type { TreeEvent } from '../../../protocol/treeLog.ts';
 import { readTreeLine } from '../../../runs/searchLog.ts';
 import { cutEvent } from './treeEventCut.ts';
 
-/** What a file holds beside its events. */
+/** Facts about a tree file other than its events. */
 export interface TreeFileFacts {
-	/** Of which format it is, when another program wrote it. */
+	/** File format, if written by another program; otherwise null. */
 	readonly foreign: string | null;
 	readonly trees: readonly string[];
-	/** Its own specification is there, so that it can continue. */
+	/** Whether the file contains its search spec, which is required to continue the search. */
 	readonly hasSpec: boolean;
-	/** What could not be read, in words. */
+	/** Descriptions of unreadable parts. */
 	readonly faults: readonly string[];
-	/** Of a search, as far as it is known. */
+	/** Problem of the search, if known. */
 	readonly problem: string | null;
 }
 
-/** The events of one tree of a file, in portions. */
+/** Reads the events of one tree in a file, in batches. */
 export interface TreeFeed {
 	readonly facts: TreeFileFacts;
 	/**
-	 * The next ones, each a line as the view reads it (treeEventReader.ts), without its end; null: there are none now;
-	 * 'replaced': the file is another, and all that was read no longer holds.
+	 * Returns the next events, one line each without the line end, in the format of treeEventReader.ts; null if there are
+	 * none at the moment; or 'replaced' if the file was replaced and all earlier events are invalid.
 	 */
 	next(): Promise<readonly Uint8Array[] | null | 'replaced'>;
-	/** The whole text of a node. */
+	/** Returns the complete text of a node. */
 	text(node: number): Promise<string>;
 }
 
-/** How long lines are decoded in one go, in milliseconds: the editor does not wait for more. */
+/** Maximum time for decoding lines without yielding to the editor, in milliseconds. */
 const stretchMs = 3;
 const longestLineBytes = 8 << 20;
 const maxEvents = 500_000;
@@ -42,11 +42,11 @@ const markWithin = 200;
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** The events of which a log has very many. */
+/** Prefixes of the most frequent events in a log. */
 const frequent = ['node', 'score', 'select', 'visit'].map((kind) => Buffer.from(`{"t":"${kind}",`));
-/** A line that is no longer holds nothing that would have to be cut. */
+/** Maximum length of a line that never needs to be shortened. */
 const longestPlain = 4000;
-/** Lines that are checked by one call of the parser, and their bytes. */
+/** Maximum number of lines validated by one parser call, and their maximum size in bytes. */
 const maxPlain = { lines: 200, bytes: 64 << 10 } as const;
 
 function isPlain(line: Uint8Array): boolean {
@@ -54,7 +54,10 @@ function isPlain(line: Uint8Array): boolean {
 	return frequent.some((head) => head.every((byte, i) => line[i] === byte));
 }
 
-/** How many lines from one on need not be cut: a large tree has several hundred thousand, which go to the view as they are. */
+/**
+ * Returns the number of consecutive lines that need no shortening. Large trees have several hundred thousand lines,
+ * most of which are sent unchanged.
+ */
 function plainRun(lines: readonly Uint8Array[], from: number): number {
 	let bytes = 0;
 	let at = from;
@@ -66,7 +69,7 @@ function plainRun(lines: readonly Uint8Array[], from: number): number {
 	return at - from;
 }
 
-/** Whether every one of the lines is an event. */
+/** Returns whether all of the lines are events. */
 function areEvents(lines: readonly Uint8Array[]): boolean {
 	try {
 		const values = JSON.parse(
@@ -82,7 +85,7 @@ const comma = Buffer.from(',');
 const encoder = new TextEncoder();
 const lineOf = (event: TreeEvent): Uint8Array => encoder.encode(JSON.stringify(cutEvent(event)));
 
-/** Follows the log of a search, line by line. */
+/** Follows a search log, line by line. */
 export class OwnTreeFeed implements TreeFeed {
 	readonly #path: string;
 	readonly #tail: LineTail;
@@ -99,7 +102,7 @@ export class OwnTreeFeed implements TreeFeed {
 		this.#tail = new LineTail(dirname(path), basename(path));
 	}
 
-	/** Reads the first lines: how the search began is known from then on. */
+	/** Opens a log and reads its first lines, which describe how the search was started. */
 	static async open(path: string): Promise<OwnTreeFeed> {
 		const feed = new OwnTreeFeed(path);
 		const lines = await feed.#tail.read();
@@ -134,7 +137,7 @@ export class OwnTreeFeed implements TreeFeed {
 		const events: Uint8Array[] = [];
 		const end = performance.now() + stretchMs;
 		let taken = 0;
-		/** Lines up to here are inspected one by one: one of them is none of an event. */
+		/** Lines up to this index are checked individually, because at least one of them is not an event. */
 		let slowUntil = 0;
 		while (taken < this.#waiting.length && performance.now() < end) {
 			const run = taken < slowUntil ? 0 : plainRun(this.#waiting, taken);
@@ -167,7 +170,7 @@ export class OwnTreeFeed implements TreeFeed {
 		return events;
 	}
 
-	/** Reads the log again up to the node: texts are not kept. */
+	/** Reads the log again up to the node, because text is not kept in memory. */
 	async text(node: number): Promise<string> {
 		const tail = new LineTail(dirname(this.#path), basename(this.#path));
 		const mark = `"id":${node},`;
@@ -178,7 +181,7 @@ export class OwnTreeFeed implements TreeFeed {
 					await pause();
 					end = performance.now() + stretchMs;
 				}
-				// The number is at the beginning of a line, before its text.
+				// The node ID is near the beginning of a line, before the text.
 				const head = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, markWithin));
 				if (line.length > longestLineBytes || !head.includes(mark)) continue;
 				const event = readTreeLine(line);
@@ -202,7 +205,7 @@ export class OwnTreeFeed implements TreeFeed {
 	}
 }
 
-/** Who reads the trees of other programs: the search worker. */
+/** Reads trees from other programs; implemented by the search worker. */
 export interface TreeFileReader {
 	request(
 		method: 'trees',
@@ -217,7 +220,7 @@ export interface TreeFileReader {
 
 const portion = 400;
 
-/** One tree of a file of another program. */
+/** One tree in a file from another program. */
 export class ForeignTreeFeed implements TreeFeed {
 	readonly facts: TreeFileFacts;
 	readonly #reader: TreeFileReader;
@@ -269,14 +272,14 @@ async function stampOf(path: string): Promise<string> {
 
 const headBytes = 64 << 10;
 
-/** Opens the events of a file: a log of our own is followed, any other is read by the worker. */
+/** Opens the events of a file. Our own logs are followed; other files are read by the worker. */
 export async function openTreeFeed(path: string, tree: number, reader: TreeFileReader): Promise<TreeFeed> {
 	const handle = await openRegular(dirname(path), basename(path));
 	try {
 		const head = Buffer.alloc(headBytes);
 		const { bytesRead } = await handle.read(head, 0, headBytes, 0);
 		const text = head.toString('utf8', 0, bytesRead).trimStart();
-		// A log that begins with an event of ours, whole or torn, and a file that has nothing in it yet.
+		// An empty file, or a log that begins with our own start event, even if that line is incomplete.
 		if (text === '' || /^\{"t":"start"/.test(text)) return OwnTreeFeed.open(path);
 	} finally {
 		await handle.close();

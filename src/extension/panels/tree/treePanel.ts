@@ -22,7 +22,7 @@ import { PanelSet } from '../panelSet.ts';
 import type { TreeFileReader } from './treeFeed.ts';
 import { TreeSession } from './treeSession.ts';
 
-/** What is asked of a panel: a log, which of its trees, and what it is compared with. */
+/** What a panel shows: a log, one of its trees, and optionally another log for comparison. */
 export interface TreePlace {
 	readonly path: string;
 	readonly tree?: number;
@@ -31,33 +31,36 @@ export interface TreePlace {
 
 export type SearchAction = SearchParams<'continue'>['action'];
 
-/** What a tree panel has done for it. */
+/** Actions that a tree panel delegates. */
 export interface TreeActions {
-	/** Lets the search of a log continue; asks for a budget when none is given. Resolves to false when the user canceled. */
+	/** Continues the search in a log, asking for a budget unless one is given. Resolves to false if the user canceled. */
 	goOn(log: string, action: SearchAction, budget?: SearchBudget): Promise<boolean>;
 	prune(log: string, node: number, restore: boolean): Promise<void>;
 	stop(log: string): Promise<void>;
-	/** Another log, to compare with; null: the user canceled. */
+	/** Asks for another log to compare with. Returns null if the user canceled. */
 	chooseOther(log: string): Promise<string | null>;
 	readonly reader: TreeFileReader;
 	running(log: string): boolean | Promise<boolean>;
-	/** Why nothing continues in this window; null: it may. */
+	/** Returns why continuing is disabled in this window, or null if it is enabled. */
 	forbidden(): string | null;
-	/** A search has started, continues or has ended. */
+	/** Fires when a search starts, continues, or ends. */
 	readonly onChanged: Event<void>;
 }
 
 const app = { name: 'tree', viewType: panelTypes.tree, commands: treeViewCommandSchema, requests: {} } as const;
 
-/** A log that grows is inspected no more often, in milliseconds. */
+/** Minimum interval between checks of a growing log, in milliseconds. */
 const pauseMs = 120;
-/** News of folders are not certain to come; nor does every one say when a search of another window ends. */
+/**
+ * Interval of periodic checks, because folder events are not reliable and do not report when searches in other windows
+ * end.
+ */
 const lookEveryMs = 3000;
 const exportNames = { svg: 'SVG', png: 'PNG', json: 'JSON', mermaid: 'Mermaid' } as const;
 const exportEndings = { svg: 'svg', png: 'png', json: 'json', mermaid: 'mmd' } as const;
 const largestExport = 256 << 20;
 
-/** Shows the tree of one log and follows it as it grows. */
+/** A panel that shows the tree in a log and follows it as it grows. */
 export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<string, never>> {
 	readonly path: string;
 	readonly #session: TreeSession;
@@ -100,7 +103,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 
 	protected readonly handlers: RequestHandlers<Record<string, never>> = {};
 
-	/** Another log beside it. */
+	/** Shows another log for comparison. */
 	compare(other: string): void {
 		this.#settle(this.#compare(other));
 	}
@@ -190,7 +193,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 		await vscode.workspace.fs.writeFile(target, bytes);
 	}
 
-	/** Folders are watched: writers replace files. */
+	/** Watches the containing folders, because files are often replaced. */
 	#follow(): void {
 		const folders = new Set(this.#session.paths.map((path) => dirname(path)));
 		for (const [folder, watcher] of this.#watchers) {
@@ -208,7 +211,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 				watcher.on('error', (error) => this.log.warn(`Stopped watching ${folder}: ${String(error)}`));
 				this.#watchers.set(folder, watcher);
 			} catch (error) {
-				// It is inspected now and then all the same.
+				// Periodic checks still detect changes.
 				this.log.warn(`Cannot watch ${folder}: ${String(error)}`);
 			}
 		}
@@ -223,7 +226,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 	}
 }
 
-/** What a saved state names is checked like any foreign path. */
+/** Validates a path from a saved state, like any untrusted path. */
 async function requireFile(path: string): Promise<void> {
 	if (!isAbsolute(path) || normalize(path) !== path) {
 		throw new Failure('invalid', 'The saved state of the view is not an absolute path.', 'Open the tree again.');
@@ -236,7 +239,7 @@ function titleOf(path: string): string {
 	return `Tree: ${displayText(basename(path).replace(/\.jsonl?$/, ''), 60)}`;
 }
 
-/** The tree panels of the window: one for each log. */
+/** Creates the panel set for trees, with one panel per log. */
 export function treePanels(context: PanelContext, actions: TreeActions): PanelSet<TreePanel, TreePlace> {
 	return new PanelSet<TreePanel, TreePlace>(context.extensionUri, {
 		viewType: panelTypes.tree,

@@ -12,19 +12,19 @@ export interface TreeSessionOptions {
 	readonly path: string;
 	readonly tree: number;
 	readonly other: string | null;
-	/** Resolves when the view has it; a view that is hidden has nothing. */
+	/** Resolves when the view has processed the event. Hidden views receive no events. */
 	readonly post: (event: TreeViewEvent) => PromiseLike<unknown>;
 	readonly reader: TreeFileReader;
-	/** Whether a search writes to a log now. */
+	/** Returns whether a search is currently writing to a log. */
 	readonly running: (log: string) => boolean | Promise<boolean>;
-	/** Why nothing continues here, whatever the log; null: it may. */
+	/** Returns why continuing is disabled for all logs in this window, or null if it is enabled. */
 	readonly forbidden: () => string | null;
-	/** What is shown has this name. */
+	/** Called with the title of the current tree. */
 	readonly onTitle?: (title: string) => void;
 	readonly open?: typeof openTreeFeed;
 }
 
-/** What is sent at a time: a view draws the beginning of a large tree before the rest is there. */
+/** Number of events in the first batch. A small batch lets the view draw the beginning of a large tree early. */
 const firstEvents = 1000;
 const batchEvents = 4000;
 const batchBytes = 2 << 20;
@@ -33,17 +33,17 @@ interface Shown {
 	readonly path: string;
 	readonly tree: number;
 	generation: number;
-	/** Events that were sent. */
+	/** Number of events sent. */
 	sent: number;
 	feed: TreeFeed | null;
 	source: string;
-	/** What was said of why nothing can be shown. */
+	/** Last reported reason why nothing can be shown. */
 	failed: string | null;
 }
 
 /**
- * What a tree panel says and answers, without VS Code: it follows the log and hands its events over in their order. Nothing of
- * a tree is kept here; a view that comes back is told everything again.
+ * The state and messages of a tree panel, independent of VS Code: follows the log and forwards its events in order.
+ * Nodes are not stored; a restarted view gets all events again.
  */
 export class TreeSession extends Disposable {
 	readonly #options: TreeSessionOptions;
@@ -65,7 +65,7 @@ export class TreeSession extends Disposable {
 		);
 	}
 
-	/** The files that are shown. */
+	/** Paths of the shown files. */
 	get paths(): readonly string[] {
 		return [...this.#sides.values()].map(({ path }) => path);
 	}
@@ -74,21 +74,21 @@ export class TreeSession extends Disposable {
 		return this.#sides.get('main')?.tree ?? 0;
 	}
 
-	/** The view is there and knows nothing. */
+	/** Called when the view has started; sends it the complete state. */
 	begin(): Promise<void> {
 		this.#awake = true;
 		for (const shown of this.#sides.values()) this.#restart(shown);
 		return this.look();
 	}
 
-	/** Another tree of the file. */
+	/** Shows another tree in the file. */
 	choose(tree: number): Promise<void> {
 		const main = this.#sides.get('main') as Shown;
 		this.#sides.set('main', this.#shown(main.path, tree));
 		return this.look();
 	}
 
-	/** Another log beside it; null: none. */
+	/** Shows another log for comparison, or none if null. */
 	compare(path: string | null): Promise<void> {
 		if (path === null) {
 			this.#sides.delete('other');
@@ -106,7 +106,9 @@ export class TreeSession extends Disposable {
 		await this.#post({ type: 'text', side, id: node, text });
 	}
 
-	/** Looks at the files, and sends what is new; resolves when all that was there at the call is sent. */
+	/**
+	 * Checks the files and sends new events. Resolves when everything available at the time of the call has been sent.
+	 */
 	async look(): Promise<void> {
 		if (this.#pumping !== null) {
 			this.#again = true;
@@ -135,7 +137,7 @@ export class TreeSession extends Disposable {
 		shown.failed = null;
 	}
 
-	/** Whether it is still what is shown, to somebody who sees it. */
+	/** Returns whether this tree is still shown and the view is visible. */
 	#is(side: Side, shown: Shown): boolean {
 		return this.#awake && !this.disposed && this.#sides.get(side) === shown;
 	}
@@ -166,12 +168,12 @@ export class TreeSession extends Disposable {
 		}
 	}
 
-	/** Sends what there is. @returns whether it is all there now */
+	/** Sends available events. @returns whether the view is up to date */
 	async #send(side: Side, shown: Shown, feed: TreeFeed): Promise<boolean> {
 		let batch: Uint8Array[] = [];
 		let size = 0;
 		let open = shown.sent === 0;
-		// One batch is on its way while the next one is read.
+		// Read the next batch while the current one is being sent.
 		let onTheWay = Promise.resolve();
 		const flush = async (complete: boolean) => {
 			const lines = joined(batch, size);
@@ -183,7 +185,7 @@ export class TreeSession extends Disposable {
 			const { generation } = shown;
 			const earlier = onTheWay;
 			onTheWay = this.#post({ type: 'events', side, generation, from, lines, complete });
-			// Nothing waits for its result any longer.
+			// The result is no longer awaited.
 			onTheWay.catch(() => undefined);
 			await earlier;
 		};
@@ -208,7 +210,7 @@ export class TreeSession extends Disposable {
 		return true;
 	}
 
-	/** Says again what is known of the file, when that has changed. */
+	/** Sends the file facts again if they have changed. */
 	async #tellSource(side: Side, shown: Shown, feed: TreeFeed): Promise<void> {
 		const source = await this.#sourceOf(shown, feed);
 		const text = JSON.stringify(source);
@@ -237,7 +239,7 @@ export class TreeSession extends Disposable {
 	}
 }
 
-/** Lines as one text in bytes; `size`: of all of them without their ends. */
+/** Joins lines into one byte array. `size` is their total size without line ends. */
 function joined(lines: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
 	const text = new Uint8Array(size + Math.max(0, lines.length - 1));
 	let at = 0;
@@ -254,7 +256,7 @@ function reasonAgainst(facts: TreeFeed['facts']): string | null {
 	return facts.hasSpec ? null : 'The log does not record which policy and strategy it was started with.';
 }
 
-/** What a person calls a log: the name that somebody gave it, else its problem. */
+/** Returns the display name of a log: its user-assigned name, or its problem. */
 function titleOf(path: string, problem: string | null): string {
 	const asked = problem === null || !isMadeName(path) ? '' : displayText(problem, 80);
 	return asked || displayText(basename(path).replace(/\.jsonl?$/, ''));

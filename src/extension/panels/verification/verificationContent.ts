@@ -13,10 +13,10 @@ import type {
 import { resultParts } from '../../../protocol/verificationMessages.ts';
 import type { FileVerification, RewardResults } from '../../rewards/fileVerification.ts';
 
-/** Characters of a text in a list; of a piece of evidence. */
+/** Maximum length of text in a list, in characters, and of evidence. */
 const shownCharacters = 160;
 const evidenceCharacters = 8_000;
-/** Rows in one message: the process that makes them also serves the editor. */
+/** Maximum number of rows per message, because the process that creates messages also serves the editor. */
 export const rowsAtOnce = 400;
 
 const beginning = (text: string, most: number) => (text.length > most ? text.slice(0, most) : text);
@@ -41,14 +41,14 @@ export function rowSummary(row: VerifiedRow): RowSummary {
 	};
 }
 
-/** The part that is shown: the one that was chosen if it has results, else the first that has. */
+/** Returns the part to show: the chosen one if it has results, or the first one that does. */
 export function shownPart(results: RewardResults | null, chosen: ResultPart | null): ResultPart | null {
 	if (results === null) return null;
 	if (chosen !== null && results[chosen] !== null) return chosen;
 	return resultParts.find((part) => results[part] !== null) ?? null;
 }
 
-/** The verification without its rows, of which the first come along. */
+/** Returns a verification with only the first of its rows. */
 export function verificationContent(
 	verification: Verification,
 	shown: {
@@ -125,7 +125,7 @@ export function comparedSummary(row: ComparedRow, flipped: boolean): ComparedSum
 	};
 }
 
-/** All rows of a comparison, short. */
+/** Returns brief summaries of all rows in a comparison. */
 export function comparedSummaries({ rows }: Comparison): ComparedSummary[] {
 	const flipped = flippedRows(rows);
 	return rows.map((row, i) => comparedSummary(row, flipped[i] as boolean));

@@ -36,7 +36,9 @@ const titles: Readonly<Record<ResultPlace['view'], string>> = {
 	comparison: 'Comparison',
 };
 
-/** Shows what a reward did: a verification, an audit or a comparison, and follows it as it is rebuilt. */
+/**
+ * A panel that shows the results of a reward verification, audit, or comparison and follows them when they are rerun.
+ */
 export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, typeof resultRequests> {
 	readonly place: ResultPlace;
 	readonly #workbench: RewardWorkbench;
@@ -189,7 +191,9 @@ async function openAt(file: string, line: number): Promise<void> {
 	});
 }
 
-/** The verification panels of the window: one for each reward and view. Results are not kept beyond the window. */
+/**
+ * Creates the panel set for results, with one panel per reward and view. Results are not kept after the window closes.
+ */
 export function verificationPanels(
 	context: PanelContext,
 	workbench: RewardWorkbench,

@@ -29,10 +29,10 @@ import {
 } from './verificationContent.ts';
 import type { VerificationSource, VerificationState } from './verificationSource.ts';
 
-/** The host serves the editor, too: a search stops for it after this long. */
+/** Maximum time a search may block the extension host before it yields, in milliseconds. */
 const sliceMs = 4;
 
-/** A result that is shown, with what its messages are made of. */
+/** A result shown in the panel, and the data for its messages. */
 type Shown =
 	| { readonly view: 'verification'; readonly verification: Verification; readonly part: ResultPart }
 	| { readonly view: 'audit'; readonly report: AuditReport }
@@ -40,27 +40,27 @@ type Shown =
 
 export interface VerificationSessionOptions {
 	readonly place: ResultPlace;
-	/** The file for people. */
+	/** Display name of the file. */
 	readonly fileLabel: string;
 	readonly source: VerificationSource;
 	readonly post: (event: ResultEvent) => void;
-	/** Which part of a verification to begin with. */
+	/** Part of a verification to show first. */
 	readonly part?: ResultPart;
 }
 
-/** Which rollout of which run a row is. */
+/** Identifies the rollout from which a row was created. */
 export interface RolloutOfRow {
 	readonly run: string;
 	readonly step: number;
 	readonly group: number;
 }
 
-/** What a results panel tells its webview, and what it answers. Knows nothing of the editor. */
+/** The state and messages of a results panel, independent of VS Code. */
 export class VerificationSession extends Disposable {
 	readonly #options: VerificationSessionOptions;
 	#part: ResultPart | null;
 	#shown: Shown | null = null;
-	/** What the shown result was made from: another object is another result. */
+	/** Objects from which the current result was made; different objects mean a different result. */
 	#made: readonly unknown[] = [];
 	#result = 0;
 	#awake = false;
@@ -74,7 +74,7 @@ export class VerificationSession extends Disposable {
 		this.register({ dispose: () => this.#search?.abort() });
 	}
 
-	/** The webview is there and has nothing. */
+	/** Called when the webview has started; sends it the complete state. */
 	begin(): void {
 		this.#awake = true;
 		this.#update(this.#options.source.state);
@@ -86,12 +86,12 @@ export class VerificationSession extends Disposable {
 		this.#look();
 	}
 
-	/** The part of a verification that is shown. */
+	/** Part of the verification that is shown. */
 	get part(): ResultPart | null {
 		return this.#shown?.view === 'verification' ? this.#shown.part : null;
 	}
 
-	/** Rows from a position on, as many as one message takes. */
+	/** Returns rows starting at a position, up to the limit per message. */
 	rows(result: number, from: number): readonly (RowSummary | ComparedSummary)[] {
 		const shown = this.#expect(result);
 		if (shown.view === 'audit') throw noRow();
@@ -100,7 +100,7 @@ export class VerificationSession extends Disposable {
 			: shown.verification.rows.slice(from, from + rowsAtOnce).map(rowSummary);
 	}
 
-	/** A row with its whole texts. */
+	/** Returns a row with its full text. */
 	texts(result: number, index: number): RowTexts {
 		const row = this.row(result, index);
 		const place = 'place' in row ? row.place : undefined;
@@ -114,14 +114,14 @@ export class VerificationSession extends Disposable {
 		};
 	}
 
-	/** Fails with `mismatch` when the result has been replaced, with `missing` when it has no such row. */
+	/** Returns a row. Fails with `mismatch` if the result was replaced and with `missing` if the row does not exist. */
 	row(result: number, index: number): VerifiedRow | ComparedRow {
 		const row = rowsOf(this.#expect(result))[index];
 		if (row === undefined) throw noRow();
 		return row;
 	}
 
-	/** null: the row was not recorded by a run. */
+	/** Returns the rollout of a row, or null if the row does not come from a run. */
 	rollout(result: number, index: number): RolloutOfRow | null {
 		const shown = this.#expect(result);
 		const row = this.row(result, index);
@@ -134,13 +134,13 @@ export class VerificationSession extends Disposable {
 		return { run: dirname(dirname(place.file)), step: rollout.step, group: rollout.group };
 	}
 
-	/** A row for the clipboard or a document. */
+	/** Returns a row as text for the clipboard or a document. */
 	text(result: number, index: number, part: ResultCopyPart): string {
 		const row = this.row(result, index);
 		return part === 'json' ? JSON.stringify(row, null, '\t') : row[part];
 	}
 
-	/** The whole completion of a piece of evidence. */
+	/** Returns the complete completion of a piece of evidence. */
 	evidence(result: number, finding: number, index: number): { readonly name: string; readonly completion: string } {
 		const shown = this.#expect(result);
 		const found = shown.view === 'audit' ? shown.report.findings[finding] : undefined;
@@ -150,8 +150,8 @@ export class VerificationSession extends Disposable {
 	}
 
 	/**
-	 * A piece of evidence as a labeled case (`findingCase`). Fails with `unsupported` where the evidence does not hold all that
-	 * was scored.
+	 * Returns a piece of evidence as a labeled case (`findingCase`). Fails with `unsupported` if the evidence does not
+	 * contain everything that was scored.
 	 */
 	caseOf(result: number, finding: number, index: number): RewardCase {
 		const shown = this.#expect(result);
@@ -167,7 +167,7 @@ export class VerificationSession extends Disposable {
 		);
 	}
 
-	/** The rows in whose texts something occurs, whatever its case. A newer search ends an older one. */
+	/** Returns the rows whose text contains a string, ignoring case. A new search cancels the previous one. */
 	async search(result: number, text: string): Promise<number[]> {
 		this.#search?.abort();
 		const abort = new AbortController();
@@ -204,7 +204,7 @@ export class VerificationSession extends Disposable {
 		else this.#options.post({ type: 'status', status: this.#status(state) });
 	}
 
-	/** Takes over what is there now; the same objects stay the same result. */
+	/** Updates to the latest state. Unchanged objects keep the result number. */
 	#update({ shown }: VerificationState): void {
 		const part = shown.view === 'verification' ? shownPart(shown.results, this.#part) : null;
 		const made: readonly unknown[] =

@@ -7,7 +7,7 @@ import type { ResultPlace, ResultStatus } from '../../../protocol/verificationMe
 import type { FileVerification, RewardResults } from '../../rewards/fileVerification.ts';
 import { type Judgement, keyOfPlace } from '../../rewards/judgements.ts';
 
-/** What a results panel draws from: complete at any time. */
+/** Data for a results panel; always complete. */
 export interface VerificationState {
 	readonly phase: ResultStatus['phase'];
 	readonly failure: Failure | null;
@@ -29,19 +29,19 @@ export interface VerificationSource {
 	readonly state: VerificationState;
 }
 
-/** Verifications of reward files, as the editor keeps them. */
+/** Access to the editor's reward verifications. */
 export interface VerificationStore {
 	readonly onDidChange: Event<string>;
 	get(file: string): FileVerification | undefined;
 }
 
-/** Audits and comparisons, as the editor keeps them. */
+/** Access to the editor's audits and comparisons. */
 export interface JudgementStore {
 	readonly onDidChange: Event<string>;
 	get(place: ResultPlace): Judgement | undefined;
 }
 
-/** The results at a place. */
+/** Creates a source for the results of a reward and view. */
 export function verificationSource(
 	place: ResultPlace,
 	stores: { readonly verifications: VerificationStore; readonly judgements: JudgementStore },

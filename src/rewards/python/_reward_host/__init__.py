@@ -1,1 +1,1 @@
-"""Parts of the Python reward host; standard library only."""
+"""Internals of the Python reward host. Uses only the standard library."""

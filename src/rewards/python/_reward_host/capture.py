@@ -1,13 +1,14 @@
-"""What user code prints: bounded, and on the file descriptors of standard output, where the starter reads it."""
+"""Captures what user code prints: limited in size, and written to the standard output descriptors that the parent reads.
+"""
 
 import io
 import os
 import sys
 
-# What one batch may print, in bytes; the rest is counted and dropped, so that a print costs next to nothing.
+# Maximum number of bytes that a batch can print. Further output is counted and dropped, so printing costs very little.
 PRINT_LIMIT = 256 * 1024
 
-# As it is now: user code may put another in its place.
+# Keep the original, because user code can replace it.
 _write = os.write
 
 
@@ -17,7 +18,7 @@ class Capture:
         self._dropped = 0
 
     def install(self):
-        """From here on nothing that is printed passes the limit; os.write goes to the starter, which has its own."""
+        """Starts enforcing the print limit. os.write bypasses it and goes to the parent, which has its own limit."""
         sys.stdout = sys.__stdout__ = self._stream(1)
         sys.stderr = sys.__stderr__ = self._stream(2)
 
@@ -35,11 +36,11 @@ class Capture:
         return size
 
     def next(self):
-        """A new batch has its own limit. Returns what to say about the last one."""
+        """Starts a new batch with a fresh limit. Returns messages about the previous batch."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except Exception:  # the author may have closed or replaced it
+            except Exception:  # User code may have closed or replaced the stream.
                 pass
         dropped, self._dropped, self._printed = self._dropped, 0, 0
         return [f"({dropped:,} more bytes were printed and dropped)"] if dropped else []

@@ -1,21 +1,21 @@
-"""JSON-RPC messages with Content-Length framing over a pair of file descriptors."""
+"""Exchanges JSON-RPC messages with Content-Length framing over a pair of file descriptors."""
 
 import json
 import os
 import threading
 
-# As they are now: user code may put others in their place.
+# Keep the originals, because user code can replace them.
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 _read = os.read
 _write = os.write
 
-# Above what user code gets from open() or guesses.
+# Higher than any descriptor that open() returns to user code or that user code would guess.
 _LOWEST = 200
 
 
 class Channel:
-    """One thread reads; any thread writes."""
+    """Only one thread may read, but any thread may write."""
 
     def __init__(self, requests, replies):
         self._requests = _private(requests)
@@ -24,7 +24,8 @@ class Channel:
         self._buffer = bytearray()
 
     def close(self):
-        """Of a process that was forked by user code: it is not to speak for this one."""
+        """Closes the channel in a process forked by user code, which must not send messages on behalf of this process.
+        """
         for fd in (self._requests, self._replies):
             try:
                 os.close(fd)
@@ -32,7 +33,7 @@ class Channel:
                 pass
 
     def read(self):
-        """The next message; None when the other side is gone."""
+        """Returns the next message, or None if the client has disconnected."""
         while True:
             end = self._buffer.find(b"\r\n\r\n")
             if end >= 0:
@@ -70,7 +71,7 @@ class Channel:
         self._write({"jsonrpc": "2.0", "id": message_id, "error": error})
 
     def _write(self, message):
-        # ASCII alone: a lone surrogate in a message of the author's has no UTF-8.
+        # Use ASCII only: a lone surrogate in an error message cannot be encoded as UTF-8.
         body = _encode(message).encode("ascii")
         data = memoryview(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         with self._lock:
@@ -79,7 +80,9 @@ class Channel:
 
 
 def _private(fd):
-    """The same end under a number that nobody guesses, and that no program which user code starts gets."""
+    """Duplicates the descriptor to a number that is hard to guess and is not inherited by programs that user code
+    starts.
+    """
     try:
         import fcntl
 

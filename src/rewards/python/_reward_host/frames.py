@@ -1,4 +1,4 @@
-"""What was raised, told to a person."""
+"""Describes exceptions for the author of the reward."""
 
 import os
 import traceback
@@ -13,7 +13,7 @@ def _cut(text):
 
 
 def message_of(error):
-    """The words of an exception; its own __str__ may raise."""
+    """Returns the message of an exception, whose __str__ may itself raise."""
     name = type(error).__name__
     try:
         text = str(error)
@@ -23,12 +23,14 @@ def message_of(error):
 
 
 def describe(error, file):
-    """{message, stack?, line?}: the frames outside this program, innermost first; `line` of the innermost frame in `file`."""
+    """Returns {message, stack?, line?}: frames outside this program, innermost first, and the line of the innermost
+    frame in `file`.
+    """
     return {"message": message_of(error), **_place(traceback.walk_tb(error.__traceback__), file)}
 
 
 def describe_frame(frame, file):
-    """{stack?, line?} of a frame that runs."""
+    """Returns {stack?, line?} for a running frame."""
     stack = []
     while frame is not None:
         stack.append((frame, frame.f_lineno))

@@ -1,13 +1,14 @@
-"""Limits that the process sets on itself before any user code runs."""
+"""Sets limits on this process before any user code runs."""
 
 import os
 
 
 def limit_memory(megabytes):
     """
-    Makes an allocation far beyond the limit raise MemoryError. What counts is resident memory, which the starter of this
-    process watches; this catches what grows faster than it looks. Private writable memory (RLIMIT_DATA) and not address
-    space: CUDA reserves terabytes of that. Stacks and buffers of numeric libraries' threads are reserved, not used.
+    Makes an allocation far beyond the limit raise MemoryError. The actual limit is on resident memory, which the
+    parent process monitors; this one catches growth that is faster than the monitoring. Limits private writable
+    memory (RLIMIT_DATA) rather than address space, because CUDA reserves terabytes of address space. Thread stacks
+    and buffers of numeric libraries are reserved but not used.
     """
     if not megabytes:
         return

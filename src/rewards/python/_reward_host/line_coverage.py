@@ -1,18 +1,19 @@
-"""Which lines of one file run."""
+"""Measures which lines of a file run."""
 
 import sys
 import types
 
 
 def body_lines(path):
-    """Lines inside functions on which code can be, from 1: what stands outside runs when the file is loaded."""
+    """Returns the 1-based lines inside functions that contain code. Code outside functions runs when the file is loaded.
+    """
     with open(path, "rb") as file:
         module = compile(file.read(), path, "exec", dont_inherit=True)
     lines = set()
 
     def visit(code, inside):
         if inside:
-            # The first line is the `def` itself.
+            # The first line is the `def` statement itself.
             lines.update(line for _, _, line in code.co_lines() if line and line != code.co_firstlineno)
             if code.co_name == "<lambda>":
                 lines.add(code.co_firstlineno)
@@ -25,12 +26,12 @@ def body_lines(path):
 
 
 def _is_class(code, parent):
-    # The body of a class runs when it is defined; it has no fast locals.
+    # A class body runs when the class is defined, and has no fast locals.
     return not code.co_flags & 0x2 or (parent.co_name == "<module>" and code.co_name.startswith("<generic"))
 
 
 class LineTracer:
-    """Measures while it is entered. Uses sys.monitoring where there is one (3.12), else sys.settrace."""
+    """Context manager that measures coverage, with sys.monitoring if available (3.12) or else sys.settrace."""
 
     def __init__(self, path):
         self._path = path
@@ -61,7 +62,7 @@ class LineTracer:
         def line(code, number):
             if code.co_filename == self._path:
                 self.reached.add(number)
-            # A line is told once; others are not wanted at all.
+            # Report each line only once, and disable events for other code entirely.
             return monitoring.DISABLE
 
         monitoring.register_callback(self._tool, monitoring.events.LINE, line)

@@ -1,4 +1,5 @@
-"""For a debugger: `reward_host.py --once REQUEST REPLY` loads and scores what a file says, and writes what came of it."""
+"""Debugger mode: `reward_host.py --once REQUEST REPLY` loads and scores the request in a file and writes the result.
+"""
 
 import json
 
@@ -11,7 +12,7 @@ from .rewards import Rewards
 def main(request_path, reply_path):
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
-    # Nothing is captured: what is printed belongs on the debug console.
+    # Do not capture output, so it appears in the debug console.
     rewards = Rewards(Capture())
     try:
         rewards.load(request["load"])

@@ -1,4 +1,4 @@
-"""A reward file: its functions with TRL's signature."""
+"""Loads a reward file, whose functions have TRL's reward signature."""
 
 import ast
 import inspect
@@ -11,12 +11,12 @@ import types
 
 from . import frames
 
-# What TRL's trainer gives besides the columns of the dataset.
+# Arguments that TRL's trainer passes in addition to the dataset's columns.
 GIVEN = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")
 
 
 class LoadFault(Exception):
-    """A file that cannot be loaded: goes to the other side as the data of an error."""
+    """Raised if a file cannot be loaded. Sent to the client as JSON-RPC error data."""
 
     def __init__(self, **data):
         super().__init__(data["message"])
@@ -24,7 +24,7 @@ class LoadFault(Exception):
 
 
 class Reward:
-    """One function of the file."""
+    """A reward function in the file."""
 
     def __init__(self, name, function, location):
         self.name = name
@@ -43,7 +43,7 @@ class Reward:
         described = {
             "name": self.name,
             "parameters": self.parameters,
-            # completion_ids and the like are TRL's to give, not the dataset's.
+            # completion_ids and similar arguments come from TRL, not from the dataset.
             "required": [name for name in self.required if name not in GIVEN or name == "completion_ids"],
             "batchOnly": getattr(self.function, "batch_only", False) is True,
             "location": self.location,
@@ -55,7 +55,8 @@ class Reward:
 
 
 def load(path, passing=()):
-    """The rewards of a file in its order, as {name: Reward}. `passing`: exceptions that are not the file's."""
+    """Loads the rewards in a file, in file order, as {name: Reward}. `passing`: exceptions that the file did not cause.
+    """
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -64,11 +65,11 @@ def load(path, passing=()):
     name = os.path.basename(path).split(".")[0]
     module = types.ModuleType(name if name.isidentifier() and name not in sys.modules else f"reward_{name}")
     module.__file__ = path
-    # What pickles, and dataclasses, look for.
+    # pickle and dataclasses look the module up here.
     sys.modules[module.__name__] = module
     sys.path.insert(0, os.path.dirname(path))
     try:
-        # Compiled here and not imported: the name of the file has dots, and no cache is asked.
+        # Compile the file instead of importing it: its name contains dots, and bytecode caches must not be used.
         code = compile(content, path, "exec", dont_inherit=True)
         exec(code, module.__dict__)
     except passing:
@@ -110,7 +111,8 @@ def _is_reward(value, module):
 
 
 def _location(tree, source, name):
-    """First and last line of the signature, from 1; None for what no statement of the file defines by this name."""
+    """Returns the first and last line of the signature, 1-based, or None if no statement in the file defines the name.
+    """
     found = None
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
@@ -121,7 +123,7 @@ def _location(tree, source, name):
 
 
 def _signature_end(source, node):
-    """The line of the colon after the parameters."""
+    """Returns the line of the colon after the parameters."""
     lines = source.splitlines(keepends=True)[node.lineno - 1 : node.body[0].lineno]
     depth = 0
     try:
@@ -140,7 +142,7 @@ def _signature_end(source, node):
 
 
 def _syntax_fault(error, path):
-    # A SyntaxError that an imported file raised names that file.
+    # A SyntaxError raised in an imported file contains the name of that file.
     data = {"reason": "invalid", "message": f"{type(error).__name__}: {error.msg}", "file": error.filename or path}
     if error.lineno is not None:
         data["line"] = error.lineno
@@ -163,7 +165,7 @@ def _import_fault(error, path):
 
 
 def local_files(path):
-    """Every file of the reward's folder and below that is loaded, the reward file first."""
+    """Returns all loaded files in the reward's folder and its subfolders, with the reward file first."""
     folder = os.path.dirname(path) + os.sep
     installed = tuple(
         os.path.join(place, "") for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")} if place

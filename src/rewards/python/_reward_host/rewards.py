@@ -1,4 +1,6 @@
-"""The rewards of this process: loaded once, then asked for batches. Requests and results as src/protocol/rewardHost.ts."""
+"""Rewards in this process. They are loaded once, then score batches. Requests and results follow
+src/protocol/rewardHost.ts.
+"""
 
 import os
 import time
@@ -9,7 +11,7 @@ from .line_coverage import LineTracer
 
 class Rewards:
     def __init__(self, capture, passing=()):
-        """`passing`: exceptions that are not the reward's, such as a cancellation."""
+        """`passing`: exceptions that the reward did not cause, such as a cancellation."""
         self._capture = capture
         self._passing = passing
         self._rewards = {}
@@ -37,7 +39,7 @@ class Rewards:
         }
 
     def score(self, params):
-        """Faults of the reward are in the result."""
+        """Scores a batch. Reward errors are part of the result."""
         reward = self._rewards.get(params["reward"])
         if reward is None:
             raise reward_file.LoadFault(reason="missing", message=f"There is no reward \"{params['reward']}\" here")

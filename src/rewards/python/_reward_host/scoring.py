@@ -1,15 +1,15 @@
-"""One batch through one reward, called as TRL calls it."""
+"""Scores one batch with one reward, called the way TRL calls it."""
 
 import math
 
 from . import frames, trainer
 
-# Columns that TRL keeps to itself.
+# Columns that TRL does not pass to rewards.
 _HIDDEN = ("prompt", "completion", "completion_ids")
 
 
 def columns_of(rows):
-    """Every column of the dataset by name, a value a row: None where a row lacks it."""
+    """Returns every dataset column by name, with one value per row: None if a row does not have it."""
     columns = {}
     for row in rows:
         for key in row.get("row") or ():
@@ -21,7 +21,7 @@ def columns_of(rows):
 
 
 def arguments(reward, rows, step, metrics):
-    """The keyword arguments of the call."""
+    """Returns the keyword arguments for the call."""
     conversational = all(row.get("messages") for row in rows) and len(rows) > 0
     given = columns_of(rows)
     if conversational:
@@ -39,21 +39,21 @@ def arguments(reward, rows, step, metrics):
 
 
 def call(reward, given):
-    """What the function returns; an asynchronous one is awaited."""
+    """Calls the function and returns its result. Awaits the result of an asynchronous function."""
     if reward.is_async:
         return _event_loop().run_until_complete(reward.function(**given))
     return reward.function(**given)
 
 
 def check(returned, count):
-    """(values, errors) of what a reward returned for `count` rows."""
+    """Validates what a reward returned for `count` rows. Returns (values, errors)."""
     listed, fault = _as_list(returned, count)
     if fault:
         return [None] * count, [{"index": -1, "kind": "invalid", "message": fault}]
     values = [None] * count
     errors = []
     for index, value in enumerate(listed):
-        # The common case first: this loop is most of what the host does for a small reward.
+        # Fast path for the common case: for a small reward, this loop is most of the host's work.
         if type(value) is float and value - value == 0.0:
             values[index] = value
             continue
@@ -70,7 +70,7 @@ def _as_list(returned, count):
     if isinstance(returned, (str, bytes, dict)) or returned is None:
         return None, f"returned {_name(returned)} {expected}"
     if not isinstance(returned, list):
-        # Arrays and tensors give plain numbers at once.
+        # Converts arrays and tensors to plain numbers in a single call.
         tolist = getattr(returned, "tolist", None)
         try:
             returned = tolist() if callable(tolist) else list(returned)
@@ -84,11 +84,11 @@ def _as_list(returned, count):
 
 
 def _number(value):
-    """(number or None, fault)."""
+    """Returns (number or None, error)."""
     if value is None:
         return None, None
     if not isinstance(value, (bool, int, float)):
-        # Scalars of numpy and torch, without importing either.
+        # Handles numpy and torch scalars without importing either library.
         item = getattr(value, "item", None)
         if callable(item) and not isinstance(value, type):
             try:
@@ -107,7 +107,7 @@ def _number(value):
 
 
 def _name(value):
-    """A value in a few words."""
+    """Describes a value in a few words."""
     if value is None:
         return "None"
     if isinstance(value, bool):
@@ -125,7 +125,9 @@ _loop = None
 
 
 def _event_loop():
-    """One loop for the life of the host: clients that a reward keeps open stay valid. asyncio is imported when needed."""
+    """Uses a single event loop for the host's lifetime, so clients a reward keeps open remain valid. asyncio is imported
+    on first use.
+    """
     global _loop
     if _loop is None:
         import asyncio
@@ -136,7 +138,7 @@ def _event_loop():
 
 
 def fault_of(error, file):
-    """An exception of user code as an error of the whole batch."""
+    """Converts an exception in user code to an error that applies to the whole batch."""
     kind = "exited" if isinstance(error, SystemExit) else "memory" if isinstance(error, MemoryError) else "threw"
     described = frames.describe(error, file)
     if kind == "exited":

@@ -1,4 +1,4 @@
-"""Answers requests: one thread reads them, the main thread runs user code."""
+"""Handles requests. One thread reads them, and the main thread runs user code."""
 
 import os
 import queue
@@ -19,7 +19,9 @@ _METHOD_NOT_FOUND = -32601
 
 
 class Cancelled(BaseException):
-    """Raised in user code when its request is cancelled; not an Exception, so that few catch it."""
+    """Raised in user code when its request is canceled. Not a subclass of Exception, so user code is unlikely to catch
+    it.
+    """
 
 
 class Server:
@@ -30,7 +32,7 @@ class Server:
         self._work = queue.SimpleQueue()
         self._pid = os.getpid()
         self._main = threading.main_thread().ident
-        # Of the request that runs; None between requests.
+        # ID of the current request, or None between requests.
         self._running = None
         self._cancelled = set()
 
@@ -50,7 +52,7 @@ class Server:
             except Exception:
                 message = None
             if message is None:
-                os._exit(0)  # whoever started this process is gone, or wants it gone
+                os._exit(0)  # The parent process has exited or wants this process to exit.
             method = message.get("method")
             if method == "$/cancelRequest":
                 self._cancel(message.get("params", {}).get("id"))
@@ -66,7 +68,7 @@ class Server:
         if self._running != message_id:
             return
         if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(self._main, signal.SIGINT)  # also ends a sleep or a read
+            signal.pthread_kill(self._main, signal.SIGINT)  # This also interrupts a sleep or a read.
         else:
             signal.raise_signal(signal.SIGINT)
 
@@ -86,7 +88,7 @@ class Server:
             finally:
                 self._running = None
             if os.getpid() != self._pid:
-                os._exit(0)  # a process that user code forked came back: it has nothing to say
+                os._exit(0)  # A process forked by user code has returned here. It must not send anything.
             self._channel.reply(message_id, result)
         except Cancelled:
             self._channel.fail(message_id, _CANCELLED, "Canceled.")

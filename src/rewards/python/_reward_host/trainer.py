@@ -1,18 +1,20 @@
-"""What TRL's trainer hands to a reward besides the data (`GRPOTrainer._calculate_rewards` of TRL 1.13)."""
+"""Arguments that TRL's trainer passes to a reward in addition to the data (`GRPOTrainer._calculate_rewards` in TRL
+1.13).
+"""
 
 import math
 import types
 
 
 def trainer_state(step):
-    """The fields of transformers' TrainerState that mean something here."""
+    """Returns the fields of transformers' TrainerState that are meaningful here."""
     return types.SimpleNamespace(
         epoch=None, global_step=step, max_steps=0, num_train_epochs=0, log_history=[], best_metric=None, is_world_process_zero=True
     )
 
 
 class Metrics:
-    """Means of what the reward logs by `log_metric(name, value)`; TRL averages them over a step as well."""
+    """Means of the values that rewards log with `log_metric(name, value)`. TRL averages them over a step as well."""
 
     def __init__(self):
         self._values = {}
@@ -26,10 +28,10 @@ class Metrics:
         for name, values in self._values.items():
             try:
                 means[name] = math.fsum(values) / len(values)
-            except (OverflowError, ValueError):  # numbers too large, or both infinities
+            except (OverflowError, ValueError):  # Too large, or infinities of both signs.
                 continue
         return {name: mean for name, mean in means.items() if math.isfinite(mean)}
 
 
 def log_extra(column, values):
-    """`log_extra(column, values)` adds a column to TRL's table of completions; there is no such table here."""
+    """`log_extra(column, values)` adds a column to TRL's completions table. There is no such table here."""

@@ -1,4 +1,4 @@
-"""Runs an answer that is a program, with the names that its benchmark's grader gives it."""
+"""Runs an answer that is a program, with the names that its benchmark's grader provides."""
 
 import given_names
 

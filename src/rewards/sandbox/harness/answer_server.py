@@ -1,7 +1,8 @@
-"""Runs an answer and serves its functions to a checker in another sandbox.
+"""Runs an answer and makes its functions available to a checker in another sandbox.
 
-Requests and replies are JSON, one a line. What leaves this process is data: values of plain types are spelled out, any
-other object stays here and goes out as a number to refer to it by. So no comparison of the checker runs code of the answer.
+Requests and replies are JSON, one per line. Only data leaves this process: values of plain types are sent in full,
+and any other object stays here and is referred to by a number. The checker's comparisons therefore never run code
+from the answer.
 """
 
 import builtins
@@ -20,10 +21,11 @@ nothing = os.open(os.devnull, os.O_RDWR)
 for descriptor in (0, 1, 2):
     os.dup2(nothing, descriptor)
 
-# The answer may replace what it finds in modules; what is needed here is kept.
+# Keep references, because the answer can replace what it finds in modules.
 dumps, loads = json.dumps, json.loads
 
-# Objects that were referred to, and their places by identity; they are kept, so an identity is never another's.
+# Objects that have been referred to, and their indices by identity. They are kept alive, so identities are never
+# reused.
 objects = []
 places = {}
 answer = types.ModuleType("answer")
@@ -132,7 +134,7 @@ def decode(value):
 
 
 def exported(value):
-    """An error class is made anew by the checker, so that its tests can expect it."""
+    """Describes an error class, so the checker can recreate it and tests can expect it."""
     if isinstance(value, type) and issubclass(value, Exception):
         base = next(one.__name__ for one in value.__mro__ if one.__module__ == "builtins")
         return {"t": "error", "v": [value.__name__, base]}

@@ -1,8 +1,8 @@
-"""Tries to get out of a sandbox: `escapes.py NAME` with what it needs to know as JSON in `about.json`.
+"""Attempts to escape from a sandbox: `escapes.py NAME`, with parameters as JSON in `about.json`.
 
-Prints one line of JSON: whether it got out, and the evidence. Nothing here may do harm where it succeeds, for a sandbox may
-be broken: signals go to a process that was made for it, files and mounts to names that were made for it and are taken
-away at once, and what is opened for writing is not written.
+Prints one line of JSON with the outcome and the evidence. The sandbox may be broken, so a successful attempt must do
+no harm: signals are sent only to a process created for that purpose, files and mounts use names created for that
+purpose and are removed immediately, and nothing is written to what is opened for writing.
 """
 
 import ctypes
@@ -34,7 +34,9 @@ def say(escaped, evidence):
 
 
 def first(tries):
-    """Tries (name, function) in order: got out with the first that returns, held with the words of every error."""
+    """Runs (name, function) pairs in order. The attempt has escaped as soon as one of them returns; otherwise it was
+    contained, and all error messages are reported.
+    """
     words = []
     for name, function in tries:
         try:
@@ -47,7 +49,7 @@ def first(tries):
 
 
 def syscall(name, *args):
-    """The kernel's answer to a raw system call; its error raised."""
+    """Returns the result of a raw system call. Raises OSError on failure."""
     numbers = {
         "x86_64": {
             "ptrace": 101, "process_vm_readv": 310, "unshare": 272, "keyctl": 250, "add_key": 248, "bpf": 321,
@@ -261,7 +263,7 @@ def devices():
 
 @attempt
 def watch_files():
-    """Be told of what others do with files of the system."""
+    """Subscribes to other processes' activity in system files."""
     import fcntl
 
     def dnotify():
@@ -289,7 +291,7 @@ def descriptors():
             status = os.fstat(descriptor)
         except OSError:
             continue
-        # What stands in for a file that was closed.
+        # This device replaces a file that was closed.
         if status.st_rdev == os.makedev(1, 3):
             continue
         try:
@@ -311,7 +313,7 @@ def see_processes():
                 known.append(f"{pid}: {file.read(4096)!r}")
         except OSError:
             continue
-    # Ids inside are small: one that is the same by chance is not the same process.
+    # Process IDs in the sandbox are small. The same ID by coincidence does not mean the same process.
     same = [words[:100] for words in known if about["token"] in words]
     say(bool(same), "; ".join(same) or f"{sum(name.isdigit() for name in os.listdir('/proc'))} processes are seen, none from outside")
 
@@ -340,7 +342,7 @@ def ptrace():
 
 
 def rights(pid):
-    """What a process may do: its user, its capabilities, and its filter of system calls."""
+    """Returns a process's privileges: its user, its capabilities and its system call filter."""
     names = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters")
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
         return [line.split() for line in file if line.split(":")[0] in names]
@@ -366,7 +368,7 @@ def read_memory():
                 raise ValueError("opened, but it has the rights and the filter of this program")
             return f"opened as {file.fileno()}"
 
-    # EFAULT would mean that the process was reached.
+    # EFAULT would mean that the process was accessible.
     first(
         [
             ("victim", lambda: peek(about["victim"])),
@@ -379,7 +381,7 @@ def read_memory():
 
 @attempt
 def fork_bomb():
-    """At most 200 processes, whatever the limit; each says that it is there and waits."""
+    """Creates at most 200 processes, regardless of the limit. Each one reports that it has started and waits."""
     made = 0
     for _ in range(200):
         try:
@@ -412,7 +414,7 @@ def thread_bomb():
 
 @attempt
 def outlive():
-    """A grandchild in a session of its own, with its parent gone, that holds nothing open."""
+    """Starts a grandchild in its own session that has no parent and holds nothing open."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
@@ -429,7 +431,7 @@ def outlive():
 
 @attempt
 def memory():
-    """At most 1 GB."""
+    """Allocates at most 1 GB."""
     blocks = []
     for size in range(16, 1025, 16):
         blocks.append(bytearray(16 << 20))
@@ -440,7 +442,7 @@ def memory():
 
 @attempt
 def memory_of_many():
-    """Eight processes, each within the limit, at most 1 GB in all."""
+    """Starts eight processes that are each within the limit and use at most 1 GB in total."""
     children = []
     for _ in range(8):
         pid = os.fork()
@@ -460,7 +462,7 @@ def memory_of_many():
 
 @attempt
 def memory_outside_of_processes():
-    """Memory that is nobody's: files in memory and shared segments."""
+    """Uses memory that is not charged to any process: in-memory files and shared segments."""
     first(
         [
             ("memfd_create", lambda: syscall("memfd_create", ctypes.c_char_p(b"x"), number(0))),
@@ -477,7 +479,9 @@ def made(size, words):
 
 @attempt
 def page_tables():
-    """Reads single bytes of up to 600 GB of empty memory: the pages are nobody's, their tables take 1.2 GB."""
+    """Reads single bytes across up to 600 GB of empty memory. The pages are not charged, but their page tables take 1.2
+    GB.
+    """
     import mmap
 
     MAP_NORESERVE = 0x4000
@@ -499,7 +503,7 @@ def page_tables():
 
 
 def fill(descriptor):
-    """Writes to a descriptor until it takes no more. @returns bytes"""
+    """Writes to a descriptor until it is full. @returns number of bytes"""
     os.set_blocking(descriptor, False)
     size = 0
     try:
@@ -511,7 +515,7 @@ def fill(descriptor):
 
 @attempt
 def socket_buffers():
-    """Fills sockets that nobody reads, at most 1 GB; those that are passed on within others need no descriptor."""
+    """Fills unread sockets with at most 1 GB. Sockets passed inside other sockets need no descriptor."""
     kept = []
     size = 0
     words = ""
@@ -540,13 +544,13 @@ def socket_buffers():
     except OSError as error:
         words = f", then: {error.strerror}"
     made(size / 1e6, f"{size / 1e6:.0f} MB{words}")
-    # The supervision has to see it within a look or two.
+    # Give the supervisor time for one or two checks.
     time.sleep(0.3)
 
 
 @attempt
 def pipe_buffers():
-    """Fills pipes, as large as they can be made, at most 1 GB."""
+    """Fills pipes of maximum size with at most 1 GB."""
     import fcntl
 
     kept = []
@@ -567,7 +571,7 @@ def pipe_buffers():
 
 @attempt
 def zombies():
-    """At most 200 processes that ended and that nobody waits for, and 200 whose parent is gone."""
+    """Leaves at most 200 exited processes that are not waited for, and 200 whose parent is gone."""
     ended = 0
     try:
         for _ in range(200):
@@ -583,7 +587,7 @@ def zombies():
 
 @attempt
 def orphans():
-    """200 processes whose parent ends before them: somebody has to reap them."""
+    """Starts 200 processes whose parent exits before them, so another process must reap them."""
     for _ in range(200):
         pid = os.fork()
         if pid == 0:
@@ -605,7 +609,7 @@ def orphans():
 
 @attempt
 def disk():
-    """At most 512 MB in files of 8 MB."""
+    """Writes at most 512 MB in files of 8 MB."""
     written = []
     words = []
     for folder in ("/tmp", "/work", "/dev/shm", "."):
@@ -627,7 +631,7 @@ def disk():
 
 @attempt
 def file_size():
-    """One file of at most 256 MB."""
+    """Writes a single file of at most 256 MB."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     written = 0
     words = ""
@@ -663,7 +667,7 @@ def wall():
 
 @attempt
 def output():
-    """At most 1 GB."""
+    """Prints at most 1 GB."""
     block = b"x" * (1 << 20)
     for _ in range(1024):
         os.write(1, block)
@@ -682,7 +686,7 @@ def environment():
 
 @attempt
 def identity():
-    """Root, capabilities, or programs that would give them."""
+    """Checks for root, capabilities, or programs that would provide them."""
     fields = {}
     with open("/proc/self/status", encoding="ascii", errors="replace") as file:
         for line in file:
@@ -790,6 +794,6 @@ def kernel_interfaces():
     )
 
 
-# Whoever does not see this line knows that nothing was tried.
+# If this line is missing from the output, nothing was attempted.
 print(json.dumps({"started": True}), flush=True)
 attempts[sys.argv[1]]()

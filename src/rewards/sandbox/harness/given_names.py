@@ -1,4 +1,5 @@
-"""Names that a benchmark's grader gives to every answer: imports, or the prompt that the answer goes on from."""
+"""Provides the names that a benchmark's grader gives to every answer: imports, or the prompt that the answer continues.
+"""
 
 import builtins
 
@@ -7,8 +8,8 @@ ONLY_TREE = 1024  # ast.PyCF_ONLY_AST, without the import
 
 def give(code, namespace):
     """
-    Runs given.py: what stands before its first empty line, and the rest where the code uses a name that it does not define, since
-    imports take time. A prompt of prose gives nothing.
+    Runs given.py: always the part before its first empty line, and the rest only if the code uses a name that it does
+    not define, because imports take time. A prompt that is prose provides nothing.
     """
     try:
         with open("given.py", encoding="utf-8") as file:

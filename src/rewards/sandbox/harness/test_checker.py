@@ -1,7 +1,7 @@
 """Runs tests against an answer that runs in another sandbox.
 
-The answer's functions are stand-ins here: a call sends the arguments over and gets a value of plain types back. Nothing of
-the answer runs in this process, and nothing of the tests in the other one.
+The answer's functions are proxies here: a call sends its arguments and receives a value of plain types. No code from
+the answer runs in this process, and no code from the tests runs in the other one.
 """
 
 import ast
@@ -23,15 +23,17 @@ for descriptor in (0, 1, 2):
 
 
 class Stopped(BaseException):
-    """The answer's process has ended. No Exception: a test that expects errors must not take it for one."""
+    """Raised when the answer's process has ended. Not a subclass of Exception, so a test that expects errors cannot
+    mistake it for one.
+    """
 
 
-# Would end an iteration of the checker instead of failing it: all(map(f, values)) is then true.
+# Raising these would end an iteration in the checker instead of failing it: all(map(f, values)) would then be true.
 UNSAFE = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit, KeyboardInterrupt, AssertionError)
-# Requests and, among them, calls since the test began: pytest looks at attributes of what it finds.
+# Requests, and how many of them were calls, since the test began. pytest inspects attributes of the objects it finds.
 state = {"stopped": False, "requests": 0, "calls": 0}
 error_classes = {}
-# What the tests see of the answer.
+# Names from the answer that the tests can see.
 answer_names = {}
 
 
@@ -74,11 +76,13 @@ def remote_error(name, message):
 
 
 class Misunderstood(Exception):
-    """The tests of the row are of a form that cannot be run here: no fault of the answer."""
+    """Raised if the row's tests have an unsupported format. The answer is not at fault."""
 
 
 class Remote:
-    """An object that lives beside the answer. What it equals only the answer could say, so comparing it is an error."""
+    """Proxy for an object in the answer's process. Comparing it is an error, because only the answer could say what it
+    equals.
+    """
 
     def __init__(self, target):
         object.__setattr__(self, "_target", target)
@@ -105,7 +109,7 @@ class Remote:
 
 
 class Later(collections.abc.Coroutine):
-    """What an async function of the answer gives: it has to be awaited, and is nothing by itself."""
+    """Result of an async function in the answer. It must be awaited and has no value of its own."""
 
     def __init__(self, inner):
         self._inner = inner
@@ -141,7 +145,7 @@ def call(target, args, kwargs):
     return decode(ask(request)["value"])
 
 
-# Of classes that Python code defines.
+# Flag of classes defined in Python code.
 HEAP_TYPE = 1 << 9
 
 
@@ -173,7 +177,8 @@ def encode(value):
         return {"t": "builtin", "v": value.__name__}
     kind = value if isinstance(value, type) else type(value)
     of_answer = isinstance(value, (Remote, Later)) or kind in error_classes.values()
-    # What was called may be the answer's doing once it has given something: an object that has `sort` for a list.
+    # Once the answer has returned something, it may have caused the call, for example with an object that has `sort`
+    # instead of a list.
     if state["calls"] == 0 and (isinstance(value, types.FunctionType) or (kind.__flags__ & HEAP_TYPE and not of_answer)):
         raise Misunderstood(f"they pass a {kind.__name__} to the answer, which can get plain values alone")
     raise TypeError(f"a test cannot pass a value of type {kind.__name__}")
@@ -221,12 +226,12 @@ def decode(value):
 
 
 class Tally:
-    """Counts the assertions of one test; one that fails does not hide those after it."""
+    """Counts the assertions in one test. A failed assertion does not hide later ones."""
 
     def __init__(self):
         self.results = {}
         self.why = None
-        # Why no answer can pass.
+        # Reason why no answer can pass.
         self.fault = None
 
     def note(self, number, error):
@@ -235,7 +240,7 @@ class Tally:
             self.failed(error)
 
     def failed(self, error):
-        # An error of the answer's own has no name.
+        # An error raised in the answer has no name.
         if isinstance(error, NameError) and is_comparison(getattr(error, "name", None) or ""):
             self.fault = f"they use {error.name}, which is not there"
         if isinstance(error, Misunderstood):
@@ -246,7 +251,9 @@ class Tally:
 
 
 class Split(ast.NodeTransformer):
-    """Turns each assertion into one that is counted; those inside `try` stay, they may be meant to fail."""
+    """Wraps each assertion so that it is counted. Leaves assertions inside `try` alone, because they may be intended to
+    fail.
+    """
 
     def __init__(self):
         self.count = 0
@@ -263,10 +270,10 @@ class Split(ast.NodeTransformer):
         return [ast.copy_location(guarded, node)]
 
 
-# What an answer must not put in place of what tests rely on: all = lambda values: True.
+# Names that an answer must not override because tests rely on them: all = lambda values: True.
 RESERVED = {*dir(builtins), *sys.stdlib_module_names, "np", "pd", "numpy", "pandas", "pytest", "check", "candidate"}
 
-# What tests compare by. They count on an import of the answer's, which they get from the library instead.
+# Comparison functions used in tests. Tests rely on the answer to import them, but get them from the library instead.
 COMPARING = ("isclose", "allclose", "approx", "raises", "expect")
 SPELLED_OUT = {"np": "numpy", "pd": "pandas", "numpy": "numpy", "pandas": "pandas", "pytest": "pytest"}
 
@@ -281,8 +288,8 @@ def is_reserved(name):
 
 def judge_of(tree, entry_point, known):
     """
-    A function that an assertion takes the tested one's value to and that the row does not define: an answer that does
-    would judge itself. None: there is none.
+    Returns the name of a function that receives the tested value in an assertion but is not defined in the row, or
+    None if there is none. An answer that defines this function could decide its own result.
     """
     nodes = list(ast.walk(tree))
     own = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -319,14 +326,14 @@ METHOD = "Solution()."
 
 
 def name_of(entry_point):
-    """What of the answer has to be there: the function, or the class that has the method."""
+    """Returns the name that the answer must define: the function, or the class that has the method."""
     return "Solution" if entry_point.startswith(METHOD) else entry_point
 
 
 def tested_by(entry_point, names):
     """
-    What is tested, None where the answer has none. A method is that of one object a test, which is made by the first call: a test that
-    calls nothing has not used the answer.
+    Returns the tested function, or None if the answer does not define it. A method belongs to one object per test,
+    created at the first call: a test that calls nothing has not used the answer.
     """
     tested = names.get(name_of(entry_point))
     if tested is None or not entry_point.startswith(METHOD):
@@ -336,7 +343,7 @@ def tested_by(entry_point, names):
     def method(*args, **kwargs):
         if not made:
             made.append(tested())
-            # The test has seen nothing of it.
+            # Creating the object does not count: the test has not seen any result yet.
             state["calls"] -= 1
         return getattr(made[0], entry_point.removeprefix(METHOD))(*args, **kwargs)
 
@@ -344,7 +351,7 @@ def tested_by(entry_point, names):
 
 
 def names_in(code):
-    """Every identifier that a piece of code refers to; none where it is no Python."""
+    """Returns all identifiers that a piece of code refers to. Empty if it is not valid Python."""
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError):
@@ -358,7 +365,7 @@ def names_in(code):
 
 
 def modules_used(tree, scope):
-    """Modules of the library that tests use without importing them: they count on the answer's imports."""
+    """Adds library modules that tests use without importing them, relying on the answer's imports."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Name) or node.id in scope:
             continue
@@ -372,7 +379,7 @@ def modules_used(tree, scope):
             pass
 
 
-# Runners that a file of tests starts at its end: its tests are run here.
+# Runners that test files start at the end. Their tests are run here instead.
 RUNNERS = ("unittest.main", "pytest.main")
 
 
@@ -427,7 +434,7 @@ def run_code(code, names, entry_point, tally):
             raise ValueError("none of the test's assertions was come to")
     except BaseException as error:
         tally.failed(error)
-        # What it did not come to counts as failed.
+        # Assertions that were not reached count as failed.
         for number in range(split.count):
             tally.results.setdefault(number, False)
         if not tally.results:
@@ -443,7 +450,7 @@ def run_code(code, names, entry_point, tally):
 
 
 def require_modules(tree):
-    """What tests import without a `try` has to be installed, or no answer can pass them."""
+    """Checks that modules imported without `try` are installed. Otherwise, no answer can pass the tests."""
     import importlib.util
 
     for node in tree.body:
@@ -458,7 +465,7 @@ def require_modules(tree):
 
 
 def is_for_pytest(tree):
-    """A file of tests as pytest collects them, and no call of `check` as HumanEval has it."""
+    """Returns whether the code is a test file that pytest would collect, and does not use `check` as in HumanEval."""
     functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
     if any(node.name == "check" for node in functions):
@@ -476,14 +483,14 @@ def find_pytest():
 
 
 class PytestOutcomes:
-    """Hears what pytest does: what it collects has to be what it runs and what passes."""
+    """Records what pytest does, to verify that all collected tests were run and passed."""
 
     def __init__(self):
         self.collected = []
         self.outcomes = {}
         self.faults = []
         self.unknown = []
-        # Calls of the answer before each test, and the tests that the row itself marks.
+        # Number of calls to the answer before each test, and the tests that the row itself marks.
         self.calls = {}
         self.marked = set()
 
@@ -503,7 +510,7 @@ class PytestOutcomes:
             self.faults.append((report.outcome, last_line(report.longrepr)))
 
     def pytest_pyfunc_call(self, pyfuncitem):
-        # pytest itself does not run coroutines.
+        # pytest does not run coroutines on its own.
         if not inspect.iscoroutinefunction(pyfuncitem.obj):
             return None
         import asyncio
@@ -517,7 +524,7 @@ class PytestOutcomes:
 
     def pytest_runtest_logreport(self, report):
         outcome = "skipped" if hasattr(report, "wasxfail") else report.outcome
-        # What a test decides once it has seen the answer is no fault of the row.
+        # If a test is skipped after it has used the answer, the row is not at fault.
         if outcome == "skipped" and report.nodeid not in self.marked and state["calls"] > self.calls[report.nodeid]:
             outcome = "failed"
         if report.when == "call" or outcome != "passed":
@@ -557,7 +564,7 @@ def run_pytest(code, scope, tally):
         shutil.rmtree(folder, ignore_errors=True)
     if state["stopped"]:
         raise Stopped()
-    # While they were collected: what they make of the answer then is no fault of the row.
+    # If the answer was used while tests were being collected, the row is not at fault for the outcome.
     was_used = state["calls"] > 0
     for outcome, why in heard.faults:
         if outcome == "skipped" and not was_used:
@@ -575,7 +582,7 @@ def run_pytest(code, scope, tally):
 
 
 def run_function(name, function):
-    """A test as pytest takes it, without fixtures."""
+    """Runs a test function as pytest does, but without fixtures."""
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         raise Misunderstood(f"{name} is decorated, which is not run here")
     parameters = inspect.signature(function).parameters.values()
@@ -594,7 +601,7 @@ def run_function(name, function):
 
 
 def run_classes(found):
-    """Classes of tests as pytest takes them: each method on an object of its own."""
+    """Runs test classes as pytest does, with a new object for each method."""
     unittest = sys.modules.get("unittest")
     for name, value in found.items():
         if not isinstance(value, type) or not name.startswith("Test"):
@@ -609,7 +616,7 @@ def run_classes(found):
 
 
 def run_cases(scope, tally):
-    """The methods of unittest's classes."""
+    """Runs the methods of unittest classes."""
     unittest = sys.modules.get("unittest")
     if unittest is None:
         return
@@ -643,8 +650,9 @@ def calls_by_itself(tree, name):
 
 def same(value, expected, tolerance):
     """
-    Equality of JSON: tuples are lists, and True is not 1. A whole number is met exactly, a fraction within the row's tolerance:
-    it is relative to the expected value, so that no infinite value is near anything.
+    Returns whether two values are equal as JSON: tuples equal lists, and True is not 1. Integers must match exactly,
+    and decimals within the row's tolerance. The tolerance is relative to the expected value, so no infinite value is
+    close to anything.
     """
     if isinstance(value, (list, tuple)) and isinstance(expected, list):
         return len(value) == len(expected) and all(same(a, b, tolerance) for a, b in zip(value, expected))
@@ -659,7 +667,7 @@ def same(value, expected, tolerance):
 
 
 def near(value, expected, tolerance):
-    # Everything is within a share of what is infinite.
+    # A relative tolerance would accept every value for an infinite expectation.
     if math.isinf(expected):
         return False
     try:
@@ -672,7 +680,7 @@ def run_call(tests, names, arguments, expected, alternatives, tally):
     entry_point = tests["entryPoint"]
     try:
         tested = tested_by(entry_point, names)
-        # LiveCodeBench and APPS name functions and methods alike.
+        # LiveCodeBench and APPS do not distinguish between functions and methods.
         if tested is None and not entry_point.startswith(METHOD):
             tested = tested_by(METHOD + entry_point, names)
         if tested is None:
@@ -689,13 +697,15 @@ def run_call(tests, names, arguments, expected, alternatives, tally):
 
 
 def named(name, value):
-    """What the answer calls by a name. A type of the language (solve = int) is called there, too."""
+    """Returns what a name in the answer refers to. If it refers to a built-in type (solve = int), calls also go to the
+    answer.
+    """
     decoded = decode(value)
     return Remote({"name": name}) if isinstance(decoded, type) and decoded.__module__ == "builtins" else decoded
 
 
 def wanted_names(tests):
-    """What of the answer the tests refer to: nothing else of it is seen here."""
+    """Returns the names in the answer that the tests refer to. Nothing else in the answer is visible here."""
     wanted = {tests["entryPoint"], "Solution"}
     for code in [*tests["setup"], *(tests.get("tests") or [])]:
         wanted |= names_in(code)
@@ -703,7 +713,7 @@ def wanted_names(tests):
 
 
 def run_prompt(prompt, scope):
-    """A prompt that is code may define what its tests use; one that is prose with some code in it does not."""
+    """Runs a prompt that is code, because it may define what its tests use. Ignores prose that contains some code."""
     try:
         compiled = compile(prompt, "prompt.py", "exec")
     except (SyntaxError, ValueError):
@@ -742,7 +752,7 @@ def main():
     calls = json.loads(tests["calls"]) if tests.get("calls") else None
     count = len(calls["inputs"]) if calls else len(tests["tests"])
     count = min(count, tests["most"])
-    # What the row itself defines wins over the answer's, except what is tested.
+    # Names defined in the row override those in the answer, except for the tested function.
     scope = {**names, "__builtins__": builtins}
     try:
         if tests.get("prompt"):
@@ -753,7 +763,7 @@ def main():
         return say(load="the answer ended its process")
     except Exception as error:
         words = f"{type(error).__name__} in the tests' setup: {error}"[:300]
-        # What the answer has no part in is the row's own fault.
+        # If the answer is not involved, the row itself is at fault.
         is_used = any(names_in(setup) & names.keys() for setup in tests["setup"])
         return say(load=words) if is_used or isinstance(error, NameError) else say(fault=words)
     tested = tests["entryPoint"] and name_of(tests["entryPoint"])
@@ -767,7 +777,7 @@ def main():
         try:
             if calls:
                 expected = calls["outputs"][number]
-                # APPS wraps some expected values in a list of one.
+                # APPS wraps some expected values in a one-element list.
                 wrapped = isinstance(expected, list) and len(expected) == 1 and calls.get("wrapped")
                 run_call(tests, names, calls["inputs"][number], expected, expected if wrapped else [], tally)
             else:
@@ -778,7 +788,7 @@ def main():
             if not state["stopped"]:
                 return say(fault=f"{error}"[:300])
         if state["stopped"]:
-            # The test may have taken the end for what it expects: ended never passes.
+            # The test may have mistaken the exit for an expected error. An answer that exits never passes.
             if all(tally.results.values()):
                 tally.results["ended"] = False
             parts, passed = len(tally.results), sum(tally.results.values())

@@ -7,15 +7,15 @@ import { type EscapeAttempt, escapeAttempts, type Said, untried, type Verdict } 
 import { makeSurroundings, type Surroundings } from './surroundings.ts';
 
 export interface CheckOptions {
-	/** A folder that the sandbox must not show; default: the current one. */
+	/** Folder that the sandbox must not expose. Default: the current folder. */
 	readonly workspace?: string;
-	/** Attempts by id; default: all. */
+	/** Ids of the attempts to make. Default: all. */
 	readonly only?: readonly string[];
 	readonly signal?: AbortSignal;
 	onAttempt?(attempt: IsolationAttempt, done: number, total: number): void;
 }
 
-/** Wide enough that an attempt fails by what it tries and not by another limit. */
+/** Limits that are high enough for an attempt to fail because of what it tries, not because of another limit. */
 const wide: Partial<SandboxLimits> = {
 	wallMs: 15_000,
 	cpuSeconds: 30,
@@ -26,7 +26,7 @@ const wide: Partial<SandboxLimits> = {
 	processes: 400,
 };
 
-/** The first line of an attempt that was started. */
+/** First line of output of an attempt that has started. */
 const startedLine = '{"started": true}\n';
 
 const saidSchema = v.object({
@@ -37,8 +37,9 @@ const saidSchema = v.object({
 });
 
 /**
- * Tries to get out of a sandbox, one attempt in a fresh sandbox each, and reports what held. Needs Python in the sandbox.
- * Fails with `unavailable` when nothing runs in it, with `cancelled` when the signal fires. Leaves nothing behind.
+ * Tries to escape from a sandbox, with a fresh sandbox for each attempt, and reports the results. Requires Python in
+ * the sandbox. Fails with `unavailable` if nothing can run in it, and with `cancelled` when the signal is aborted.
+ * Cleans up completely.
  */
 export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {}): Promise<IsolationReport> {
 	const missing = sandbox.missing('python');
@@ -57,7 +58,7 @@ export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {
 			options.onAttempt?.(result, results.size, chosen.length);
 		};
 		const beside = chosen.filter(({ alone }) => !alone);
-		// A few at a time: most wait for a process to start.
+		// Run a few attempts concurrently, because most of them wait for a process to start.
 		const next = beside.values();
 		await Promise.all(
 			Array.from({ length: 3 }, async () => {
@@ -129,7 +130,7 @@ async function judged(
 		if (failure.reason === 'cancelled') throw failure;
 		return { outcome: 'untried', evidence: failure.message };
 	}
-	// What never began was stopped by nothing that is tried here.
+	// An attempt that never started was not stopped by the protection being tested.
 	if (!run.stdout.startsWith(startedLine)) return untried(run);
 	const said = lastSaid(run.stdout);
 	if (said?.skipped) return { outcome: 'skipped', evidence: said.evidence };

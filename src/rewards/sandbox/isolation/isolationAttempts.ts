@@ -7,23 +7,26 @@ export interface Verdict {
 	readonly evidence: string;
 }
 
-/** One try to get out: a function of harness/escapes.py of the same name, and how its end is judged. */
+/** An escape attempt: a function with the same name in harness/escapes.py, and how to interpret its outcome. */
 export interface EscapeAttempt {
 	readonly id: string;
 	readonly area: IsolationArea;
 	readonly tried: string;
 	readonly expected: string;
-	/** Limits that are tried; others are wide enough for the attempt to get through. */
+	/** Limits being tested. All others are high enough for the attempt to succeed. */
 	readonly limits?: Partial<SandboxLimits>;
-	/** Tried without a sandbox too: what it does is nothing that any program would not do. */
+	/**
+	 * Whether to run the attempt without a sandbox as well, because it does nothing that an ordinary program would not
+	 * do.
+	 */
 	readonly mild?: boolean;
-	/** Uses much of the machine where it is not stopped, so nothing runs beside it. */
+	/** Whether the attempt can use up the machine's resources if it is not stopped, so nothing may run concurrently. */
 	readonly alone?: boolean;
-	/** Default: what the attempt itself says. Looks from outside where the attempt cannot know. */
+	/** Default: the attempt's own report. Checks from outside when the attempt cannot know the outcome. */
 	judge?(said: Said, run: SandboxOutput, surroundings: Surroundings): Verdict | Promise<Verdict>;
 }
 
-/** The last line that an attempt wrote; null: it came to none. */
+/** Last line of output of an attempt, or null if it did not produce one. */
 export type Said = {
 	readonly escaped?: boolean | undefined;
 	readonly skipped?: boolean | undefined;
@@ -31,7 +34,7 @@ export type Said = {
 	readonly evidence: string;
 } | null;
 
-/** How a run ended, for people. */
+/** Describes how a run ended, for users. */
 export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: SandboxOutput): string {
 	switch (end) {
 		case 'exited':
@@ -47,13 +50,13 @@ export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: Sand
 	}
 }
 
-/** The attempt itself failed: what it was to try did not happen. */
+/** Returns the verdict for an attempt that itself failed, so nothing was tried. */
 export function untried(run: SandboxOutput): Verdict {
 	const words = run.stderr.trim().split('\n').at(-1) ?? '';
 	return { outcome: 'untried', evidence: words === '' ? endOf(run) : words };
 }
 
-/** How far an attempt got that counts: held while it stays at or below `most`. */
+/** Returns a check on a measured amount: the sandbox holds if the amount is at most `most`. */
 const atMost = (most: number) => (said: Said, run: SandboxOutput) => {
 	if (said === null && run.end === 'exited') return untried(run);
 	return {
@@ -62,7 +65,7 @@ const atMost = (most: number) => (said: Said, run: SandboxOutput) => {
 	};
 };
 
-/** Held when this limit ended it before it was through. */
+/** Returns a check for a limit: the sandbox holds if the limit ended the attempt before it succeeded. */
 const stoppedBy =
 	(...ends: readonly SandboxOutput['end'][]) =>
 	(said: Said, run: SandboxOutput) => {
@@ -194,7 +197,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'kill-outside',
 		mild: true,
-		// Where it succeeds, the others would look for a process that is gone.
+		// If it succeeds, other attempts would look for a process that no longer exists.
 		alone: true,
 		area: 'processes',
 		tried: 'Kill a process of this machine',
@@ -397,7 +400,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	},
 ];
 
-/** What was written inside may have been written to a place that only the sandbox has. */
+/** Checks from outside. Files written in the sandbox may be in a location that exists only there. */
 async function fromOutside(said: Said, run: SandboxOutput, appeared: () => Promise<string[]>): Promise<Verdict> {
 	const found = await appeared();
 	if (found.length > 0) return { outcome: 'escaped', evidence: `${found.join(', ')} appeared` };

@@ -9,25 +9,25 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Failure } from '../../../base/failure.ts';
 
-/** Answers and closes; what is sent is read away, since a socket with unread data never closes. */
+/** Responds and closes. Drains the input, because a socket with unread data never closes. */
 const answer = (socket: Socket) =>
 	void socket
 		.on('error', () => undefined)
 		.resume()
 		.end('reached');
 
-/** What attempts are told, as about.json. */
+/** Parameters passed to attempts as about.json. */
 export interface About {
 	readonly token: string;
-	/** The value of a variable in this process's environment, and its name. */
+	/** Value and name of a variable in this process's environment. */
 	readonly secret: string;
 	readonly secretName: string;
-	/** This process, and one that may be killed. */
+	/** IDs of this process and of a process that may be killed. */
 	readonly pid: number;
 	readonly victim: number;
 	readonly port: number;
 	readonly udpPort: number;
-	/** Name of an abstract socket; null: this system has none. */
+	/** Name of an abstract socket, or null if the system does not support them. */
 	readonly abstract: string | null;
 	readonly addresses: readonly string[];
 	readonly sockets: readonly string[];
@@ -38,21 +38,21 @@ export interface About {
 	readonly devices: readonly string[];
 }
 
-/** Things outside of a sandbox that attempts try to reach: files, servers, a process, a secret. */
+/** Resources outside the sandbox that attempts try to access: files, servers, a process, a secret. */
 export interface Surroundings {
 	readonly about: About;
-	/** @param signalled a signal was sent, whose effect may come a moment later */
+	/** @param signalled whether a signal was sent, which may take a moment to have an effect */
 	victimLives(signalled: boolean): Promise<boolean>;
-	/** Files that attempts have written out here. */
+	/** Returns files that attempts have created outside the sandbox. */
 	appeared(): Promise<string[]>;
-	/** Processes that attempts have left behind. */
+	/** Returns processes that attempts have left behind. */
 	findLeft(): Promise<number[]>;
 	remove(): Promise<void>;
 }
 
 const variable = 'REASONING_LAB_CANARY_TOKEN';
 
-/** @param workspace a folder whose files a sandbox must not show */
+/** @param workspace folder whose files a sandbox must not expose */
 export async function makeSurroundings(workspace: string): Promise<Surroundings> {
 	const token = `reasoning-lab-${randomBytes(8).toString('hex')}`;
 	const secret = randomBytes(16).toString('hex');
@@ -102,9 +102,9 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		victim.on('error', () => undefined);
 		undo.push(() => ended(victim));
 		const { pid: victimPid } = victim;
-		// Numbers that are no process mean many of them to `kill`.
+		// To `kill`, numbers that are not process IDs can mean many processes.
 		if (victimPid === undefined) throw new Failure('internal', 'Cannot start a process to be killed.');
-		// A process that has just started shows no arguments yet.
+		// A process does not show its arguments until shortly after it starts.
 		await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
 		process.env[variable] = secret;
 		undo.push(() => delete process.env[variable]);
@@ -207,7 +207,9 @@ async function devices(): Promise<string[]> {
 	return paths.slice(0, 30);
 }
 
-/** Processes of this machine whose arguments hold the token, but for the one that was made to be killed (Linux). */
+/**
+ * Returns this machine's processes whose arguments contain the token, except for the one created to be killed (Linux).
+ */
 async function processesWith(token: string, victim: number): Promise<number[]> {
 	if (process.platform !== 'linux') return [];
 	const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== victim);

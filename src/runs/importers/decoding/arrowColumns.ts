@@ -2,11 +2,11 @@ import type { BatchLayout } from './arrowMessages.ts';
 import type { ArrowField, ArrowType } from './arrowSchema.ts';
 import { sizeOf } from './rowLimits.ts';
 
-/** A column of one batch: its type, how many values it has, and where they lie. */
+/** A column in one batch: its type, number of values, and their location. */
 interface ArrowColumn {
 	readonly type: ArrowType;
 	readonly length: number;
-	/** A bit for each value that is there; no bytes: all are. */
+	/** One bit per value that is set if the value is present; empty if all are present. */
 	readonly validity: Region;
 	readonly buffers: readonly Region[];
 	readonly children: readonly ArrowColumn[];
@@ -14,18 +14,19 @@ interface ArrowColumn {
 
 type Region = readonly [offset: number, length: number];
 
-/** What values are read from, and how many of them may be. */
+/** Source of column values, with a limit on how many can be read. */
 export interface ColumnSource {
-	/** Bytes of the body of the batch. */
+	/** Returns bytes from the body of the batch. */
 	bytes(offset: number, length: number): Promise<Uint8Array>;
-	/** Called before so many bytes of values are made; throws where they are too many. */
+	/** Called before this many bytes of values are created; throws if that exceeds the limit. */
 	take(bytes: number): void;
 	dictionary(id: number, values: ArrowType): Promise<readonly unknown[]>;
 }
 
 /**
- * Values of rows of a batch, a list for each field: null, booleans, numbers, texts (also for bytes, and for times, as JSON
- * has them), lists and objects. Nothing is believed: lengths and offsets are checked against the bytes that are there.
+ * Reads row values from a batch, one list per field: null, booleans, numbers, strings (also for bytes, and for times as
+ * in JSON), lists and objects. Nothing in the file is trusted: lengths and offsets are checked against the available
+ * bytes.
  */
 export class ArrowColumns {
 	readonly #columns: readonly ArrowColumn[];
@@ -49,14 +50,14 @@ export class ArrowColumns {
 		this.#source = source;
 	}
 
-	/** Rows `from` to `to` (excluded). */
+	/** Returns rows `from` to `to` (exclusive). */
 	async values(from: number, to: number): Promise<readonly (readonly unknown[])[]> {
 		const lists: unknown[][] = [];
 		for (const column of this.#columns) lists.push(await this.#read(column, from, to));
 		return lists;
 	}
 
-	/** All values of the only column. */
+	/** Returns all values of the only column. */
 	async all(): Promise<unknown[]> {
 		const [column] = this.#columns;
 		return column === undefined ? [] : this.#read(column, 0, column.length);
@@ -79,7 +80,10 @@ export class ArrowColumns {
 		return values;
 	}
 
-	/** Those that are missing have any value, undefined for a place that a dictionary lacks. */
+	/**
+	 * Returns values without applying the validity bits: missing ones have arbitrary values, or undefined if a dictionary
+	 * has no such index.
+	 */
 	async #present(column: ArrowColumn, from: number, to: number): Promise<unknown[]> {
 		const { type, buffers, children } = column;
 		const count = to - from;
@@ -153,7 +157,7 @@ export class ArrowColumns {
 		return [];
 	}
 
-	/** The offsets before the first and behind each of some values, which only grow. */
+	/** Returns the start and end offsets of a range of values, which must not decrease. */
 	async #offsets(region: Region, bytes: 4 | 8, from: number, to: number): Promise<number[]> {
 		const view = viewOf(await this.#bytes(region, from * bytes, (to - from + 1) * bytes));
 		const ends = numbers(to - from + 1, view, bytes === 4 ? intReaders.signed[4] : intReaders.signed[8]);
@@ -171,7 +175,7 @@ export class ArrowColumns {
 
 const noBytes: Region = [0, 0];
 
-/** Buffers of a column beside the one that says which values are there. */
+/** Number of buffers per column, besides the validity bits. */
 const bufferCount: Readonly<Record<ArrowType['kind'], number>> = {
 	null: 0,
 	bool: 1,
@@ -236,7 +240,7 @@ const floatReaders: Readonly<Record<2 | 4 | 8, NumberAt>> = {
 	8: (view, i) => view.getFloat64(8 * i, true),
 };
 
-/** IEEE 754 of 16 bits. */
+/** Converts an IEEE 754 half-precision value. */
 function halfFloat(bits: number): number {
 	const sign = bits & 0x8000 ? -1 : 1;
 	const exponent = (bits >> 10) & 0x1f;
@@ -275,7 +279,7 @@ function objectOfEntries(entries: readonly ({ readonly key: unknown; readonly va
 	return Object.fromEntries(entries.flatMap((entry) => (entry === null ? [] : [[String(entry.key), entry.value]])));
 }
 
-/** The values at one place of several lists, by their names. */
+/** Combines the values at one index of several lists into an object. */
 export function objectOf(names: readonly string[], lists: readonly (readonly unknown[])[], i: number): object {
 	const object: Record<string, unknown> = {};
 	for (const [column, name] of names.entries()) {

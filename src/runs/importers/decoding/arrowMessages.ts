@@ -1,31 +1,31 @@
 import { type ArrowField, readSchema } from './arrowSchema.ts';
 import { FlatTable } from './flatTable.ts';
 
-/** Of the schema, mostly what programs note beside it. */
+/** Maximum metadata size; most of a schema message is notes added by programs. */
 const maxMetadata = 16 << 20;
 const maxMessages = 1_000_000;
-/** Read at once where messages are looked for: small ones lie close together. */
+/** Number of bytes to read when scanning for messages, because small messages are close together. */
 const windowBytes = 16 << 10;
-/** Version 4 of the metadata, of Arrow 0.8 (2017). */
+/** Version 4 of the metadata, introduced in Arrow 0.8 (2017). */
 const oldestVersion = 3;
 const magic = 'ARROW1';
 
 export type ReadBytes = (at: number, length: number) => Promise<Uint8Array>;
 
-/** Where a batch of columns lies. */
+/** Location of a record batch. */
 export interface BatchPlace {
 	readonly metadataAt: number;
 	readonly metadataBytes: number;
 	readonly bodyAt: number;
 	readonly bodyBytes: number;
 	readonly rows: number;
-	/** How many dictionary batches come before it. */
+	/** Number of dictionary batches before it. */
 	readonly dictionaries: number;
 }
 
 export interface DictionaryPlace extends BatchPlace {
 	readonly id: number;
-	/** Its values come behind those that are there. */
+	/** Whether its values are appended to the existing ones. */
 	readonly delta: boolean;
 }
 
@@ -35,15 +35,15 @@ export interface ArrowMessages {
 	readonly dictionaries: readonly DictionaryPlace[];
 }
 
-/** The columns of a batch as its metadata have them: lengths of its arrays, and where their buffers are in the body. */
+/** Layout of a batch's columns from its metadata: array lengths and buffer locations in the body. */
 export interface BatchLayout {
 	readonly nodes: readonly (readonly [length: number, nulls: number])[];
 	readonly buffers: readonly (readonly [offset: number, length: number])[];
 }
 
 /**
- * Finds all messages of a file, in Arrow's stream format or in its file format, which has the messages of a stream behind
- * its magic number. Throws in words.
+ * Finds all messages in a file, in Arrow's stream format or in its file format, which is a stream preceded by a magic
+ * number. Throws errors whose messages are sentence fragments.
  */
 export async function findMessages(read: ReadBytes, size: number): Promise<ArrowMessages> {
 	const [begin, end] = await bounds(read, size);
@@ -100,7 +100,7 @@ export async function findMessages(read: ReadBytes, size: number): Promise<Arrow
 	return { fields, batches, dictionaries };
 }
 
-/** What the metadata of a batch say of its columns. */
+/** Reads the column layout from the metadata of a batch. */
 export async function readLayout(read: ReadBytes, place: BatchPlace, dictionary = false): Promise<BatchLayout> {
 	const header = FlatTable.root(await read(place.metadataAt, place.metadataBytes)).table(2);
 	const batch = dictionary ? header?.table(1) : header;
@@ -108,7 +108,7 @@ export async function readLayout(read: ReadBytes, place: BatchPlace, dictionary 
 	return { nodes: batch.pairs(1), buffers: batch.pairs(2) };
 }
 
-/** Where messages begin and end: behind the magic number and before the footer of the file format. */
+/** Returns the range of the messages: after the magic number and before the footer of the file format. */
 async function bounds(read: ReadBytes, size: number): Promise<readonly [begin: number, end: number]> {
 	const text = async (at: number) => String.fromCharCode(...(await read(at, magic.length)));
 	if (size < 8 || (await text(0)) !== magic) return [0, size];

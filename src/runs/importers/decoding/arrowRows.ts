@@ -16,34 +16,38 @@ import { answerBytes, largestRow } from './rowLimits.ts';
 
 const readAt = promisify(read);
 
-/** A record batch up to this size is read at once; of a larger one the bytes of the rows that are asked for. */
+/** Record batches up to this size are read whole; from larger ones, only the bytes of the requested rows. */
 const heldBytes = 16 << 20;
-/** Of the values of all dictionaries that a batch refers to. */
+/** Maximum total size of the dictionary values that a batch refers to. */
 const dictionaryBytes = 64 << 20;
 
-/** There are more values than fit into an answer. */
+/** Thrown if there are more values than fit in one response. */
 class TooLarge extends Error {}
 
-/** Reads rows of one Arrow file by its descriptor, in the stream or the file format. Runs in the decoding thread. */
+/**
+ * Reads rows of one Arrow file through its descriptor, in the stream or the file format. Runs in the decoding thread.
+ */
 export class ArrowRows {
 	readonly #size: number;
 	readonly #read: ReadBytes;
-	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
+	/**
+	 * Limit on the decoded size of all rows in the file, and the decoded size of the rows before `#counted`, in bytes.
+	 */
 	readonly #maxDecoded: number;
 	#decoded = 0;
 	#counted = 0;
 	#messages: Promise<ArrowMessages> | null = null;
-	/** How many rows fitted into the last answer. */
+	/** Number of rows that fit in the last response. */
 	#fitting = Number.POSITIVE_INFINITY;
 	#held: { readonly place: BatchPlace; readonly body: Uint8Array } | null = null;
-	/** Dictionaries by id, as they are behind so many dictionary batches. */
+	/** Dictionaries by id, in their state after a given number of dictionary batches. */
 	#dictionaries: { readonly behind: number; readonly values: Map<number, Promise<readonly unknown[]>> } = {
 		behind: 0,
 		values: new Map(),
 	};
 	#dictionaryLeft = dictionaryBytes;
 
-	/** @param maxDecoded bytes that all of its rows may have */
+	/** @param maxDecoded limit on the decoded size of all rows, in bytes */
 	constructor(descriptor: number, size: number, maxDecoded = tableBytes(size)) {
 		this.#size = size;
 		this.#maxDecoded = maxDecoded;
@@ -59,7 +63,7 @@ export class ArrowRows {
 		};
 	}
 
-	/** Each record batch is a group. Fails where the file says that it has far more rows than it holds. */
+	/** Treats every record batch as a group. Fails if the file claims far more rows than it can contain. */
 	async shape(): Promise<TableShape> {
 		const { fields, batches } = await this.#found();
 		const groups = batches.map(({ rows }) => rows);
@@ -68,7 +72,7 @@ export class ArrowRows {
 		return { groups, rows, columns: fields.map(({ name }) => name) };
 	}
 
-	/** As `ParquetRows.rows`. */
+	/** Same as `ParquetRows.rows`. */
 	async rows(from: number, to: number): Promise<readonly unknown[]> {
 		const { fields, batches } = await this.#found();
 		let start = 0;
@@ -102,7 +106,7 @@ export class ArrowRows {
 		}
 	}
 
-	/** Rows that are decoded again count once. */
+	/** Counts rows that are decoded several times only once. */
 	#count(from: number, to: number, bytes: number): void {
 		if (to <= this.#counted) return;
 		this.#decoded += (bytes * (to - Math.max(from, this.#counted))) / (to - from);
@@ -129,7 +133,7 @@ export class ArrowRows {
 		return this.#held.body.subarray(offset, offset + length);
 	}
 
-	/** @param outer the dictionaries that wait for this one: one of them would wait for ever */
+	/** @param outer the dictionaries that are waiting for this one; waiting for one of them would deadlock */
 	#dictionary(behind: number, id: number, type: ArrowType, outer: readonly number[]): Promise<readonly unknown[]> {
 		if (outer.includes(id)) throw new Error(`dictionary ${id} refers to itself`);
 		if (this.#dictionaries.behind !== behind) {
@@ -175,13 +179,13 @@ export class ArrowRows {
 		return values;
 	}
 
-	/** Where everything lies. */
+	/** Locates all messages. */
 	#found(): Promise<ArrowMessages> {
 		this.#messages ??= this.#sound(findMessages(this.#read, this.#size));
 		return this.#messages;
 	}
 
-	/** Numbers of metadata that point anywhere are RangeErrors. */
+	/** Invalid offsets in the metadata surface as RangeErrors. */
 	#sound<T>(metadata: Promise<T>): Promise<T> {
 		return metadata.catch((error: unknown) => {
 			throw error instanceof RangeError ? new Error('its metadata is damaged') : error;

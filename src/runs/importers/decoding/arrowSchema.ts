@@ -1,6 +1,6 @@
 import type { FlatTable } from './flatTable.ts';
 
-/** What a column of Arrow holds, as far as it is read here. */
+/** Arrow column types that can be read. */
 export type ArrowType =
 	| { readonly kind: 'null' | 'bool' }
 	| { readonly kind: 'int'; readonly bytes: 1 | 2 | 4 | 8; readonly signed: boolean }
@@ -25,10 +25,10 @@ export interface ArrowField {
 
 const maxDepth = 64;
 const maxFields = 10_000;
-/** Of a decimal number of 256 bits. */
+/** Maximum scale of a 256-bit decimal. */
 const maxScale = 76;
 
-/** Names of types by their numbers in Schema.fbs, for those that are not read. */
+/** Names of unsupported types, by number in Schema.fbs. */
 const unread: Readonly<Record<number, string>> = {
 	11: 'interval',
 	14: 'union',
@@ -39,7 +39,7 @@ const unread: Readonly<Record<number, string>> = {
 	26: 'large list view',
 };
 
-/** The columns of a Schema message. Throws in words for those that are not read. */
+/** Reads the columns from a Schema message. Throws a sentence fragment for unsupported columns. */
 export function readSchema(schema: FlatTable): ArrowField[] {
 	if (schema.int(0, 2) !== 0) throw new Error('numbers are big-endian');
 	let fields = 0;
@@ -91,7 +91,7 @@ function typeOf(field: FlatTable, name: string, children: readonly ArrowField[])
 			return int(0, 2, 1) === 0
 				? { kind: 'time', bytes: 4, perSecond: 'days' }
 				: { kind: 'time', bytes: 8, perSecond: 1000 };
-		// The time of a day and a duration are numbers of their unit, as Parquet's are.
+		// Times of day and durations are returned as numbers in their own unit, as for Parquet.
 		case 9:
 			return { kind: 'int', bytes: within([32, 64], int(1, 4, 32), name) === 32 ? 4 : 8, signed: true };
 		case 18:

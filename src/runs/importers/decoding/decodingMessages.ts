@@ -1,11 +1,14 @@
-/** What the decoding thread is asked. Both ends are the same program, so nothing is decoded at the boundary. */
+/** Requests to the decoding thread. Both ends are the same program, so messages are not validated. */
 export type DecodingRequest =
-	/** A file by its descriptor, which both threads share; `key` is the caller's for the file as it is now. */
+	/**
+	 * File descriptor, shared by both threads; `key` is chosen by the caller and identifies the current version of the
+	 * file.
+	 */
 	| { readonly kind: 'shape'; readonly file: DecodedFile }
 	| { readonly kind: 'rows'; readonly file: DecodedFile; readonly from: number; readonly to: number }
 	| { readonly kind: 'yaml'; readonly text: string };
 
-/** Formats of columns that are decoded in the thread. */
+/** Columnar formats decoded in the thread. */
 export type ColumnarFormat = 'parquet' | 'arrow';
 
 export interface DecodedFile {
@@ -16,9 +19,9 @@ export interface DecodedFile {
 }
 
 export interface TableShape {
-	/** Rows of each row group of Parquet, or of each record batch of Arrow. */
+	/** Number of rows in each Parquet row group or Arrow record batch. */
 	readonly groups: readonly number[];
-	/** Of the whole file, as distinguished from those of the groups. */
+	/** Number of rows in the whole file, as opposed to the groups. */
 	readonly rows: number;
 	readonly columns: readonly string[];
 }

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import type { DecodingAnswer, DecodingRequest, DecodingResult } from './decodingMessages.ts';
 
-/** What one request may take: decoding takes a fraction of a second for what trainers write. */
+/** Base time limit per request; files written by trainers decode in a fraction of a second. */
 const baseMs = 4000;
 const bytesPerMs = 4096;
-/** The thread ends when nothing is asked of it for so long. */
+/** Idle time after which the thread exits. */
 const idleMs = 20_000;
 const heapMb = 384;
 
@@ -15,7 +15,10 @@ interface Waiting {
 	reject(error: Error): void;
 }
 
-/** One request at a time goes to a worker thread; one that takes too long or too much memory fails, and the next gets a new thread. */
+/**
+ * Sends requests to a worker thread one at a time. A request that takes too long or too much memory fails, and the next
+ * one gets a new thread.
+ */
 class DecodingThread {
 	#worker: Worker | null = null;
 	#current: (Waiting & { readonly id: number; timer: NodeJS.Timeout | null }) | null = null;
@@ -23,7 +26,7 @@ class DecodingThread {
 	#ids = 0;
 	#idle: NodeJS.Timeout | null = null;
 
-	/** @param bytes of the file that the request is about, by which its time is limited */
+	/** @param bytes size of the requested file, which determines the time limit */
 	ask(request: DecodingRequest, bytes: number): Promise<DecodingResult> {
 		return new Promise((resolve, reject) => {
 			this.#queue.push({ request, limitMs: baseMs + bytes / bytesPerMs, resolve, reject });
@@ -59,7 +62,7 @@ class DecodingThread {
 		const worker = new Worker(new URL(script, import.meta.url), {
 			name: 'decoding',
 			resourceLimits: { maxOldGenerationSizeMb: heapMb },
-			// Nothing that it writes is anybody's output.
+			// The output of the thread is discarded.
 			stdout: true,
 			stderr: true,
 		});
@@ -76,7 +79,7 @@ class DecodingThread {
 
 	#starting = false;
 
-	/** The time of a request counts from when the thread is there to work on it. */
+	/** The time limit starts once the thread is ready to work on the request. */
 	#time(): void {
 		const current = this.#current;
 		if (current === null || current.timer !== null || this.#starting) return;
@@ -119,5 +122,5 @@ class DecodingThread {
 	}
 }
 
-/** Of this process. */
+/** The decoding thread of this process. */
 export const decodingThread = new DecodingThread();

@@ -5,11 +5,11 @@ import { ParquetRows } from './parquetRows.ts';
 import { parseYaml } from './yamlText.ts';
 
 /*
- * Decodes what others wrote and what may be made to hurt: Parquet pages, Arrow's offsets and YAML documents that claim to be huge. A thread
- * of its own has bounded memory and can be ended, and it does not hold up whoever asked.
+ * Decodes untrusted data that may be malicious: Parquet pages, Arrow offsets and YAML documents that claim to be huge.
+ * A separate thread has bounded memory, can be terminated, and does not block the caller.
  */
 
-/** The files of the last requests. */
+/** Number of recently requested files to keep open. */
 const keptFiles = 2;
 const files = new Map<number, ParquetRows | ArrowRows>();
 
@@ -33,8 +33,8 @@ async function answer(request: DecodingRequest): Promise<DecodingResult> {
 	}
 }
 
-// The columns of a damaged row group are read side by side: the first that fails is the answer, and those that fail after
-// it are nobody's. Unhandled, they would end the thread in the middle of the next request, for another file.
+// The columns of a damaged row group are read concurrently: the first failure is the response, and later ones have no
+// handler. Left unhandled, they would terminate the thread during the next request, for another file.
 process.on('unhandledRejection', () => undefined);
 
 parentPort?.on('message', async ({ id, request }: { id: number; request: DecodingRequest }) => {

@@ -1,16 +1,19 @@
-/** Tables that the metadata of one message may have: a table may be named from many places, and by itself. */
+/**
+ * Maximum number of tables in a message's metadata, because a table can be referenced from many places, and even by
+ * itself.
+ */
 const maxTables = 100_000;
 
 interface Message {
 	readonly view: DataView;
 	tables: number;
-	/** Bytes of texts that may still be read: those of an honest message do not overlap. */
+	/** Remaining bytes of strings that can be read; strings in a valid message do not overlap. */
 	texts: number;
 }
 
 /**
- * A table of a FlatBuffer, which is how Arrow writes metadata (https://flatbuffers.dev/internals). Everything is checked
- * where it is read: what is outside the bytes is a RangeError of DataView.
+ * A table in a FlatBuffer, the encoding of Arrow metadata (https://flatbuffers.dev/internals). Everything is checked on
+ * access: reading out of bounds throws DataView's RangeError.
  */
 export class FlatTable {
 	readonly #message: Message;
@@ -26,13 +29,13 @@ export class FlatTable {
 		this.#slotBytes = message.view.getUint16(this.#slots, true);
 	}
 
-	/** The table that a buffer is about. */
+	/** Returns the root table of a buffer. */
 	static root(bytes: Uint8Array): FlatTable {
 		const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 		return new FlatTable({ view, tables: 0, texts: bytes.byteLength }, view.getUint32(0, true));
 	}
 
-	/** @param field its number, from 0, as the schema of the table has it; also below */
+	/** @param field field number from 0, as in the table's schema; same for the methods below */
 	int(field: number, bytes: 1 | 2 | 4, absent = 0): number {
 		const at = this.#place(field);
 		if (at === null) return absent;
@@ -44,7 +47,7 @@ export class FlatTable {
 		return this.int(field, 1) !== 0;
 	}
 
-	/** A length or an offset of 64 bits. */
+	/** Reads a 64-bit length or offset. */
 	size(field: number): number {
 		const at = this.#place(field);
 		return at === null ? 0 : sizeAt(this.#message.view, at);
@@ -72,7 +75,7 @@ export class FlatTable {
 		return Array.from({ length: count }, (_, i) => new FlatTable(this.#message, this.#follow(begin + 4 * i)));
 	}
 
-	/** A list of pairs of lengths or offsets of 64 bits. */
+	/** Reads a list of pairs of 64-bit lengths or offsets. */
 	pairs(field: number): (readonly [number, number])[] {
 		const [begin, count] = this.#vector(field, 16);
 		const { view } = this.#message;

@@ -10,27 +10,29 @@ import { answerBytes, largestRow, sizeOf } from './rowLimits.ts';
 const readAt = promisify(read);
 
 /**
- * Row groups up to `held`, uncompressed, are decoded at once and served in portions; of larger ones a window of about so many
- * bytes and cells: each decoding goes through the pages of the group again.
+ * Row groups up to `held` uncompressed bytes are decoded whole and served in chunks. Larger ones are decoded in windows
+ * of about `window` bytes and cells, and each window requires another pass over the group's pages.
  */
 const decodedAtOnce = { held: 48 << 20, window: 16 << 20 };
 const windowCells = 1 << 18;
-/** Larger ones are not read. */
+/** Row groups larger than this are not read. */
 const largestGroup = 1 << 30;
-/** A page that claims to be larger is not decompressed. */
+/** Pages that claim to be larger than this are not decompressed. */
 const largestPage = 256 << 20;
-/** Cells of a row group that are decoded at once. */
+/** Maximum number of row group cells to decode in one pass. */
 const heldCells = 4 << 20;
 
-/** Reads rows of one file by its descriptor. Runs in the decoding thread. */
+/** Reads rows of one file through its descriptor. Runs in the decoding thread. */
 export class ParquetRows {
 	readonly #buffer: AsyncBuffer;
 	readonly #compressors: Compressors;
 	readonly #largest: number;
 	readonly #atOnce: typeof decodedAtOnce;
-	/** Bytes that may still be decompressed for the request at hand. */
+	/** Remaining bytes that can be decompressed for the current request. */
 	#left = 0;
-	/** Bytes that the rows of the file may have, decoded, and those that rows before `#counted` have. */
+	/**
+	 * Limit on the decoded size of all rows in the file, and the decoded size of the rows before `#counted`, in bytes.
+	 */
 	readonly #maxDecoded: number;
 	#decoded = 0;
 	#counted = 0;
@@ -38,8 +40,8 @@ export class ParquetRows {
 	#held: { readonly start: number; readonly end: number; readonly rows: readonly unknown[] } | null = null;
 
 	/**
-	 * @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong
-	 * @param maxDecoded bytes that all of its rows may have
+	 * @param largest limit on decompressed bytes per request, because the row group sizes in the file can be wrong
+	 * @param maxDecoded limit on the decoded size of all rows, in bytes
 	 */
 	constructor(
 		descriptor: number,
@@ -85,7 +87,7 @@ export class ParquetRows {
 		const columns: string[] = [];
 		for (let i = 0, left = root?.num_children ?? 0; left > 0 && i < rest.length; left--) {
 			columns.push(rest[i]?.name ?? '');
-			// Over the children of a nested column.
+			// Skip the children of a nested column.
 			for (let inner = 1; inner > 0 && i < rest.length; i++) inner += (rest[i]?.num_children ?? 0) - 1;
 		}
 		const groups = metadata.row_groups.map(rowsOf);
@@ -93,8 +95,8 @@ export class ParquetRows {
 	}
 
 	/**
-	 * Rows `from` to `to` (excluded), all of one row group; fewer, but at least one, where they are too large for one answer.
-	 * Fails where the rows of the file decode to far more than it holds.
+	 * Returns rows `from` to `to` (exclusive), all from one row group; fewer, but at least one, if they do not fit in one
+	 * response. Fails if the rows decode to far more data than the file contains.
 	 */
 	async rows(from: number, to: number): Promise<readonly unknown[]> {
 		const held = this.#held;
@@ -128,7 +130,7 @@ export class ParquetRows {
 			})
 		).map((row, i) => {
 			const whole = plain(row);
-			// Rows that are decoded again count once.
+			// Rows that are decoded several times count only once.
 			if (range.rowStart + i >= this.#counted) {
 				this.#counted = range.rowStart + i + 1;
 				this.#decoded += sizeOf(whole);
@@ -150,7 +152,7 @@ export class ParquetRows {
 	}
 }
 
-/** The first rows, as many as fit into an answer. */
+/** Returns as many of the first rows as fit in a response. */
 function answerOf(rows: readonly unknown[]): readonly unknown[] {
 	let bytes = 0;
 	for (const [i, row] of rows.entries()) {
@@ -162,10 +164,10 @@ function answerOf(rows: readonly unknown[]): readonly unknown[] {
 	return rows;
 }
 
-/** Damaged metadata lack it, or tell a negative number. */
+/** Number of rows; damaged metadata can lack it or contain a negative number. */
 const rowsOf = (counted: { readonly num_rows?: bigint }) => Math.max(0, Number(counted.num_rows ?? 0));
 
-/** A cell as JSON would have it: numbers for large integers, text for times and bytes, null for what is absent. */
+/** Converts a cell to JSON: numbers for large integers, strings for times and bytes, null for missing values. */
 function plain(value: unknown): unknown {
 	if (value === undefined || value === null) return null;
 	if (typeof value === 'bigint') return Number(value);

@@ -1,8 +1,11 @@
-/** Of the rows of one answer, in bytes: they are copied to the thread that asks. One row may have more. */
+/**
+ * Size limit for the rows in one response, in bytes, because they are copied to the requesting thread. A single row can
+ * exceed it.
+ */
 export const answerBytes = 32 << 20;
 export const largestRow = 64 << 20;
 
-/** Bytes of a plain value, about: characters of its texts, 8 for all else. */
+/** Returns the approximate size of a plain value in bytes: one per character of its strings, 8 for everything else. */
 export function sizeOf(value: unknown): number {
 	if (typeof value === 'string') return 8 + value.length;
 	if (typeof value !== 'object' || value === null) return 8;

@@ -2,8 +2,8 @@ import { parseDocument } from 'yaml';
 import { yamlAliases } from '../../../base/decodingLimits.ts';
 
 /**
- * One YAML document as plain data. Aliases that would grow beyond bounds are a fault; tags make no objects.
- * Fails with an Error in words.
+ * Parses one YAML document into plain data. Excessive alias expansion is an error, and tags never create objects. Fails
+ * with an Error whose message is a sentence fragment.
  */
 export function parseYaml(text: string): unknown {
 	const document = parseDocument(text, { schema: 'core', uniqueKeys: false, logLevel: 'silent', prettyErrors: false });

@@ -19,9 +19,9 @@ import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
 
 /*
- * src/art/utils/trajectory_logging.py: Parquet, one trajectory a row (version 2 has a row without messages for a group
- * without trajectories); before that one group a line of JSONL, and before that a YAML file of groups. src/art/model.py
- * appends history.jsonl.
+ * src/art/utils/trajectory_logging.py: Parquet with one trajectory per row (version 2 has a row without messages for a
+ * group without trajectories); earlier versions wrote JSONL with one group per line, and before that a YAML file of
+ * groups. src/art/model.py appends to history.jsonl.
  */
 
 interface Turn {
@@ -31,7 +31,7 @@ interface Turn {
 	readonly truncated: boolean | null;
 }
 
-/** A message, or a choice of the model around one. */
+/** Reads a message, or a model choice that contains one. */
 function turnOf(value: unknown): Turn | null {
 	const fields = fieldsOf(value);
 	const choice = fieldsOf(fields?.message);
@@ -44,12 +44,12 @@ function turnOf(value: unknown): Turn | null {
 	};
 }
 
-/** Columns and fields that are JSON as text, or the value itself. */
+/** Returns the value of columns and fields that can be JSON text or the value itself. */
 const opened = (value: unknown) => parsedJson(value) ?? value;
 
 interface Trajectory {
 	readonly turns: unknown;
-	/** The same turns with what their choices tell, where they are next to them. */
+	/** The same turns with data from their choices, if those are stored alongside. */
 	readonly choices?: unknown;
 	readonly reward: unknown;
 	readonly metrics: unknown;
@@ -69,7 +69,7 @@ function trajectoryRollout(from: Trajectory, context: RecordContext): ForeignRol
 	const messages = turns.map((turn) => turn.message);
 	const split = first < 0 ? messages.length : first;
 	const measured = Object.entries(fieldsOf(opened(from.metrics)) ?? {});
-	// Truths judge the trajectory; what is counted in it (turns, seconds) does not.
+	// Booleans rate the trajectory; quantities (turns, seconds) do not.
 	const truths = Object.fromEntries(measured.filter(([, value]) => typeof value === 'boolean'));
 	const metrics = Object.fromEntries(measured.filter(([, value]) => typeof value === 'number'));
 	const { split: files } = context.parts;
@@ -98,7 +98,7 @@ export function artRow(record: unknown, context: RecordContext): readonly Foreig
 	const whole = fieldsOf(opened(row.trajectory_json));
 	const messages = row.messages ?? whole?.messages_and_choices ?? null;
 	const reward = row.reward ?? whole?.reward ?? null;
-	// A group whose trajectories all failed has a row, too.
+	// A group whose trajectories all failed has a row too.
 	if (messages === null && reward === null && row.group_index !== undefined) return [];
 	const group = integerOf(row.group_index);
 	if (group === null) return 'has no group_index';
@@ -141,7 +141,7 @@ function groupRollouts(group: Fields, key: string, context: RecordContext): read
 	return rollouts;
 }
 
-/** A group, or all of a file's. */
+/** Reads one group, or all groups in a file. */
 export function artGroups(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
 	const groups = Array.isArray(record) ? record : [record];
 	const rollouts: ForeignRollout[] = [];
@@ -172,7 +172,7 @@ const forms = [
 ] as const;
 const place = (ending: string) => `trajectories/{split}/{step}.${ending}`;
 
-/** The newest form of a step counts: older ones were converted from it or left behind. */
+/** The newest format of a step takes precedence: older files were converted to it or left over. */
 const rollouts = rolloutSplits.flatMap((kind) =>
 	forms.map(
 		([ending, form, map], index): RolloutFiles => ({

@@ -2,7 +2,7 @@ import { textOrMessages } from '../foreignMessages.ts';
 import type { ForeignRollout } from '../foreignRecord.ts';
 import { boundedValue, extraOf, fieldsOf, given, integerOf, numberOf, scoresOf, textOf } from '../foreignValues.ts';
 
-/** What went wrong in a rollout: an object, or the text of one. */
+/** Returns the error of a rollout, which is recorded as an object or as text. */
 function errorText(value: unknown): string | null {
 	const error = fieldsOf(value);
 	if (!error) return textOf(value);
@@ -11,8 +11,9 @@ function errorText(value: unknown): string | null {
 }
 
 /**
- * A row of verifiers' `RolloutOutput` (verifiers/legacy/utils/save_utils.py, `state_to_output`). Rows come in the order in
- * which rollouts finished; those of one example are a group. The values of the reward functions are its `metrics`.
+ * Reads a row of verifiers' `RolloutOutput` (verifiers/legacy/utils/save_utils.py, `state_to_output`). Rows are in the
+ * order in which rollouts finished; those for the same example form a group. `metrics` contains the values of the
+ * reward functions.
  */
 export function evaluationRow(record: unknown): readonly ForeignRollout[] | string {
 	const row = fieldsOf(record);

@@ -1,7 +1,7 @@
 import type { ForeignMetrics } from '../foreignRecord.ts';
 import { fieldsOf, integerOf, numberOf, textOf } from '../foreignValues.ts';
 
-/** Scalars of a TensorBoard event file by their tags; texts and other events are no metrics. */
+/** Reads the scalars in a TensorBoard event file by tag; text and other events are not metrics. */
 export function eventMetrics(record: unknown): readonly ForeignMetrics[] | string {
 	const event = fieldsOf(record);
 	const tag = textOf(event?.tag);

@@ -6,24 +6,24 @@ import type { RunFormat } from '../runFormat.ts';
 import { eventMetrics } from './eventMetrics.ts';
 
 /*
- * nemo_rl/utils/logger.py, `log_batched_dict_as_jsonl`: one row of the batch a line, every value a list of one. Token
- * arrays are as long as the longest row of the batch; `input_lengths` tells how much of one is there.
+ * nemo_rl/utils/logger.py, `log_batched_dict_as_jsonl`: one batch row per line, with every value wrapped in a list of
+ * one. Token arrays are padded to the longest row in the batch; `input_lengths` contains the actual length.
  */
 
 const only = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
 
-/** Per token of the whole row, prompt and completion, without the padding. */
+/** Returns per-token values for the whole row, prompt and completion, without padding. */
 function rowOf(record: Fields, name: string, length: number): (number | null)[] | null {
 	const values = only(record[name]);
 	return Array.isArray(values) && values.length >= length ? numbersOf(values.slice(0, length)) : null;
 }
 
 interface TrainedTokens {
-	/** Positions of the tokens that the model wrote. */
+	/** Positions of the tokens that the model generated. */
 	readonly at: readonly number[];
-	/** Stretches of them: messages of the model. */
+	/** Number of contiguous spans of them, which are messages from the model. */
 	readonly turns: number;
-	/** Whether the row ends in one. */
+	/** Whether the row ends with one. */
 	readonly ends: boolean;
 }
 
@@ -54,8 +54,8 @@ function tokensOf(record: Fields, trained: TrainedTokens | null): RolloutLine['t
 }
 
 /**
- * The texts of a row have no roles. Turns of the model and of the environment alternate after the prompt, which may be
- * several texts; how many turns the model had is how many stretches of tokens were trained on.
+ * The texts in a row have no roles. After the prompt, which can consist of several texts, turns of the model and the
+ * environment alternate; the number of contiguous trained spans is the number of model turns.
  */
 function splitTexts(texts: readonly string[], trained: TrainedTokens | null) {
 	const turns = trained?.turns || 1;
@@ -70,7 +70,7 @@ function splitTexts(texts: readonly string[], trained: TrainedTokens | null) {
 	return { prompt, completion };
 }
 
-/** With dynamic sampling `rewards` are those of all rows that were sampled; the rows that are there have the filtered. */
+/** With dynamic sampling, `rewards` covers all sampled rows, and the rows that were kept have the filtered rewards. */
 function rewardOf(record: Fields): number | null | undefined {
 	const rewards = record.filtered_rewards ?? record.rewards;
 	if (rewards === undefined) return undefined;

@@ -6,14 +6,15 @@ import { eventFileName, namesTag } from './eventFiles.ts';
 import { eventMetrics } from './eventMetrics.ts';
 
 /*
- * openrlhf/utils/logging_utils.py, `TensorboardLogger.log_train`: scalars `train/...`, and of one generated sample a text
- * `train/generated_samples/text_summary`: "Sample:", the text and "Reward: 0.1000", with a backslash and an n between.
+ * openrlhf/utils/logging_utils.py, `TensorboardLogger.log_train`: scalars `train/...`, and for one generated sample the
+ * text `train/generated_samples/text_summary`: "Sample:", the sample and "Reward: 0.1000", separated by a backslash and
+ * an n.
  */
 
 const sampleTag = /generated_samples/;
 const sampleForm = /^Sample:(?:\\n|\n)([\s\S]*?)(?:\\n|\n){2}Reward: *(\S+)\s*$/;
 
-/** A sample a step; other texts and scalars are none. */
+/** Reads the one sample per step; other texts and scalars are ignored. */
 export function openRlhfSample(record: unknown): readonly ForeignRollout[] | string {
 	const event = fieldsOf(record);
 	const text = textOf(event?.text);
@@ -29,7 +30,7 @@ export function openRlhfSample(record: unknown): readonly ForeignRollout[] | str
 const places = [eventFileName, `{run}/${eventFileName}`, `tensorboard/{run}/${eventFileName}`];
 const tags = /train\/(?:policy_loss|actor_lr|actor_grad_norm|vllm_kl|generated_samples)/;
 
-/** More than one run lies here: each is opened by its own folder. */
+/** Returns whether the folder contains several runs, each of which must be opened separately. */
 async function severalRuns(folder: FolderView, pattern: string): Promise<boolean> {
 	const found = await folder.some(pattern, 50);
 	return new Set(found.map(({ path }) => path.slice(0, path.lastIndexOf('/')))).size > 1;

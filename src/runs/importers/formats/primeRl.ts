@@ -9,11 +9,12 @@ import { evaluationRow } from './evaluationRow.ts';
 import { episodeRollouts, type TraceCredit, traceCredit, workOf } from './traceRecord.ts';
 
 /*
- * Three layouts (prime_rl/monitors/file.py and its forerunners):
- *   rollouts/step_N/{train,eval}_rollouts.jsonl: rows of verifiers, later traces
- *   rollouts/step_N/{train,eval}/{all,effective}/traces.jsonl: episodes; `effective` has those that were trained on once
- *     more, with their credit
- *   monitors/file/traces: episodes of all steps and kinds as they arrive, in a file or in a folder of files
+ * There are three layouts (prime_rl/monitors/file.py and its predecessors):
+ * rollouts/step_N/{train,eval}_rollouts.jsonl: rows from verifiers, later traces
+ * rollouts/step_N/{train,eval}/{all,effective}/traces.jsonl: episodes; `effective` repeats the ones that were trained
+ * on,
+ *     with their credit
+ * monitors/file/traces: episodes from all steps and of all types in order of arrival, in one file or a folder of files
  */
 
 const credit: CompanionFile = {
@@ -33,7 +34,7 @@ const credit: CompanionFile = {
 const episodes = (record: unknown, context: RecordContext) =>
 	episodeRollouts(record, (id) => (context.companion?.(id) as TraceCredit | undefined) ?? null);
 
-/** One row, or one trace by itself: the file kept its name when its content changed. */
+/** Reads a row or a single trace: the file name stayed the same when the content changed. */
 const rollouts = (record: unknown) =>
 	Array.isArray(fieldsOf(record)?.nodes) ? episodeRollouts(record) : evaluationRow(record);
 

@@ -20,12 +20,12 @@ import {
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
 import type { RecordContext, RolloutFiles, RunEvidence, RunFormat } from '../runFormat.ts';
 
-/* rllm/utils/episode_logger.py: one file an episode, in a folder for each step, with a summary beside them. */
+/* rllm/utils/episode_logger.py: one file per episode, in one folder per step, next to a summary. */
 
 const places = ['episodes/', ''];
 const episodes = (place: string, mode: string) => `${place}${mode}_step_{step}_epoch_{epoch}/episode_{name}.json`;
 
-/** A task that is not JSON is written as Python shows it. */
+/** Reads a task; tasks that are not JSON are stored as their Python repr. */
 function taskOf(value: unknown): Fields | null {
 	const fields = fieldsOf(value);
 	if (fields || typeof value !== 'string') return fields;
@@ -53,7 +53,7 @@ const answerOf = (task: Fields | null): unknown => {
 	return boundedValue(task?.ground_truth ?? task?.answer ?? metadata?.ground_truth ?? metadata?.answer ?? null);
 };
 
-/** The conversation of a step: all earlier messages once more, and what the model said to them. */
+/** Returns the conversation of a step: all earlier messages repeated, followed by the model's response. */
 function conversation(step: Fields, question: string): Message[] {
 	const messages = listOf(step.chat_completions)
 		.map(messageOf)
@@ -64,12 +64,12 @@ function conversation(step: Fields, question: string): Message[] {
 	return typeof reply === 'string' ? [...asked, { role: 'assistant', content: reply }] : asked;
 }
 
-/** Thinking may be left out of a message when it is shown to the model again. */
+/** The thinking in a message may be dropped when the message is sent to the model again. */
 const same = (a: Message, b: Message) =>
 	a.role === b.role && a.content === b.content && isDeepStrictEqual(calls(a), calls(b));
 const calls = (message: Message) => message.tool_calls ?? null;
 
-/** Steps share their beginnings; where one does not continue from the last, it is a branch. */
+/** Builds the message graph: steps share prefixes, and a step that does not continue the previous one is a branch. */
 function graphOf(steps: readonly Fields[], question: string): GraphNode[] {
 	const nodes: { message: Message; parent: number | null; sampled: boolean }[] = [];
 	const after = new Map<number | null, number[]>();
@@ -105,7 +105,7 @@ const cutOff = new Set([
 	'truncation',
 ]);
 
-/** A group is what comes before the colon of an episode's id. */
+/** Returns the group, which is the part of an episode's id before the colon. */
 function groupOf(episode: Fields, question: string): string {
 	const id = textOf(episode.episode_id);
 	if (id === null) return textOf(episode.task_hash) ?? question;
@@ -113,11 +113,11 @@ function groupOf(episode: Fields, question: string): string {
 	return colon > 0 ? id.slice(0, colon) : id;
 }
 
-/** The name that the run's episodes begin with, so that it does not depend on what else an episode holds. */
+/** Returns the name that the run's episodes start with, which does not depend on what else an episode contains. */
 const mainName = (learnt: unknown): string | null =>
 	(learnt as { readonly main: string | null } | undefined)?.main ?? null;
 
-/** Episodes that are inspected for names. */
+/** Maximum number of episodes to check for names. */
 const maxNamed = 16;
 
 async function learnNames(folder: FolderView, evidence: RunEvidence): Promise<{ readonly main: string | null }> {
@@ -133,7 +133,7 @@ async function learnNames(folder: FolderView, evidence: RunEvidence): Promise<{ 
 	return { main: first?.[0] ?? null };
 }
 
-/** Where no metric says whether the answer is right, the episode itself does. */
+/** Adds the episode's own correctness if no metric records whether the answer is correct. */
 function judged(metrics: Record<string, number | null>, correct: boolean | null): Record<string, number | null> {
 	if (correct === null || judgingReward(metrics) !== null) return metrics;
 	return { ...metrics, is_correct: Number(correct) };
@@ -176,8 +176,8 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 		const name = textOf(trajectory.name);
 		rollouts.push({
 			...shared,
-			// Solvers and judges answer different prompts: they are no one group. Of an episode without trajectories no name
-			// is known: it is one of those that the run is about.
+			// Solvers and judges answer different prompts, so they do not form one group. An episode without trajectories has
+			// no known name and is assigned to the run's main one.
 			groupKey: name === null || name === main ? group : `${name} ${group}`,
 			prompt: prompt.length > 0 ? prompt : question,
 			completion,
@@ -196,7 +196,7 @@ export function rllmSummary(record: unknown, context: RecordContext): readonly F
 	const step = context.step ?? integerOf(summary.training_step);
 	if (step === null) return 'has no step';
 	const mode = context.parts.mode ?? textOf(summary.mode) ?? 'train';
-	// The share of right answers outside of training is what others call held-out accuracy.
+	// Accuracy outside of training is what other trainers call held-out accuracy.
 	const nameOf = (name: string) =>
 		name === 'accuracy' && mode !== 'train' ? `eval/${mode}/accuracy` : `${mode}/${name}`;
 	const values = Object.entries(scoresOf(stats)).map(([name, value]) => [nameOf(name), value] as const);

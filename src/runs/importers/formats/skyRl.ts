@@ -17,20 +17,20 @@ import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
 
 /*
- * skyrl/train/utils/trainer_utils.py: `dump_per_dataset_eval_results` writes one file a data source, and the means of all
- * beside them.
+ * skyrl/train/utils/trainer_utils.py: `dump_per_dataset_eval_results` writes one file per data source, plus the means
+ * over all sources.
  */
 
 const folders = [
 	'dumped_evals/global_step_{step}_evals/',
 	'global_step_{step}_evals/',
-	// An evaluation by itself has no step.
+	// A standalone evaluation has no step.
 	'dumped_evals/eval_only/',
 	'eval_only/',
 ];
 const means = 'aggregated_results';
 
-/** A total, or rewards by token whose sum it is. */
+/** Returns the total reward, given as one number or as per-token rewards to add up. */
 function rewardOf(score: unknown): number | null {
 	return Array.isArray(score) ? sumOf(numbersOf(score)) : numberOf(score);
 }
@@ -48,7 +48,7 @@ export function skyRlRollout(record: unknown, context: RecordContext): readonly 
 	const info = fieldsOf(extras?.extra_info);
 	return [
 		{
-			// At step 0 there may be one of a step and one by itself.
+			// At step 0, an evaluation during training and a standalone one can coexist.
 			groupKey: JSON.stringify([source, prompt, ...(context.step === null ? ['eval_only'] : [])]),
 			prompt,
 			completion,

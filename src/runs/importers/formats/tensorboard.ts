@@ -4,10 +4,10 @@ import type { RunFormat } from '../runFormat.ts';
 import { eventFileName } from './eventFiles.ts';
 import { eventMetrics } from './eventMetrics.ts';
 
-/** Texts that describe a run rather than being samples of it. */
+/** Text entries that describe a run and are not samples from it. */
 const settings = /^(?:args|model_config|config|hparams|hyperparameters|_hparams_)(?:\/|$)/;
 
-/** A text sample, distinguished by its tag. */
+/** Reads a text sample, identified by its tag. */
 export function tensorboardText(record: unknown): readonly ForeignRollout[] | string {
 	const event = fieldsOf(record);
 	const text = textOf(event?.text);
@@ -22,7 +22,7 @@ export function tensorboardText(record: unknown): readonly ForeignRollout[] | st
 const places = [eventFileName, `{writer}/${eventFileName}`];
 const writers = new Set(['train', 'val', 'validation', 'eval', 'test']);
 
-/** A folder of its own is made for each writer by some: their parts of one run. */
+/** Some trainers create a folder for each writer; together these folders make up one run. */
 const accepts = ({ writer }: Readonly<Record<string, string>>) => writer === undefined || writers.has(writer);
 
 export const tensorboard: RunFormat = {

@@ -18,13 +18,13 @@ import { topKeys } from '../topKeys.ts';
 import { loggedTexts, textOfTurn, turnKey } from './tinkerLogtree.ts';
 
 /*
- * tinker_cookbook/rl/rollout_logging.py: a summary a trajectory, with lengths and rewards but no text; texts of the first
- * groups are in the logtree beside it.
+ * tinker_cookbook/rl/rollout_logging.py: one summary per trajectory, with lengths and rewards but without text. The
+ * text of the first groups is in the logtree next to it.
  */
 
 const summaries = 'iteration_{step}/{source}_rollout_summaries.jsonl';
 
-/** Metrics of the steps, each the mean over the steps that have it, and those of the trajectory. */
+/** Returns the step metrics, each averaged over the steps that have it, and the trajectory metrics. */
 function measured(summary: Fields, steps: readonly Fields[]): Record<string, number | null> {
 	const values = new Map<string, number[]>();
 	for (const step of steps) {

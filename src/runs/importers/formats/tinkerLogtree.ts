@@ -3,14 +3,14 @@ import { messagesOf } from '../foreignMessages.ts';
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
 
 /*
- * What Tinker's logtree tells of rollouts (tinker_cookbook/rl/{rollouts,problem_env}.py): a section a group, in which
- * every attempt is logged when it has been scored, and after them the lengths and rewards of all trajectories in their
- * order. Which attempt is which trajectory is not written: attempts are logged as they finish. Where rewards or lengths tell
- * that this is another order, attempts of one reward are distinguished by their length.
+ * Rollouts in Tinker's logtree (tinker_cookbook/rl/{rollouts,problem_env}.py). Each group has a section in which every
+ * attempt is logged once it has been scored, followed by the lengths and rewards of all trajectories in order. The log
+ * does not record which attempt belongs to which trajectory, because attempts are logged as they finish. If rewards or
+ * lengths show that the order differs, attempts with the same reward are distinguished by length.
  */
 
 export interface LoggedText {
-	/** Which section, from 0: no smaller than the number of the group, for groups may have been filtered out. */
+	/** Section index from 0. It is at least the group number, because groups can be filtered out. */
 	readonly section: number;
 	readonly prompt: readonly Message[];
 	readonly completion: readonly Message[];
@@ -29,20 +29,22 @@ interface Turn {
 	reward: number | null;
 }
 
-/** What one section of a group told so far. */
+/** Data collected so far from the section of a group. */
 interface Section {
 	prompt: readonly Message[];
 	readonly attempts: Attempt[];
-	/** By trajectory. */
+	/** Turns by trajectory. */
 	readonly trajectories: Turn[][];
-	/** Cell of a table that is a key; its value follows. */
+	/** Last table cell that is a key; its value is in the next cell. */
 	key: string | null;
 }
 
 const deepest = 200;
 const rounding = 6e-4;
 
-/** Which trajectory of one turn: its place in the group, and how long it and its prompt were. */
+/**
+ * Returns a key for one turn of a trajectory: the trajectory's index in the group, and the lengths of prompt and turn.
+ */
 export function turnKey(trajectory: number, observed: number | null, said: number | null): string {
 	return `${trajectory} ${observed} ${said}`;
 }
@@ -107,10 +109,10 @@ function takeCell(section: Section, text: string): void {
 
 const sizeOf = (attempt: Attempt) => JSON.stringify(attempt.completion).length;
 const near = (a: number | null, b: number | null) => a === null || b === null || Math.abs(a - b) < rounding;
-/** How far the characters a token of a text may be from those of its group. */
+/** Maximum factor by which a text's characters per token can differ from the rest of its group. */
 const oddest = 1.5;
 
-/** Whether attempts, as they follow each other, may be those of the trajectories: by rewards, and by length. */
+/** Returns whether attempts in logged order are consistent with the trajectories, by reward and length. */
 function inOrder(attempts: readonly Attempt[], turns: readonly (Turn | undefined)[]): boolean {
 	const perToken = attempts.map((attempt, place) => sizeOf(attempt) / Math.max(1, turns[place]?.said ?? 1));
 	const usual = perToken.toSorted((a, b) => a - b)[Math.floor(perToken.length / 2)] ?? 1;
@@ -120,7 +122,7 @@ function inOrder(attempts: readonly Attempt[], turns: readonly (Turn | undefined
 	});
 }
 
-/** Attempts in the order of the trajectories; null where it is not known which is one's. */
+/** Returns attempts in trajectory order, with null where the assignment is unknown. */
 function assigned(section: Section): (Attempt | null)[] {
 	const turns = section.trajectories.map((trajectory) => (trajectory.length === 1 ? trajectory[0] : undefined));
 	if (turns.includes(undefined) || turns.length !== section.attempts.length) return turns.map(() => null);
@@ -138,7 +140,7 @@ function assigned(section: Section): (Attempt | null)[] {
 	return found;
 }
 
-/** The texts that a logtree holds, by trajectory; several where sections cannot be distinguished by it. */
+/** Returns the texts in a logtree by trajectory, with several candidates if sections cannot be distinguished. */
 export function loggedTexts(record: unknown): Map<string, LoggedText[]> {
 	const texts = new Map<string, LoggedText[]>();
 	let number = 0;
@@ -158,7 +160,7 @@ export function loggedTexts(record: unknown): Map<string, LoggedText[]> {
 	return texts;
 }
 
-/** The text of a trajectory of a group; null: it was not logged, or it is not known which one it is. */
+/** Returns the text of a trajectory in a group, or null if it was not logged or is ambiguous. */
 export function textOfTurn(
 	texts: unknown,
 	group: number,

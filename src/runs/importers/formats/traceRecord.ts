@@ -19,18 +19,18 @@ import {
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
 
 /*
- * Episodes and traces of verifiers v1 (verifiers/v1/{episode,trace,graph}.py), which prime-rl writes too. A trace is what
- * one agent did: a graph of messages. An episode holds the traces of all its agents.
+ * Episodes and traces from verifiers v1 (verifiers/v1/{episode,trace,graph}.py), which prime-rl writes too. A trace is
+ * the work of one agent, stored as a graph of messages. An episode contains the traces of all its agents.
  */
 
-/** What is known of a trace from elsewhere: its credit, which is assigned after the first copy is written. */
+/** Data about a trace from another file: its credit, which is assigned after the first copy is written. */
 export interface TraceCredit {
 	readonly advantage: number | null;
-	/** By node. */
+	/** Credits by node. */
 	readonly tokens: readonly (TokenCredit | null)[] | null;
 }
 
-/** Of the trained tokens of a node: one entry for each, or the one value that all of `count` have, as is usual. */
+/** Credit of a node's trained tokens: one entry per token, or usually a single value shared by all `count` of them. */
 type TokenCredit = readonly (number | null)[] | { readonly value: number | null; readonly count: number };
 
 function tokenCredit(values: unknown): TokenCredit | null {
@@ -52,7 +52,10 @@ interface TraceNode extends GraphNode {
 	readonly fields: Fields;
 }
 
-/** Nodes by their place in the trace; null: one of them is no message, so that no index can be trusted. */
+/**
+ * Returns the nodes by index in the trace, or null if one of them is not a message, since indices would then be
+ * unreliable.
+ */
 function nodesOf(trace: Fields): TraceNode[] | null {
 	const nodes: TraceNode[] = [];
 	for (const [index, entry] of listOf(trace.nodes).entries()) {
@@ -66,7 +69,7 @@ function nodesOf(trace: Fields): TraceNode[] | null {
 	return nodes;
 }
 
-/** The trained tokens of one node: where `mask` is true. Streams have one entry for each of them. */
+/** The trained tokens of one node, where `mask` is true. Streams have one entry for each of them. */
 interface NodeTokens {
 	readonly ids: readonly number[];
 	stream(name: string): readonly (number | null)[] | null;
@@ -94,7 +97,7 @@ const streams = [
 	['advantage', 'advantages'],
 ] as const;
 
-/** Tokens of the completion's nodes, those that the model sampled; undefined: none are recorded. */
+/** Returns the sampled tokens in the completion's nodes, or undefined if none are recorded. */
 function tokensOf(
 	nodes: readonly TraceNode[],
 	kept: readonly number[],
@@ -129,7 +132,7 @@ function tokensOf(
 	};
 }
 
-/** Credit of a trace as the trained copy of it holds it; null: none. */
+/** Returns the credit from the trained copy of a trace, or null if there is none. */
 export function traceCredit(value: unknown): TraceCredit | null {
 	const trace = fieldsOf(value);
 	if (!trace) return null;
@@ -140,14 +143,14 @@ export function traceCredit(value: unknown): TraceCredit | null {
 	return { advantage: told ?? commonValue(credited), tokens: credited.length > 0 ? tokens : null };
 }
 
-/** The value that all tokens have; null: they differ, or there are none. */
+/** Returns the value shared by all tokens, or null if they differ or there are none. */
 function commonValue(credits: readonly (TokenCredit | null)[]): number | null {
 	const values = credits.map((credit) => (credit && 'value' in credit ? credit.value : undefined));
 	const [first] = values;
 	return first !== undefined && values.every((value) => value === first) ? first : null;
 }
 
-/** As verifiers' `Trace.is_truncated`; null where neither a limit nor the end of the last call is recorded. */
+/** Same as verifiers' `Trace.is_truncated`; null if neither a limit nor the end of the last call is recorded. */
 const limits = new Set(['max_turns', 'max_input_tokens', 'max_output_tokens', 'max_total_tokens', 'context_length']);
 function truncatedOf(trace: Fields): boolean | null {
 	if (limits.has(textOf(trace.stop_condition) ?? '')) return true;
@@ -183,12 +186,12 @@ function answeredTokens(trace: Fields): number | null {
 	return sumOf(listOf(trace.calls).map((call) => numberOf(fieldsOf(fieldsOf(call)?.usage)?.completion_tokens)));
 }
 
-/** What an episode says of the rollouts in it. */
+/** Data about an episode that its rollouts share. */
 interface EpisodeFacts {
 	readonly fields: Fields;
-	/** Other agents' traces, in short. */
+	/** Summaries of other agents' traces. */
 	readonly others: readonly Fields[];
-	/** Whether several agents are trained, so that their rollouts are no one group. */
+	/** Whether several agents are trained, in which case their rollouts do not form one group. */
 	readonly severalAgents: boolean;
 }
 
@@ -214,7 +217,7 @@ function stepOf(trace: Fields, episode: Fields): number | null {
 	return null;
 }
 
-/** Which kind of work a record is of, where it says so: `train`, `eval`. */
+/** Returns whether a record is from `train` or `eval`, if it states that. */
 export function workOf(record: unknown): string | null {
 	const episode = fieldsOf(record);
 	const run = fieldsOf(episode?.run);
@@ -262,7 +265,9 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 	};
 }
 
-/** An episode that failed before one of its agents said anything: not scored, and shown in its group. */
+/**
+ * Returns a rollout for an episode that failed before any agent produced a message: not scored, but shown in its group.
+ */
 function failedEpisode(fields: Fields): ForeignRollout {
 	const data = fieldsOf(fieldsOf(fields.task)?.data);
 	const prompt = textOf(data?.prompt) ?? '';
@@ -280,10 +285,10 @@ function failedEpisode(fields: Fields): ForeignRollout {
 }
 
 /**
- * The rollouts of an episode: one for each agent that is trained, or for each agent where none is. What the others did is
- * told in `extra`. A line may also be a trace by itself, as earlier versions wrote them.
+ * Returns the rollouts of an episode: one per trained agent, or one per agent if none is trained. The other agents'
+ * work is summarized in `extra`. A line can also be a single trace, as earlier versions wrote them.
  *
- * @param creditOf by id of trace
+ * @param creditOf credit by trace id
  */
 export function episodeRollouts(
 	record: unknown,

@@ -8,10 +8,10 @@ import { completionsPattern, learnTrl, type TrlLearnt, tablePatterns, trlDepende
 import { keyOfPrompt, otherColumns, promptOf, rewardColumns, scoresIn, tableRows } from './trlRows.ts';
 
 /*
- * trl/trainer/grpo_trainer.py, `log`: one Parquet file a logged step with the columns `step, prompt, completion`, one per
- * reward function, those of `log_extra`, `advantage`; before 0.16 a column `reward` and none per function.
- * transformers' TrainerState: `log_history`, rows by step; its TensorBoard callback renames `eval_x` to `eval/x` and
- * all else to `train/x`.
+ * trl/trainer/grpo_trainer.py, `log`: one Parquet file per logged step with the columns `step, prompt, completion`, one
+ * per reward function, those from `log_extra`, and `advantage`. Before 0.16 there is one column `reward` instead of one
+ * per function. transformers' TrainerState: `log_history`, rows by step. Its TensorBoard callback renames `eval_x` to
+ * `eval/x` and everything else to `train/x`.
  */
 
 function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow | null): ForeignRollout | string {
@@ -25,7 +25,7 @@ function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow 
 	const rest = Object.fromEntries(
 		otherColumns(row).flatMap((name) => (names.includes(name) ? [] : [[name, row[name]]])),
 	);
-	// Tables of W&B have steps as texts.
+	// W&B tables store steps as text.
 	const step = context.step ?? integerOf(row.step) ?? integerOf(Number(row.step ?? Number.NaN));
 	const truncated = learnt?.truncated[evaluated === null ? 'train' : 'validation'].get(step ?? Number.NaN);
 	return {
@@ -46,15 +46,15 @@ function weighted(score: number | null, learnt: TrlLearnt | undefined, name: str
 	return score === null ? null : score * (learnt?.weights.get(name ?? '') ?? 1);
 }
 
-/** A row that an evaluation has written. */
+/** A row written by an evaluation. */
 interface EvaluatedRow {
-	/** null: there is one, or its name is not known. */
+	/** Dataset name; null if there is only one or its name is unknown. */
 	readonly dataset: string | null;
-	/** Whether what the evaluation logged is about these rows and no others. */
+	/** Whether the evaluation's logged metrics cover exactly these rows. */
 	readonly alone: boolean;
 }
 
-/** Which evaluation has written a row of a file; null: training has. */
+/** Returns the evaluation that wrote a row in a file, or null if training did. */
 function evaluatedRow(row: number, { file, learnt }: RecordContext): EvaluatedRow | null {
 	const evaluation = (learnt as TrlLearnt | undefined)?.evaluations.get(file);
 	if (evaluation === undefined || row < evaluation.from) return null;
@@ -81,7 +81,7 @@ export const trlRollout =
 		return typeof rollout === 'string' ? rollout : [rollout];
 	};
 
-/** All rows of a table of W&B. */
+/** Reads all rows of a W&B table. */
 export const trlTable =
 	(split: Split = 'train'): RolloutFiles['rollouts'] =>
 	(record, context) => {
@@ -90,7 +90,7 @@ export const trlTable =
 		const rollouts: ForeignRollout[] = [];
 		for (const [i, row] of rows.entries()) {
 			const evaluated = evaluatedRow(i, context);
-			// Without what was learned only the steps are asked for.
+			// Without learned facts, only the steps are needed.
 			if (context.learnt !== undefined && !isOf(split, evaluated)) continue;
 			const rollout = rolloutOf(row, context, evaluated);
 			if (typeof rollout === 'string') return `row ${i + 1} ${rollout}`;
@@ -99,7 +99,10 @@ export const trlTable =
 		return rollouts;
 	};
 
-/** A file is of training unless an evaluation has written all of it, and of an evaluation only where one is known. */
+/**
+ * A file belongs to training unless an evaluation wrote all of it, and to an evaluation only if that evaluation is
+ * known.
+ */
 function holdsRowsOf(split: Split, path: string, learnt: unknown): boolean {
 	const known = learnt as TrlLearnt | undefined;
 	if (known?.repeated.has(path)) return false;
@@ -131,7 +134,7 @@ const completionFiles = (split: Split): RolloutFiles[] => [
 	),
 ];
 
-/** All rows of trainer_state.json; a row without a step is left out. */
+/** Reads all rows in trainer_state.json; rows without a step are skipped. */
 export function trainerStateMetrics(record: unknown): readonly ForeignMetrics[] | string {
 	const history = fieldsOf(record)?.log_history;
 	if (!Array.isArray(history)) return 'has no log_history';
@@ -148,7 +151,7 @@ export function trainerStateMetrics(record: unknown): readonly ForeignMetrics[] 
 	return rows.length > 0 || history.length === 0 ? rows : 'has no rows with a step';
 }
 
-/** Tags of the TensorBoard callback by the names of the trainer's own log. */
+/** Converts tags from the TensorBoard callback to the names in the trainer's own log. */
 export function callbackMetrics(record: unknown): readonly ForeignMetrics[] | string {
 	const rows = eventMetrics(record);
 	if (typeof rows === 'string') return rows;
@@ -165,9 +168,9 @@ export function callbackMetrics(record: unknown): readonly ForeignMetrics[] | st
 
 const checkpoints = 'checkpoint-{step}/trainer_state.json';
 const last = 'trainer_state.json';
-/** In the trainer's output folder, or in the folder of event files itself. */
+/** Event files are in the trainer's output folder, or directly in the opened folder. */
 const events = [`runs/**/${eventFileName}`, eventFileName];
-/** What GRPO and its kin log and no other trainer does. */
+/** Tags logged only by GRPO and related trainers. */
 const rewardTags = /train\/(?:rewards\/|completions\/|completion_length|frac_reward_zero_std)/;
 
 async function newestState(folder: FolderView): Promise<unknown> {

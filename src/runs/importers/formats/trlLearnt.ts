@@ -13,40 +13,42 @@ import { keyOfPrompt, promptOf, rewardColumns, scoresIn, tableRows } from './trl
 
 export const completionsPattern = 'completions/completions_{step}.parquet';
 const completionsOf = (step: number) => `completions/completions_${String(step).padStart(5, '0')}.parquet`;
-/** Where TRL up to 0.24 leaves its completions: in the working folder, in W&B's folder of a run, or in what is in it. */
+/**
+ * Locations of completions in TRL up to 0.24: in the working folder, in the W&B run folder, or in a folder inside that.
+ */
 export const tablePatterns = ['wandb/{run}/files/media/table/', 'files/media/table/', 'media/table/'].map(
 	(folder) => `${folder}completions_{index}_{hash}.table.json`,
 );
 
-/** Which rows of a file of completions an evaluation has written: those from `from` on, of these datasets in this order. */
+/** Rows in a completions file that an evaluation wrote: from row `from` on, for these datasets in this order. */
 export interface TrlEvaluation {
 	readonly from: number;
 	readonly datasets: readonly { readonly name: string; readonly rows: number }[];
 }
 
-/** What TRL's files tell together and no row of completions does by itself. */
+/** Facts that follow only from TRL's files in combination, not from single completions rows. */
 export interface TrlLearnt {
 	readonly names: ReadonlySet<string>;
 	readonly weights: ReadonlyMap<string, number>;
-	/** By path of the file. */
+	/** Evaluations by file path. */
 	readonly evaluations: ReadonlyMap<string, TrlEvaluation>;
-	/** Tables that only repeat an earlier one. */
+	/** Tables that only repeat an earlier table. */
 	readonly repeated: ReadonlySet<string>;
-	/** Whether all completions of a step were truncated (true) or none was (false), by the step; others are not distinguished. */
+	/** By step, whether all completions were truncated (true) or none (false); mixed steps are omitted. */
 	readonly truncated: {
 		readonly train: ReadonlyMap<number, boolean>;
 		readonly validation: ReadonlyMap<number, boolean>;
 	};
-	/** Sentences about this run. */
+	/** Notes about this run, one sentence each. */
 	readonly notes: readonly string[];
 }
 
-/** Files of completions that are inspected for weights, and for evaluations; rows of one of them. */
+/** Maximum number of completions files to read for weights and for evaluations, and of rows per file. */
 const maxFiles = 8;
 const maxEvaluations = 200;
 const maxTables = 2000;
 const maxRows = 20_000;
-/** Rows of metrics that are inspected for weights. */
+/** Maximum number of metrics rows to read for weights. */
 const maxTotals = 2000;
 
 export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promise<TrlLearnt> {
@@ -65,13 +67,16 @@ export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promi
 	return { names, weights, evaluations, repeated: tables.repeated, truncated, notes: [...missing, ...notes, ...about] };
 }
 
-/** Steps at which a logged share of truncated completions is exactly 0 or 1, so that it holds for each of them. */
+/**
+ * Returns the steps where the logged fraction of truncated completions is exactly 0 or 1 and therefore applies to each
+ * one.
+ */
 function truncatedSteps(lines: readonly MetricsLine[], name: string): Map<number, boolean> {
 	const ratios = new Map<number, number>();
 	for (const { step, values } of lines) {
 		const ratio = numberOf(values[name]);
 		if (ratio === null) continue;
-		// A step that was logged twice, and not alike, says nothing.
+		// If a step was logged twice with different values, it proves nothing.
 		ratios.set(step, ratios.has(step) && ratios.get(step) !== ratio ? Number.NaN : ratio);
 	}
 	return new Map(
@@ -82,7 +87,7 @@ function truncatedSteps(lines: readonly MetricsLine[], name: string): Map<number
 const noCompletions =
 	'There are no completions: log_completions was off, or they are elsewhere. TRL up to 0.24 writes them only to W&B: copy wandb/run-.../files/media/table here. Later versions write completions/.';
 
-/** Names of the reward functions, as the metrics have them. */
+/** Returns the names of the reward functions in the metrics. */
 function rewardNames(lines: readonly MetricsLine[]): Set<string> {
 	const names = new Set<string>();
 	for (const { values } of lines) {
@@ -99,7 +104,7 @@ interface Tables {
 	readonly repeated: ReadonlySet<string>;
 }
 
-/** The end of training logs the last table once more; W&B names tables by their content. */
+/** Lists the tables. The end of training logs the last table again; W&B names tables by content. */
 async function tablesOf(folder: FolderView): Promise<Tables> {
 	const whole: string[] = [];
 	const repeated = new Set<string>();
@@ -141,13 +146,14 @@ async function weightsOf(
 ): Promise<Pick<TrlLearnt, 'weights' | 'notes'>> {
 	const logged = loggedTotals(sources.lines, [...sources.names]);
 	const alone = recordedWeights(sources.names.size, logged, []);
-	// As many means as functions fit some weights, even where functions left completions out: one more row confirms them.
+	// As many means as functions are always fitted by some weights, even if functions skipped completions; one more row
+	// confirms them.
 	const confirmed = logged.length > sources.names.size;
 	if (confirmed && alone.totalsFit && alone.determined.every(Boolean)) return toldWeights([...sources.names], alone);
 	const files = await filesOf(folder, evidence, sources);
 	if (files === null) return toldWeights([...sources.names], alone);
 	const { names, groups, totals, gaps } = files;
-	// The mean of a function that left completions out is not over all that the total is over.
+	// If a function skipped completions, its mean covers fewer completions than the total does.
 	const counted = gaps || sources.names.size === 0 ? totals : loggedTotals(sources.lines, names);
 	const found = recordedWeights(names.length, counted, groups);
 	if (found.totalsFit === false && totals.length > 0) {
@@ -172,9 +178,9 @@ function loggedTotals(lines: readonly MetricsLine[], names: readonly string[]): 
 interface FileEvidence {
 	readonly names: readonly string[];
 	readonly groups: readonly RecordedGroup[];
-	/** Of files that hold just the rollouts that their step's metrics are of. */
+	/** Totals for files that contain exactly the rollouts that their step's metrics cover. */
 	readonly totals: readonly RecordedTotal[];
-	/** Whether a function gave nothing for a completion. */
+	/** Whether a function returned no value for a completion. */
 	readonly gaps: boolean;
 }
 
@@ -190,7 +196,7 @@ async function filesOf(
 	const groups: RecordedGroup[] = [];
 	const totals: RecordedTotal[] = [];
 	let gaps = false;
-	// The first group of what an evaluation left may be cut.
+	// The first group after evaluation rows are removed may be incomplete.
 	for (const path of paths.filter((one) => !evaluations.has(one)).slice(0, maxFiles)) {
 		const rows = await rowsOf(path, evidence);
 		const [first] = rows;
@@ -220,7 +226,7 @@ function groupsOf(rows: readonly Fields[], scored: readonly (readonly (number | 
 	const groups: RecordedGroup[] = [];
 	for (let start = 0; start < rows.length; start += each) {
 		const places = Array.from({ length: each }, (_, i) => start + i);
-		// What no function scored has no part in the group's mean.
+		// Completions that no function scored do not count toward the group's mean.
 		const used = places.filter((at) => scored[at]?.some((score) => score !== null));
 		const advantages = used.map((at) => scoreOf(rows[at]?.advantage));
 		if (advantages.some((advantage) => advantage === null)) continue;
@@ -240,7 +246,7 @@ function meanOf(rows: readonly (readonly (number | null)[])[], k: number): numbe
 const isNear = (a: number | null, b: number | null) =>
 	a === null || b === null ? a === b : Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(a), Math.abs(b));
 
-/** The weights, and in words where they are from. */
+/** Returns the weights, with a note about their source. */
 function toldWeights(names: readonly string[], found: RecordedWeights): Pick<TrlLearnt, 'weights' | 'notes'> {
 	const { determined, scaled, totalsFit, advantagesFit } = found;
 	const weights = new Map(names.map((name, i) => [name, found.weights[i] ?? 1]));
@@ -273,15 +279,17 @@ function toldWeights(names: readonly string[], found: RecordedWeights): Pick<Trl
 
 /* Evaluations */
 
-/** A dataset's rows at a step: how many prompts, by the rate and the time that transformers logs. */
+/**
+ * Rows of one dataset in an evaluation: the number of prompts, derived from the rate and time that transformers logs.
+ */
 interface LoggedEvaluation {
 	readonly name: string;
 	readonly prompts: number | null;
 }
 
 /**
- * TRL logs completions of an evaluation under the step's file name too, after those of training: a file at a step of an
- * evaluation holds the last rows of both, as many as a generation batch has.
+ * TRL logs evaluation completions under the step's file name as well, after the training completions. At an evaluation
+ * step, the file therefore contains the last rows of both, as many as fit in a generation batch.
  */
 async function evaluationsOf(
 	lines: readonly MetricsLine[],
@@ -301,7 +309,7 @@ async function evaluationsOf(
 	for (const [i, [step, path]] of places.entries()) {
 		const rows = i < maxEvaluations ? await rowsOf(path, evidence) : [];
 		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
-		// A file that is missing, or cannot be read, holds nothing to distinguish.
+		// A missing or unreadable file has nothing to distinguish.
 		if (found === null && (rows.length > 0 || i >= maxEvaluations)) mixed++;
 		evaluations.set(path, found ?? { from: 0, datasets: [] });
 	}
@@ -314,7 +322,10 @@ async function evaluationsOf(
 	return { evaluations, notes };
 }
 
-/** The files that evaluations have written: of tables of one step the last, since training logs a step once. */
+/**
+ * Returns the files written by evaluations; of several tables for one step, the last, since training logs a step only
+ * once.
+ */
 async function placesOf(
 	steps: readonly number[],
 	tables: Tables,
@@ -331,7 +342,7 @@ async function placesOf(
 	return [...last].filter(([step]) => evaluated.has(step));
 }
 
-/** Which rows of a file are of the evaluation; null: it cannot be told. */
+/** Returns which rows in a file belong to the evaluation, or null if that cannot be determined. */
 function evaluationIn(
 	rows: readonly Fields[],
 	values: Readonly<Record<string, number | null>>,
@@ -342,7 +353,7 @@ function evaluationIn(
 	const keys = rows.map((row) => keyOfPrompt(promptOf(row.prompt) ?? ''));
 	let run = 1;
 	while (run < keys.length && keys[keys.length - 1 - run] === keys.at(-1)) run++;
-	// Two prompts of one text may are next to each other, so that the last run is of several groups.
+	// Two prompts with the same text can be adjacent, in which case the last run covers several groups.
 	for (let size = run; size > 0; size--) {
 		if (run % size !== 0) continue;
 		const all = logged.map(({ name, prompts }) => ({ name, rows: (prompts ?? 0) * size }));
@@ -353,14 +364,15 @@ function evaluationIn(
 		for (let i = whole; i < rows.length; i++) ofOnePrompt &&= (i - whole) % size === 0 || keys[i] === keys[i - 1];
 		if (!ofOnePrompt) continue;
 		const lastRows = all.at(-1)?.rows ?? 0;
-		// More than the file holds: nothing of training is left, and the means are of rows that are gone.
+		// There were more rows than the file can contain: no training rows are left, and the means include rows that are
+		// gone.
 		if (lastRows > rows.length || fitsMeans(rows.slice(rows.length - lastRows), values, names))
 			return { from, datasets };
 	}
 	return null;
 }
 
-/** What is left of the datasets' rows in a file that keeps the last ones only. */
+/** Returns what remains of the datasets' rows in a file that keeps only the last ones. */
 function lastOf(datasets: TrlEvaluation['datasets'], rows: number): TrlEvaluation['datasets'] {
 	let left = rows;
 	return datasets
@@ -387,7 +399,7 @@ function loggedEvaluations(values: Readonly<Record<string, number | null>>): Log
 	return found;
 }
 
-/** Whether rows have the means that were logged of the last dataset that was evaluated. */
+/** Returns whether the rows match the logged means of the last evaluated dataset. */
 function fitsMeans(
 	rows: readonly Fields[],
 	values: Readonly<Record<string, number | null>>,
@@ -401,12 +413,12 @@ function fitsMeans(
 	});
 }
 
-/** What of it a file's rollouts depend on. */
+/** Returns the part of `learnt` that a file's rollouts depend on. */
 export function trlDependence(path: string, learnt: unknown): string {
 	const known = learnt as TrlLearnt | undefined;
 	if (known === undefined) return '';
 	const { weights, evaluations, repeated, truncated } = known;
-	// A table has its steps in its rows.
+	// W&B tables have their steps in the rows.
 	const step = Number(/_0*(\d+)\.parquet$/.exec(path)?.[1] ?? Number.NaN);
 	const ends = Number.isNaN(step)
 		? [[...truncated.train], [...truncated.validation]]

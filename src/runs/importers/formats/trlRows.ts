@@ -2,11 +2,11 @@ import type { Message } from '../../../protocol/rolloutLine.ts';
 import { messageOf } from '../foreignMessages.ts';
 import { type Fields, fieldsOf, listOf, scoreOf } from '../foreignValues.ts';
 
-/* Rows of completions as TRL writes them: Parquet files of its own, or tables of W&B. */
+/* Completion rows written by TRL, as Parquet files or W&B tables. */
 
 const own = new Set(['step', 'prompt', 'completion', 'advantage', 'reward', 'image', 'images']);
 
-/** A text, or a list of messages; null: neither. */
+/** Reads text or a list of messages; returns null for anything else. */
 export function promptOf(value: unknown): string | Message[] | null {
 	if (typeof value === 'string') return value;
 	if (!Array.isArray(value)) return null;
@@ -14,14 +14,17 @@ export function promptOf(value: unknown): string | Message[] | null {
 	return messages.every((message) => message !== null) ? messages : null;
 }
 
-/** What rows of one prompt share. */
+/** Returns a key shared by rows with the same prompt. */
 export const keyOfPrompt = (prompt: string | readonly Message[]): string =>
 	typeof prompt === 'string' ? prompt : JSON.stringify(prompt);
 
-/** Columns that are no rewards by their names. */
+/** Returns the columns whose names do not rule them out as rewards. */
 export const otherColumns = (row: Fields): string[] => Object.keys(row).filter((name) => !own.has(name));
 
-/** Columns of rewards: those that the metrics know as rewards; where they know none, those of numbers. */
+/**
+ * Returns the reward columns: those that the metrics list as rewards or, if there are no such metrics, the numeric
+ * ones.
+ */
 export function rewardColumns(row: Fields, known: ReadonlySet<string> | null): string[] {
 	const columns = otherColumns(row);
 	const named = known === null ? [] : columns.filter((name) => known.has(name));
@@ -31,11 +34,14 @@ export function rewardColumns(row: Fields, known: ReadonlySet<string> | null): s
 	);
 }
 
-/** What the functions gave, in their order; null: nothing. */
+/** Returns the reward functions' scores in order, with null for missing ones. */
 export const scoresIn = (row: Fields, names: readonly string[]): (number | null)[] =>
 	names.map((name) => scoreOf(row[name]));
 
-/** Rows of a W&B table as objects by column; null: it is none. W&B writes NaN and the infinities as texts. */
+/**
+ * Converts the rows of a W&B table to objects keyed by column, or returns null for anything else. W&B stores NaN and
+ * the infinities as text.
+ */
 export function tableRows(record: unknown): Fields[] | null {
 	const table = fieldsOf(record);
 	if (!Array.isArray(table?.columns) || !Array.isArray(table.data)) return null;

@@ -5,7 +5,7 @@ import { topKeys } from '../topKeys.ts';
 import { episodeRollouts } from './traceRecord.ts';
 
 const traces = 'traces.jsonl';
-/** Its name in earlier versions. */
+/** File name in earlier versions. */
 const results = 'results.jsonl';
 
 async function holdsTraces(folder: FolderView, path: string): Promise<boolean> {
@@ -13,7 +13,7 @@ async function holdsTraces(folder: FolderView, path: string): Promise<boolean> {
 	return keys.has('traces') || (keys.has('nodes') && keys.has('task'));
 }
 
-/** Evaluations of verifiers v1 (verifiers/v1/cli/output.py): one episode a line. */
+/** Evaluations from verifiers v1 (verifiers/v1/cli/output.py): one episode per line. */
 export const verifiers: RunFormat = {
 	name: 'verifiers',
 	title: 'verifiers',

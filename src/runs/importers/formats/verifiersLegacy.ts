@@ -5,7 +5,7 @@ import { evaluationRow } from './evaluationRow.ts';
 
 const rows = 'results.jsonl';
 
-/** Evaluations of verifiers before version 1: outputs/evals/{environment}--{model}/{id}. */
+/** Evaluations from verifiers before version 1: outputs/evals/{environment}--{model}/{id}. */
 export const verifiersLegacy: RunFormat = {
 	name: 'verifiers-legacy',
 	title: 'verifiers (evaluations before v1)',

@@ -5,8 +5,8 @@ import type { RecordContext, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
 
 /*
- * verl/trainer/ppo/ray_trainer.py, `_dump_generations`: `input`, `output`, `gts`, `score`, `step` and whatever the reward
- * function returns beside the score. verl/utils/tracking.py, `FileLogger`: `{ step, data }`.
+ * verl/trainer/ppo/ray_trainer.py, `_dump_generations`: `input`, `output`, `gts`, `score`, `step` and any other values
+ * that the reward function returns. verl/utils/tracking.py, `FileLogger`: `{ step, data }`.
  */
 
 const own = new Set(['input', 'output', 'gts', 'score', 'step', 'reward', 'request_id']);
@@ -57,7 +57,7 @@ async function holds(folder: FolderView, pattern: string, fits: (keys: Keys) => 
 	return false;
 }
 
-/** The folders of rollouts, of validation and of metrics are settings of the trainer; their names are inspected. */
+/** The rollout, validation and metrics folders are trainer settings, so file names are checked instead. */
 export const verl: RunFormat = {
 	name: 'verl',
 	title: 'verl',

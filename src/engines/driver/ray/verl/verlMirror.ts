@@ -9,19 +9,20 @@ import type { RolloutSplit } from '../../../../runs/runContent.ts';
 import type { RunWriter } from '../../../../runs/runWriter.ts';
 import type { Mirror, MirroredRun } from '../runMirror.ts';
 
-/** A validation sample with a value above this counts as correct, as for all rewards that judge answers. */
+/** Validation samples with a higher value count as correct, as with all rewards that check answers. */
 const rightAbove = 0.5;
 
 export interface VerlMirrorOptions {
-	/** Sampling temperature of verl's evaluations. */
+	/** Sampling temperature in verl's evaluations. */
 	readonly temperature: number;
-	/** The recipe stage that verl runs. */
+	/** Recipe stage that verl runs. */
 	readonly stage: string;
 }
 
 /**
- * Converts the output of a verl job into an ordinary run, using the importer for verl files. A step is a verl step: a
- * generation batch with all its updates. verl writes its files in place, so a file is read once it has stopped growing.
+ * Converts the output of a verl job to an ordinary run, using the importer for verl files. A step is a verl step: one
+ * generation batch with all its updates. verl writes its files in place, so each file is read only after it stops
+ * growing.
  */
 export class VerlMirror implements Mirror {
 	readonly source: string;
@@ -34,7 +35,7 @@ export class VerlMirror implements Mirror {
 	readonly #taken = new Set<string>();
 	#last: number;
 
-	/** @param last the step up to which metrics already exist; -1: none */
+	/** @param last last step with existing metrics, or -1 */
 	constructor(source: string, writer: RunWriter, last: number, options: VerlMirrorOptions) {
 		this.source = source;
 		this.#writer = writer;
@@ -43,7 +44,7 @@ export class VerlMirror implements Mirror {
 		this.#run = new ForeignRun(source, verl, { live: true });
 	}
 
-	/** @param thorough nothing more will be written */
+	/** @param thorough whether the job has finished writing */
 	sync(thorough = false): Promise<MirroredRun | null> {
 		return this.#queue.queue(async () => {
 			if (!(await lstat(this.source).catch(() => null))?.isDirectory()) return null;

@@ -8,9 +8,9 @@ export type VerlValue = string | number | boolean | null | readonly VerlValue[] 
 export type VerlSettings = Readonly<Record<string, VerlValue>>;
 
 export interface VerlFacts {
-	/** Run name for verl's own files. */
+	/** Run name used in verl's own files. */
 	readonly id: string;
-	/** Max prompt length in tokens, or an upper bound. */
+	/** Maximum prompt length in tokens, or an upper bound. */
 	readonly promptLength: number;
 	readonly submission: string;
 }
@@ -26,8 +26,8 @@ const lossModes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Translates a recipe to verl 0.7 settings (verl/trainer/config/ppo_trainer.yaml), by dotted name. One verl step is one
- * generation batch with all its updates. Throws `unsupported` for features that verl lacks.
+ * Translates a recipe to verl 0.7 settings (verl/trainer/config/ppo_trainer.yaml), keyed by dotted name. A verl step is
+ * one generation batch with all its updates. Throws `unsupported` for features that verl lacks.
  */
 export function verlSettings(recipe: ResolvedRecipe, facts: VerlFacts): VerlSettings {
 	const stage = stageOf(recipe);
@@ -124,7 +124,7 @@ function algorithm(stage: Stage): VerlSettings {
 	if (stage.type === 'rloo') {
 		return {
 			'algorithm.adv_estimator': 'rloo',
-			// RLOO has the KL in the reward.
+			// RLOO includes KL in the reward.
 			'algorithm.use_kl_in_reward': stage.beta > 0,
 			'algorithm.kl_ctrl.kl_coef': stage.beta,
 			'actor_rollout_ref.actor.use_kl_loss': false,
@@ -162,7 +162,7 @@ function optimiser(stage: Stage): VerlSettings {
 		[`${optim}.lr_scheduler_type`]: shape === 'cosine' ? 'cosine' : 'constant',
 		[`${optim}.weight_decay`]: stage.weight_decay,
 		[`${optim}.betas`]: [stage.adam_beta1, stage.adam_beta2],
-		// No clipping: a bound that no norm reaches.
+		// Disable clipping with a bound that no norm reaches.
 		'actor_rollout_ref.actor.grad_clip': stage.max_grad_norm === 0 ? 1e9 : stage.max_grad_norm,
 		...(stage.adam_epsilon === 1e-8 ? {} : { [`+${optim}.override_optimizer_config`]: { eps: stage.adam_epsilon } }),
 	};
@@ -180,7 +180,7 @@ function lora({ pytorch }: ResolvedRecipe): VerlSettings {
 	};
 }
 
-/** Formats a value in Hydra's override grammar. */
+/** Formats a value for Hydra's override grammar. */
 export function hydraValue(value: VerlValue): string {
 	if (value === null) return 'null';
 	if (typeof value === 'string') return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
@@ -191,8 +191,8 @@ export function hydraValue(value: VerlValue): string {
 }
 
 /**
- * The arguments of `python -m verl.trainer.main_ppo`. Names unknown to the installed verl are an error there; those set
- * in the recipe (`ray.verl`) are added or override others.
+ * Returns the arguments for `python -m verl.trainer.main_ppo`. The installed verl rejects settings it does not know.
+ * Settings from the recipe (`ray.verl`) are added, or override others.
  */
 export function verlArguments(settings: VerlSettings, own: Readonly<Record<string, unknown>>): string[] {
 	const replaced = new Set(Object.keys(own));

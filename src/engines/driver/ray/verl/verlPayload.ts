@@ -11,20 +11,21 @@ import { rewardCopyPath } from '../../../../runs/rewardCopies.ts';
 import type { ZipEntry } from '../zipArchive.ts';
 import { type VerlFacts, verlArguments, verlSettings } from './verlOverrides.ts';
 
-/** Max training rows sent with the job; verl iterates over them in epochs. */
+/** Maximum number of training rows sent with the job. verl iterates over them in epochs. */
 const mostRows = 200_000;
-/** verl's own default. */
+/** verl's default. */
 const leastPromptLength = 512;
 
 export interface VerlPayload {
 	readonly entries: ZipEntry[];
-	/** Settings with a different meaning in verl, one sentence each. */
+	/** Notes about settings that verl interprets differently, one sentence each. */
 	readonly notes: readonly string[];
 }
 
 /**
- * What a verl job needs besides the run: settings, rewards, rows. Throws `unsupported` for features that verl lacks.
- * @param placed the recipe with file paths on the cluster
+ * Builds what a verl job needs besides the run: settings, rewards and rows. Throws `unsupported` for features that verl
+ * lacks.
+ * @param placed recipe with file paths on the cluster
  */
 export async function verlPayload(
 	run: string,
@@ -32,7 +33,7 @@ export async function verlPayload(
 	placed: ResolvedRecipe,
 	facts: Pick<VerlFacts, 'id' | 'submission'>,
 ): Promise<VerlPayload> {
-	// Rejections first.
+	// Check for unsupported features first.
 	verlSettings(recipe, { ...facts, promptLength: leastPromptLength });
 	const rewards = await rewardModules(run, recipe);
 	const { source } = await openDataset(recipe.dataset);
@@ -43,7 +44,7 @@ export async function verlPayload(
 	const rows = (problems: readonly Problem[], split: string) =>
 		problems.map((problem, index) => JSON.stringify(verlRow(recipe, problem, split, index))).join('\n');
 	const held = source.heldOut(recipe.evaluate.problems);
-	// A token has at least one byte, and a chat template adds some tokens.
+	// Upper bound: a token has at least one byte, and the chat template adds a few tokens.
 	const longest = [...training, ...held].reduce(
 		(most, { prompt }) => Math.max(most, Buffer.byteLength(renderPrompt(recipe.template, prompt)) + 64),
 		leastPromptLength,
@@ -65,7 +66,7 @@ export async function verlPayload(
 	};
 }
 
-/** In the format of verl's datasets: examples/data_preprocess/gsm8k.py. */
+/** Formats a row like verl's datasets: examples/data_preprocess/gsm8k.py. */
 function verlRow(recipe: ResolvedRecipe, { prompt, answer, row }: Problem, split: string, index: number): object {
 	const { template } = recipe;
 	const user = { role: 'user', content: renderPrompt(template, prompt) };
@@ -111,7 +112,10 @@ async function rewardModules(
 	return { modules, notes };
 }
 
-/** Combines all adapters into the one function that verl calls: scores are added, because each includes its weights. */
+/**
+ * Combines all adapters into the single function that verl calls. Scores are added, because each already includes its
+ * weight.
+ */
 function combined(count: number): string {
 	return `import importlib.util
 import pathlib

@@ -3,7 +3,7 @@ import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../../learner.ts';
 import { type LabeledRow, labeledValues } from './labeledRow.ts';
 
-/** Quality of values before an update, on its training labels. */
+/** Measures the quality of the values before an update on its training labels. */
 export function updateQuality(rows: readonly LabeledRow[], values: readonly PerToken[]): Metrics {
 	const pairs = labeledValues(rows, values);
 	const quality = headQuality(pairs.values, pairs.labels);
@@ -16,7 +16,7 @@ export function updateQuality(rows: readonly LabeledRow[], values: readonly PerT
 	};
 }
 
-/** Quality of values on held-out texts: over all labeled prefixes, and over whole completions. */
+/** Measures the quality of values on held-out text, over all labeled prefixes and over whole completions. */
 export function heldOutQuality(rows: readonly LabeledRow[], values: readonly PerToken[]): Metrics {
 	const all = labeledValues(rows, values);
 	const quality = headQuality(all.values, all.labels);

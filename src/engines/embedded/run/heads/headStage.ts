@@ -10,17 +10,17 @@ import { type LabeledRow, valueRows } from './labeledRow.ts';
 import type { LabeledSteps } from './labelFile.ts';
 import { labelPolicy } from './labelPolicy.ts';
 
-/** The rows of the updates of one batch, and metrics of the batch. */
+/** Rows for the updates in one batch, with batch metrics. */
 interface Batch {
 	readonly updates: readonly (readonly LabeledRow[])[];
 	readonly metrics: Metrics;
 }
 
 /**
- * Trains a head beside the frozen policy, with binary cross-entropy of values and labels. Labels are outcomes of the
- * policy's own completions (`value-model`), shares of correct completions from each step (`process-reward-model`), or
- * from a file.
- * @param labels from the file of the stage; null if it has none
+ * Trains a head alongside the frozen policy, using binary cross-entropy between values and labels. Labels are the
+ * outcomes of the policy's own completions (`value-model`), the fraction of correct completions from each step
+ * (`process-reward-model`), or are read from a file.
+ * @param labels labels from the stage's file, or null if it has none
  */
 export async function runHeadStage(
 	host: StageHost,

@@ -4,12 +4,12 @@ import type { TrainingParts } from '../stageHost.ts';
 import type { LabeledRow } from './labeledRow.ts';
 import { judgedSamples, outcomeLabels, outcomeOfSteps, ruleOf } from './labelPolicy.ts';
 
-/** Completions sampled at once. */
+/** Number of completions sampled per batch. */
 const chunkRows = 1024;
 
 /**
- * Completions of held-out problems with their outcomes. The policy is frozen while a head is trained, so they are the
- * same at every evaluation of the stage, and after a resume.
+ * Returns completions for held-out problems with their outcomes. The policy is frozen while a head is trained, so they
+ * stay the same for all evaluations in the stage, and after a resume.
  */
 export async function heldOutRows(parts: TrainingParts, stage: ResolvedHeadStage, step: number): Promise<LabeledRow[]> {
 	const { problems, samples } = parts.recipe.evaluate;

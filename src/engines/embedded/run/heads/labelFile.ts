@@ -19,21 +19,22 @@ const lineSchema = v.object({
 });
 type LabelLine = v.InferOutput<typeof lineSchema>;
 
-/** The lines of a file of step labels, before the vocabulary is known. */
+/** Lines from a step label file, before the vocabulary is known. */
 export interface LabelText {
 	readonly name: string;
 	readonly lines: readonly LabelLine[];
 }
 
 export interface LabelTexts {
-	/** By index of the stage that uses them. */
+	/** Labels by index of the stage that uses them. */
 	readonly byStage: ReadonlyMap<number, LabelText>;
-	/** SHA-256 of the files; null if the recipe names none. */
+	/** SHA-256 of the files, or null if the recipe does not use any. */
 	readonly hash: string | null;
 }
 
 /**
- * Reads the step label files named in a recipe. Throws `missing` and `invalid` (with file and line) before any work.
+ * Reads the step label files named in a recipe. Throws `missing` or `invalid` (with file and line) before any work is
+ * done.
  */
 export async function openLabelFiles({ stages }: ResolvedRecipe): Promise<LabelTexts> {
 	const byStage = new Map<number, LabelText>();
@@ -77,12 +78,12 @@ function parseLabels(text: string, path: string): LabelLine[] {
 }
 
 /**
- * Tokenized solutions with labeled steps. Those that exceed the context or contain symbols missing from the vocabulary
- * are left out. Rows come in epochs, each shuffled anew: the rows of an update depend only on its number.
+ * Tokenized solutions with labeled steps. Skips those that exceed the context or contain symbols missing from the
+ * vocabulary. Rows are shuffled for each epoch, and the rows in an update depend only on the update number.
  */
 export class LabeledSteps {
 	readonly training: readonly LabeledRow[];
-	/** Held out to evaluate the head. */
+	/** Rows held out to evaluate the head. */
 	readonly heldOut: readonly LabeledRow[];
 	readonly leftOut: number;
 	readonly #seed: number;
@@ -116,7 +117,7 @@ export class LabeledSteps {
 		}
 	}
 
-	/** The rows of an update, by its number in the stage. */
+	/** Returns the rows for an update, given its number within the stage. */
 	batch(update: number, size: number): LabeledRow[] {
 		return Array.from({ length: size }, (_, i) => this.#at(update * size + i));
 	}
@@ -139,7 +140,7 @@ function rowOf(line: LabelLine, separator: string, tokenizer: Tokenizer, context
 	if (tokens.length > context) return null;
 	let before = '';
 	const labels = line.completions.map((step, i): readonly [number, number] => {
-		// A step separator belongs to the preceding step, as in search.
+		// As in search, a step separator belongs to the preceding step.
 		before += i < line.completions.length - 1 ? step + separator : step;
 		return [tokenizer.encode(before).length, Number(line.labels[i])];
 	});

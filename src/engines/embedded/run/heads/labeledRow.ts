@@ -1,14 +1,17 @@
 import type { Sequence, ValueRow } from '../../learner.ts';
 
-/** A completion with labels at some of its prefixes. */
+/** A completion with labels for some of its prefixes. */
 export interface LabeledRow extends Sequence {
-	/** Completion tokens of each labeled prefix (0: the prompt alone), ascending, and its label in 0..1. */
+	/**
+	 * Length of each labeled prefix in completion tokens (0 for the prompt alone), in ascending order, with its label in
+	 * 0..1.
+	 */
 	readonly labels: readonly (readonly [length: number, label: number])[];
-	/** Index in `labels` of the whole completion; null if unlabeled. */
+	/** Index in `labels` of the label for the whole completion, or null if it has none. */
 	readonly whole: number | null;
 }
 
-/** Weights every completion equally, and within it every label: the weights sum to 1. */
+/** Weights all completions equally, and all labels within a completion equally. The weights sum to 1. */
 export function valueRows(rows: readonly LabeledRow[]): ValueRow[] {
 	return rows.map(({ tokens, promptLength, labels }) => {
 		const places = tokens.length - promptLength + 1;
@@ -22,7 +25,7 @@ export function valueRows(rows: readonly LabeledRow[]): ValueRow[] {
 	});
 }
 
-/** Values and labels of the labeled prefixes of rows, in parallel. */
+/** Returns the values and labels of all labeled prefixes as parallel lists. */
 export function labeledValues(
 	rows: readonly LabeledRow[],
 	values: readonly Float32Array[],

@@ -2,8 +2,8 @@ import type { StepRule } from '../../../../core/search/stepRule.ts';
 import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 
 /**
- * Token offsets of the ends of steps: a separator belongs to the preceding step, as in search. The last end is that of
- * the text; an end of sequence comes after it.
+ * Returns the token offsets where steps end. As in search, a separator belongs to the preceding step. The last offset
+ * is the end of the text, before the end-of-sequence token.
  */
 export function stepEnds(ids: readonly number[], tokenizer: Tokenizer, rule: StepRule): number[] {
 	const length = ids.at(-1) === eosToken ? ids.length - 1 : ids.length;

@@ -9,19 +9,19 @@ import type { StageHost } from '../stageHost.ts';
 import type { CompletionTexts } from './completionTexts.ts';
 
 const acceptedSchema = v.object({
-	/** Number of judged rows. */
+	/** Number of rows scored. */
 	rows: v.number(),
-	/** Indices of accepted rows. */
+	/** Indexes of accepted rows. */
 	accepted: v.array(v.pipe(v.number(), v.integer(), v.minValue(0))),
 });
 
-/** Completions judged at once. */
+/** Number of completions scored per batch. */
 const judgedAtOnce = 512;
 
 /**
- * Drops completions with a reward below `minReward` (rejection sampling, Yuan et al. 2023, section 3.3). They are
- * judged once, when the stage starts; the result is stored in the run directory, because rewards may differ later and a
- * resumed run must use the same rows.
+ * Drops completions with a reward below `minReward` (rejection sampling, Yuan et al. 2023, section 3.3). Completions
+ * are scored once, when the stage starts. The result is stored in the run folder, because rewards could change later
+ * and a resumed run must use the same rows.
  */
 export async function rejectRows(host: StageHost, stage: ResolvedDistillStage, texts: CompletionTexts): Promise<void> {
 	const { minReward, data } = stage;

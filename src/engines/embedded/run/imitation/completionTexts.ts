@@ -7,15 +7,15 @@ import { eosToken, type Tokenizer } from '../../../../core/text/tokenizer.ts';
 import type { Sequence } from '../../learner.ts';
 
 /**
- * Tokenized completions of a file, including end-of-sequence. Those that exceed the context or contain symbols missing
- * from the vocabulary are left out.
+ * Tokenized completions from a file, including end-of-sequence. Skips those that exceed the context or contain symbols
+ * missing from the vocabulary.
  */
 export class CompletionTexts {
 	readonly #name: string;
 	readonly #sequences: readonly Sequence[];
 	readonly #seed: number;
 	readonly #purpose: string;
-	/** Rows of the file, parallel to `sequences`. */
+	/** File rows, parallel to `sequences`. */
 	readonly rows: readonly CompletionRow[];
 	readonly leftOut: number;
 	#chosen: readonly Sequence[];
@@ -27,10 +27,10 @@ export class CompletionTexts {
 			readonly path: string;
 			readonly template: Template;
 			readonly tokenizer: Tokenizer;
-			/** Tokens. */
+			/** Context length in tokens. */
 			readonly context: number;
 			readonly seed: number;
-			/** Index of the stage: two stages see the same rows in different orders. */
+			/** Stage index. Two stages get the same rows in different orders. */
 			readonly index: number;
 		},
 	) {
@@ -63,13 +63,13 @@ export class CompletionTexts {
 		this.#order = new EpochOrder(sequences.length, seed, this.#purpose);
 	}
 
-	/** Restricts the rows to a selection. */
+	/** Keeps only the selected rows. */
 	choose(places: readonly number[]): void {
 		this.#chosen = places.map((place) => this.#sequences[place] as Sequence);
 		this.#order = new EpochOrder(places.length, this.#seed, this.#purpose);
 	}
 
-	/** The rows of an update, by its number in the stage: epoch after epoch, each shuffled anew. */
+	/** Returns the rows for an update, given its number within the stage. Rows are shuffled for each epoch. */
 	batch(update: number, size: number): Sequence[] {
 		return Array.from({ length: size }, (_, i) => this.#chosen[this.#order.at(update * size + i)] as Sequence);
 	}

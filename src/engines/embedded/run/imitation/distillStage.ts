@@ -13,10 +13,10 @@ interface Batch {
 }
 
 /**
- * Distills a teacher: from its completions (those of a file that the rewards accept), or from its distribution at every
- * token (Hinton et al. 2015) on completions of a file, of the teacher (Kim and Rush 2016), or of the student (Agarwal
- * et al. 2023).
- * @param texts from the file of the stage; null: completions are sampled
+ * Distills a teacher, either from its completions (those in a file that the rewards accept), or from its distribution
+ * at each token (Hinton et al. 2015) on completions from a file, from the teacher (Kim and Rush 2016), or from the
+ * student (Agarwal et al. 2023).
+ * @param texts completions from the stage's file, or null to sample them
  */
 export async function runDistillStage(
 	host: StageHost,

@@ -6,21 +6,22 @@ import { checkpointFiles } from '../../../../protocol/checkpointState.ts';
 import { readDataFile } from '../../../../runs/openDataset.ts';
 import { readCheckpoint, type StoredCheckpoint } from '../checkpointFolder.ts';
 
-/** Files imitated by stages, before the vocabulary is known; each by stage index. */
+/** Files that stages imitate, by stage index, before the vocabulary is known. */
 export interface ImitationFiles {
 	readonly corpora: ReadonlyMap<number, Corpus>;
 	readonly completions: ReadonlyMap<number, { readonly path: string; readonly rows: readonly CompletionRow[] }>;
-	/** Files mixed into the data of a stage. */
+	/** Files mixed into a stage's data. */
 	readonly extra: ReadonlyMap<number, readonly (readonly CompletionRow[])[]>;
 	readonly teachers: ReadonlyMap<number, StoredCheckpoint>;
-	/** Texts whose characters a new model's vocabulary must contain. */
+	/** Texts whose characters must be in a new model's vocabulary. */
 	readonly texts: readonly string[];
-	/** SHA-256 of the files; null if the recipe names none. */
+	/** SHA-256 of the files, or null if the recipe does not use any. */
 	readonly hash: string | null;
 }
 
 /**
- * Reads the files of a recipe's stages. Throws `missing`, `corrupt` and `invalid` (with file and line) before any work.
+ * Reads the files for a recipe's stages. Throws `missing`, `corrupt` or `invalid` (with file and line) before any work
+ * is done.
  */
 export async function openImitationFiles({ stages, template }: ResolvedRecipe): Promise<ImitationFiles> {
 	const corpora = new Map<number, Corpus>();

@@ -6,13 +6,13 @@ import type { ImitationFiles } from './imitationFiles.ts';
 import { corpusTexts, type PretrainTexts, sourceTexts } from './pretrainTexts.ts';
 import { type Teacher, teachersOf } from './teacher.ts';
 
-/** What stages imitate, in the model's tokens, by the number of the stage. */
+/** Tokenized imitation data and teachers, keyed by stage index. */
 export interface ImitationParts {
-	/** Of pretrain stages; those without an entry learn worked solutions alone. */
+	/** Texts for pretrain stages. A stage without an entry trains on worked solutions only. */
 	readonly texts: ReadonlyMap<number, PretrainTexts>;
-	/** Completions of files. */
+	/** Completions read from files. */
 	readonly completions: ReadonlyMap<number, CompletionTexts>;
-	/** Of files that are mixed into the data of a stage. */
+	/** Rows from files that are mixed into a stage's data. */
 	readonly extra: ImitationFiles['extra'];
 	readonly teachers: ReadonlyMap<number, Teacher>;
 }

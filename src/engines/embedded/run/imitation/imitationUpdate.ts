@@ -5,8 +5,8 @@ import type { Sequence, SftRow } from '../../learner.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 
 /**
- * One imitation update: mean negative log-probability over all tokens after the prompts.
- * @param also measured whenever held-out accuracy is
+ * Performs one imitation update: mean negative log-probability over all tokens after the prompts.
+ * @param also additional metrics, computed whenever held-out accuracy is
  */
 export async function imitationUpdate(
 	host: StageHost,

@@ -5,10 +5,10 @@ import type { StageHost, Verdict } from '../stageHost.ts';
 import { imitationUpdate } from './imitationUpdate.ts';
 import type { PretrainTexts } from './pretrainTexts.ts';
 
-/** Number of worked solutions among the first n rows: evenly spread, without random numbers. */
+/** Returns how many of the first n rows are worked solutions. Spreads them evenly, without random numbers. */
 const workedOf = (n: number, share: number) => Math.floor(n * share);
 
-/** The rows of an update: texts by their number in the run, worked solutions from the problem feed. */
+/** Returns the rows for an update: texts by their position in the run, worked solutions from the problem feed. */
 function nextRows(host: StageHost, stage: ResolvedPretrainStage, texts: PretrainTexts | null): Sequence[] {
 	const { feed } = host.parts;
 	const share = texts === null ? 1 : stage.workedShare;
@@ -23,7 +23,7 @@ function nextRows(host: StageHost, stage: ResolvedPretrainStage, texts: Pretrain
 	);
 }
 
-/** Mean negative log-probability of the tokens of held-out texts, and its exponential. */
+/** Returns the mean negative log-probability of held-out text tokens, and its exponential. */
 async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metrics> {
 	const { learner, recipe } = host.parts;
 	const rows = texts.heldOut(recipe.evaluate.problems);
@@ -39,8 +39,8 @@ async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metri
 }
 
 /**
- * Pretraining: next-token prediction on whole texts, bos to eos, mixed with worked solutions in the share
- * `workedShare`, including their prompts.
+ * Pretraining: next-token prediction on whole texts, bos to eos. A `workedShare` fraction of the rows are worked
+ * solutions, trained on including their prompts.
  * @param texts null: worked solutions only
  */
 export async function runPretrainStage(

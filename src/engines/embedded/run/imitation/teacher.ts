@@ -7,22 +7,22 @@ import { type StoredCheckpoint, storedParameters } from '../checkpointFolder.ts'
 import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 import type { ImitationFiles } from './imitationFiles.ts';
 
-/** A model to distill. */
+/** A model to distill from. */
 export interface Teacher {
 	readonly shape: ModelShape;
 	readonly parameters: Float32Array;
-	/** A warning about the pair, in a sentence; null if there is none. */
+	/** One-sentence warning about this teacher and student, or null if there is none. */
 	readonly warning: string | null;
 }
 
-/** The vocabulary of a checkpoint. */
+/** Returns a checkpoint's tokenizer. */
 export function tokenizerOf({ tokenizer, folder }: StoredCheckpoint): Tokenizer {
 	return parseTokenizerJson(tokenizer, `${folder}/tokenizer.json`);
 }
 
 /**
- * The teachers of the stages. Throws `mismatch` if a vocabulary differs from that of the student, because tokens would
- * have different meanings.
+ * Returns the teacher of each stage. Throws `mismatch` if a teacher's vocabulary differs from the student's, because
+ * the same token id would then mean different symbols.
  */
 export function teachersOf({ teachers }: ImitationFiles, student: ModelAndTokenizer): Map<number, Teacher> {
 	return new Map([...teachers].map(([index, checkpoint]) => [index, teacherOf(checkpoint, student)]));

@@ -10,23 +10,26 @@ import type { PerToken, ScoredBy } from '../../learner.ts';
 import type { GenerationBatch, Rollout } from '../generationBatch.ts';
 import type { StageHost } from '../stageHost.ts';
 
-/** A completion with values and advantages. */
+/** A completion with its values and advantages. */
 export interface EstimatedRow {
 	readonly rollout: Rollout;
-	/** Completion tokens. */
+	/** Number of completion tokens. */
 	readonly length: number;
 	/** One entry per completion token. */
 	readonly advantages: Float64Array;
 	readonly returns: Float64Array;
-	/** Before each completion token. */
+	/** Critic value before each completion token. */
 	readonly values: PerToken;
-	/** Under the sampling policy, by the training graph; null: this batch has one update and no reference. */
+	/**
+	 * Log-probabilities under the sampling policy, computed by the training graph. null if the batch has a single update
+	 * and no reference.
+	 */
 	readonly oldLogprobs: PerToken | null;
 	readonly refLogprobs: PerToken | null;
 }
 
 export interface EstimatedBatch {
-	/** One per rollout; null if no reward applied to it, so that it is not trained on. */
+	/** One entry per rollout, or null if no reward applied to it; such rollouts are not trained on. */
 	readonly rows: readonly (EstimatedRow | null)[];
 	readonly metrics: Metrics;
 }
@@ -34,7 +37,7 @@ export interface EstimatedBatch {
 const mean = (list: readonly number[]) => metricValue(list.reduce((a, b) => a + b, 0) / list.length);
 
 /**
- * Values, token rewards, advantages and returns of a batch.
+ * Computes values, token rewards, advantages and returns for a batch.
  * @param keepsOld whether the updates need log-probabilities under the sampling policy
  */
 export async function estimateBatch(
@@ -50,7 +53,7 @@ export async function estimateBatch(
 	const penalises = stage.kl_coef > 0;
 	const old = keepsOld || penalises ? await logprobsOf('policy') : null;
 	const reference = penalises ? await logprobsOf('reference') : null;
-	// The sampler's log-probabilities suffice: the critic reads them as surprisals.
+	// The sampler's log-probabilities are precise enough here: the critic only reads them as surprisals.
 	const values = await host.watch.measure('logprobs', () =>
 		learner.values(
 			samples,
@@ -66,7 +69,7 @@ export async function estimateBatch(
 		const rewards = tokenRewards(reward, old?.[i] ?? sample.logprobs, ref, stage.kl_coef);
 		tokens += rewards.length;
 		penalties.push(rewards.reduce((sum, r) => sum + r, 0) - reward);
-		// The last value is after the last token, where no reward follows.
+		// The last value is the one after the final token, where there is no further reward.
 		const own = (values[i] as PerToken).subarray(0, rewards.length);
 		return { values: own, ...estimateAdvantages(rewards, own, stage) };
 	});

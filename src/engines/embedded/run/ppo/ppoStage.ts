@@ -10,7 +10,7 @@ import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '..
 import type { TrainingRow } from '../trainingRow.ts';
 import { type EstimatedRow, estimateBatch } from './criticBatch.ts';
 
-/** A list over completion tokens, extended by an entry that does not count. */
+/** Appends an ignored entry to a per-completion-token list. */
 function withLast(values: ArrayLike<number>): PerToken {
 	const longer = new Float32Array(values.length + 1);
 	longer.set(values);
@@ -92,7 +92,7 @@ async function updateCritic(
 	};
 }
 
-/** The rows of an epoch in mini-batches, shuffled anew in each epoch if there are several, as in TRL. */
+/** Splits an epoch's rows into mini-batches. With several mini-batches, reshuffles every epoch, as in TRL. */
 function miniBatches(
 	rows: readonly EstimatedRow[],
 	stage: ResolvedPpoStage,
@@ -107,7 +107,7 @@ function miniBatches(
 	return Array.from({ length: parts }, (_, p) => order.slice(cut(p), cut(p + 1)));
 }
 
-/** As written to rollout files: the advantage of a completion is the mean over its tokens. */
+/** Converts a row for rollout files, where a completion's advantage is the mean over its tokens. */
 function asTrainingRow(row: EstimatedRow | null, rollout: TrainingRow['rollout']): TrainingRow {
 	const sum = row === null ? 0 : row.advantages.reduce((total, advantage) => total + advantage, 0);
 	return {
@@ -121,10 +121,10 @@ function asTrainingRow(row: EstimatedRow | null, rollout: TrainingRow['rollout']
 }
 
 /**
- * Proximal policy optimization (Schulman et al. 2017, equation 7) with a separate critic: token rewards with their KL
- * to the reference, generalized advantage estimation, clipped surrogate and clipped value loss, as in TRL's PPOTrainer
- * (0.20). Policy and critic have separate optimizers. One step is one update of both; the first `critic_warmup_steps`
- * update only the critic.
+ * Proximal policy optimization (Schulman et al. 2017, equation 7) with a separate critic: token rewards that include
+ * the KL to the reference, generalized advantage estimation, clipped surrogate and clipped value loss, as in TRL's
+ * PPOTrainer (0.20). Policy and critic have separate optimizers. Each step updates both, except that the first
+ * `critic_warmup_steps` update only the critic.
  */
 export async function runPpoStage(host: StageHost, stageInForce: () => ResolvedPpoStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;
@@ -166,7 +166,7 @@ export async function runPpoStage(host: StageHost, stageInForce: () => ResolvedP
 			const critic = await updateCritic(host, stage, mini);
 			Object.assign(metrics, critic.metrics, { loss: metricValue(loss + critic.loss) });
 			if (u === 0) {
-				// Advantages are not group-relative.
+				// PPO advantages are not group-relative.
 				const about = { batch, rows: trainingRows, groups: null, generateSeconds, graph: graph ?? [] };
 				addBatchMetrics(host, metrics, about);
 			}

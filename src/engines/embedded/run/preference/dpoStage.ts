@@ -8,7 +8,10 @@ import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 
 const sumOf = (values: PerToken): number => values.reduce((sum, value) => sum + value, 0);
 
-/** Implicit rewards, beta times the log-ratio of policy and reference (Rafailov et al. 2023, equation 5), and log-probabilities. */
+/**
+ * Computes implicit rewards, beta times the policy-reference log-ratio (Rafailov et al. 2023, equation 5), and
+ * log-probabilities.
+ */
 function judged(policy: readonly number[], reference: readonly number[], beta: number) {
 	const pairs: JudgedPair[] = [];
 	let chosen = 0;
@@ -35,9 +38,9 @@ function pairMetrics(policy: readonly number[], reference: readonly number[], be
 }
 
 /**
- * Direct preference optimization (Rafailov et al. 2023, equation 7): the loss of a pair is -log sigmoid of beta times
- * the difference of the log-ratios of policy and reference, summed over the tokens of each completion; the loss of an
- * update is the mean over its pairs. The reference is the policy at the start of the stage.
+ * Direct preference optimization (Rafailov et al. 2023, equation 7). The loss for a pair is -log sigmoid of beta times
+ * the difference between the two policy-reference log-ratios, each summed over the completion's tokens. The update loss
+ * is the mean over its pairs. The reference is the policy at the start of the stage.
  */
 export async function runDpoStage(
 	host: StageHost,
@@ -48,7 +51,7 @@ export async function runDpoStage(
 	const held = pairs.heldOut.slice(0, recipe.evaluate.problems);
 	const referenceOf = async (list: readonly TokenPair[]) =>
 		(await learner.logprobs(rowsOf(list), 'reference', 1)).map(sumOf);
-	// The reference is fixed during this stage, so once is enough.
+	// The reference does not change during this stage, so compute its held-out values only once.
 	let heldReference: Promise<readonly number[]> | null = null;
 	for (;;) {
 		const start = performance.now();

@@ -9,17 +9,17 @@ import { readDataFile } from '../../../../runs/openDataset.ts';
 import type { Sequence } from '../../learner.ts';
 import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 
-/** Preference pair files, before the vocabulary is known. */
+/** Preference pair files, read before the vocabulary is known. */
 export interface PairFiles {
-	/** By index of the stage that uses them. */
+	/** Files by index of the stage that uses them. */
 	readonly byStage: ReadonlyMap<number, { readonly path: string; readonly texts: PairTexts }>;
-	/** SHA-256 of the files; null if the recipe names none. */
+	/** SHA-256 over all files, or null if the recipe has no pair files. */
 	readonly hash: string | null;
 }
 
 /**
- * Reads the preference pair files named in a recipe. Throws `missing` and `invalid` (with file and line) before any
- * work.
+ * Reads the preference pair files listed in a recipe. Throws `missing` or `invalid` (with file and line) before any
+ * other work starts.
  */
 export async function openPairFiles({ stages }: ResolvedRecipe): Promise<PairFiles> {
 	const byStage = new Map<number, { path: string; texts: PairTexts }>();
@@ -34,31 +34,31 @@ export async function openPairFiles({ stages }: ResolvedRecipe): Promise<PairFil
 	return { byStage, hash: byStage.size === 0 ? null : hash.digest('hex') };
 }
 
-/** A better and a worse completion of one prompt, each with end of sequence. */
+/** A preferred and a rejected completion of the same prompt, each ending with end-of-sequence. */
 export interface TokenPair {
 	readonly chosen: Sequence;
 	readonly rejected: Sequence;
 }
 
-/** Both sequences of each pair, the better one first, as required by updates. */
+/** Returns both sequences of each pair, preferred first, in the layout that updates expect. */
 export function rowsOf(pairs: readonly TokenPair[]): Sequence[] {
 	return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 }
 
 /**
- * Tokenized pairs. Those that exceed the context or contain symbols missing from the vocabulary are left out. They come
- * in epochs, each shuffled anew: the pairs of an update depend only on its number.
+ * Tokenized preference pairs. Skips pairs that exceed the context or contain symbols missing from the vocabulary. Pairs
+ * are reshuffled every epoch, and an update's pairs depend only on its index.
  */
 export class PreferencePairs {
 	readonly training: readonly TokenPair[];
-	/** Held out. */
+	/** Held-out pairs. */
 	readonly heldOut: readonly TokenPair[];
 	readonly leftOut: number;
 	readonly #seed: number;
 	#epoch = -1;
 	#order: number[] = [];
 
-	/** @throws `invalid` if no pair is left */
+	/** @throws `invalid` if no usable pairs remain */
 	constructor(name: string, texts: PairTexts, { tokenizer, shape }: ModelAndTokenizer, seed: number) {
 		const made = (list: readonly PairText[]) =>
 			list.map((text) => pairOf(text, tokenizer, shape.context)).filter((pair) => pair !== null);
@@ -75,7 +75,7 @@ export class PreferencePairs {
 		);
 	}
 
-	/** The pairs of an update, by its number in the stage. */
+	/** Returns the pairs for an update, given its index in the stage. */
 	batch(update: number, size: number): TokenPair[] {
 		return Array.from({ length: size }, (_, i) => this.#at(update * size + i));
 	}
@@ -101,7 +101,7 @@ function pairOf(text: PairText, tokenizer: Tokenizer, context: number): TokenPai
 	return Math.max(pair.chosen.tokens.length, pair.rejected.tokens.length) > context ? null : pair;
 }
 
-/** The tokenized pairs of each stage. */
+/** Returns the tokenized pairs for each stage. */
 export function pairsByStage(
 	files: PairFiles,
 	model: ModelAndTokenizer,

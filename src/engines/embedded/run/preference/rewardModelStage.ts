@@ -6,20 +6,21 @@ import type { PerToken, Sequence } from '../../learner.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 
-/** Texts without end of sequence, as scored by `policy/value` and by search. */
+/** Returns texts without end-of-sequence, matching what `policy/value` and search score. */
 function texts(pairs: readonly TokenPair[]): Sequence[] {
 	return rowsOf(pairs).map(({ tokens, promptLength }) => ({ tokens: tokens.slice(0, -1), promptLength }));
 }
 
-/** Scores at the ends of texts. */
+/** Returns the score at the end of each text. */
 function scores(values: readonly PerToken[]): JudgedPair[] {
 	const at = (row: number) => values[row]?.at(-1) as number;
 	return Array.from({ length: values.length / 2 }, (_, i) => ({ chosen: at(2 * i), rejected: at(2 * i + 1) }));
 }
 
 /**
- * Trains a reward model beside the frozen policy: -log sigmoid of the difference of the scores of a better and a worse
- * completion (Bradley and Terry 1952; Ouyang et al. 2022, equation 1), the mean over the pairs of an update.
+ * Trains a reward model on top of the frozen policy. The loss is -log sigmoid of the score difference between the
+ * preferred and the rejected completion (Bradley and Terry 1952; Ouyang et al. 2022, equation 1), averaged over the
+ * update's pairs.
  */
 export async function runRewardModelStage(
 	host: StageHost,

@@ -23,7 +23,7 @@ import { type GenerationBatch, nextGeneration, type Rollout, type SamplingStage 
 import type { StageHost, Verdict } from '../stageHost.ts';
 import type { TrainingRow } from '../trainingRow.ts';
 
-/** Output file of the stage, used by other stages under this name. */
+/** Output file of the stage. Other stages refer to it by this name. */
 export const completionsName = 'completions.jsonl';
 
 const lineSchema = v.object({
@@ -35,7 +35,7 @@ const lineSchema = v.object({
 });
 export type CompletionLine = v.InferOutput<typeof lineSchema>;
 
-/** The file of one batch: the completions kept, and the number of dropped ones. */
+/** Schema of a batch file: the kept completions and the number of dropped ones. */
 const batchSchema = v.object({
 	kept: v.array(lineSchema),
 	dropped: v.record(v.picklist(dropReasons), v.number()),
@@ -44,9 +44,9 @@ const batchSchema = v.object({
 type BatchFile = v.InferOutput<typeof batchSchema>;
 
 /**
- * Rejection sampling: correct completions of the policy (or those that a reward accepts) become training data (Yuan et
- * al. 2023; DeepSeek-R1, section 2.3.3). The policy is frozen. One step is one generation batch; what is kept of each
- * is stored in its own file until the last one, so that an interrupted run continues and produces the same data.
+ * Rejection sampling: the policy's correct completions (or those accepted by a reward) become training data (Yuan et
+ * al. 2023; DeepSeek-R1, section 2.3.3). The policy is frozen. Each step is one generation batch. The completions kept
+ * from a batch go to a separate file until the last batch, so an interrupted run resumes and produces the same data.
  * @param extra rows from files to mix in
  */
 export async function runRejectionStage(
@@ -88,14 +88,14 @@ export async function runRejectionStage(
 		if (last) metrics['rejection/rows'] = await finish(host, stage, folder, extra);
 		metrics.num_tokens = progress.tokens;
 		metrics.step_time = (performance.now() - start) / 1000;
-		// The policy has not changed, so there is nothing to evaluate.
+		// The policy has not changed, so there is nothing new to evaluate.
 		const verdict = await host.endUpdate({ metrics, batchStart, batchEnds: true, evaluate: async () => ({}) });
 		if (last) await host.data.remove(folder);
 		if (verdict !== 'next') return verdict;
 	}
 }
 
-/** Rows as written to rollout files: they are not compared, so they have no advantage. */
+/** Converts rollouts to rows for rollout files. Completions are not compared with each other, so advantages are 0. */
 function loggedRows({ rollouts }: GenerationBatch): TrainingRow[] {
 	return rollouts.map((rollout) => ({
 		rollout,
@@ -107,7 +107,7 @@ function loggedRows({ rollouts }: GenerationBatch): TrainingRow[] {
 	}));
 }
 
-/** Whether completions are correct: by the accuracy reward of the recipe, otherwise by the built-in one. */
+/** Returns whether each completion is correct, according to the recipe's accuracy reward or else the built-in one. */
 async function rightness(host: StageHost, rollouts: readonly Rollout[]): Promise<(boolean | null)[]> {
 	const [first] = rollouts;
 	if (first === undefined || judgingReward(first.rewards) !== null) {
@@ -157,7 +157,7 @@ async function judged(host: StageHost, { keep }: ResolvedRejectionStage, batch: 
 	return { kept, dropped, sampled: batch.rollouts.length };
 }
 
-/** Combines the batches and writes the data; returns the number of rows. Throws `missing` if nothing is left. */
+/** Merges the batches and writes the data. Returns the number of rows. Throws `missing` if no rows remain. */
 async function finish(
 	host: StageHost,
 	stage: ResolvedRejectionStage,
@@ -225,7 +225,7 @@ function nothingLeft(sampled: number, dropped: DropCounts, keep: KeepSettings): 
 	);
 }
 
-/** Rows from other files, in the shares set in the recipe. */
+/** Returns rows from other files, in the proportions set in the recipe. */
 function mixedIn(
 	host: StageHost,
 	stage: ResolvedRejectionStage,

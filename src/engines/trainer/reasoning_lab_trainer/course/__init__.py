@@ -1,1 +1,1 @@
-"""The course of a run: its stages, and the gate between their updates."""
+"""A run's stages, and the gate between their updates."""

@@ -1,4 +1,4 @@
-"""The gate in the training loop of any transformers trainer."""
+"""Training-loop gate for any transformers trainer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class GateCallback(TrainerCallback):
-    """Reports every update to the driver and carries out its orders. It runs in `on_log`, when the metrics of the
-    update are known and the next one has not started.
+    """Reports every update to the driver and carries out its commands. It runs in `on_log`, where the metrics of the
+    update are known and the next update has not started.
     """
 
     def __init__(self, context: Context, stage: Stage, trainer: Trainer) -> None:
@@ -75,7 +75,8 @@ class GateCallback(TrainerCallback):
         logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        # The summary at the end of training is not an update, and the unused history would grow without bound.
+        # The summary at the end of training is not an update. Clear the history, which is unused and would grow without
+        # bound.
         state.log_history.clear()
         if logs is None or "loss" not in logs or state.global_step <= self._told:
             return
@@ -124,7 +125,7 @@ class GateCallback(TrainerCallback):
 
 
 def scalars(logs: dict[str, Any]) -> dict[str, float | None]:
-    """Numbers of a log; None for values that JSON cannot represent."""
+    """Returns a log's numeric values, with None for values that JSON cannot represent."""
     return {
         name: float(value) if math.isfinite(value) else None
         for name, value in logs.items()
@@ -133,12 +134,12 @@ def scalars(logs: dict[str, Any]) -> dict[str, float | None]:
 
 
 def stage_batch_ends(trainer: Trainer, step: int) -> bool:
-    """Whether `step` updates of the stage complete a generation batch; always true without generation."""
+    """Returns whether `step` updates of the stage complete a generation batch. Always true without generation."""
     return step % updates_per_batch(trainer) == 0
 
 
 def updates_per_batch(trainer: Any) -> int:
-    """Updates per generation batch."""
+    """Returns the number of updates per generation batch."""
     generation = getattr(trainer.args, "steps_per_generation", None)
     if generation is None:
         return 1
@@ -146,7 +147,7 @@ def updates_per_batch(trainer: Any) -> int:
 
 
 def problems_used(trainer: Any, step: int) -> int:
-    """Training problems used by a stage after `step` updates."""
+    """Returns the number of training problems that a stage has used after `step` updates."""
     count = getattr(trainer, "problems_per_batch", None)
     if count is None:
         return 0
@@ -154,6 +155,6 @@ def problems_used(trainer: Any, step: int) -> int:
 
 
 def tokens_of(trainer: Any, logs: dict[str, Any]) -> int:
-    """Tokens that the stage has trained on or sampled."""
+    """Returns the number of tokens that the stage has trained on or sampled."""
     counted = logs.get("num_tokens")
     return int(counted if counted is not None else trainer.state.num_input_tokens_seen)

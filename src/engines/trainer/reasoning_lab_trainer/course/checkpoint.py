@@ -1,4 +1,4 @@
-"""Checkpoint folders. The top level contains the policy as a Hugging Face model; `trainer/` contains everything else
+"""Checkpoint folders. The top level contains the policy as a Hugging Face model. `trainer/` contains everything else
 needed for an exact resume: optimizer, scheduler, scaler, random states of every rank, trainer state, and reference
 weights.
 """
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from .context import Context
 
 TRAINER = "trainer"
-"""Subfolder that only a resume reads."""
+"""Subfolder that is only needed to resume."""
 
 REFERENCE = "reference.safetensors"
 
 STATE = 1
-"""Version of the state returned by `checkpoint`."""
+"""Version of the format returned by `checkpoint`."""
 
 COUNTERS = ("_total_train_tokens", "entropy_coef", "_last_world_entropy")
-"""Attributes of TRL's trainers that are reported in metrics or change over time, and that TRL does not checkpoint."""
+"""TRL trainer attributes that appear in metrics or change over time, but that TRL does not checkpoint."""
 
 
 def boundary_of(trainer: Trainer) -> dict[str, Any]:
-    """The current checkpoint contents besides weights and optimizer; created at every gate, so it is cheap."""
+    """Returns the checkpoint contents other than weights and optimizer. Called at every gate, so it must be cheap."""
     return {
         "random": random_state(),
         "tokens": trainer.state.num_input_tokens_seen,
@@ -51,8 +51,8 @@ def boundary_of(trainer: Trainer) -> dict[str, Any]:
 
 
 def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
-    """Fills `folder` with the run as of the last gate; called on every rank. Returns what the driver keeps for the
-    resume. Raises Failure `full` if the disk is full.
+    """Writes the run as of the last gate to `folder`. Called on every rank. Returns the state that the driver keeps for
+    a resume. Raises Failure `full` if the disk is full.
     """
     active = context.active
     boundary = context.boundary
@@ -85,7 +85,7 @@ def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
 
 
 def save_models(context: Context, root: Path) -> None:
-    """Saves policy and heads; weights sharded over the ranks are gathered first."""
+    """Saves policy and heads, gathering sharded weights from all ranks first."""
     trainer = None if context.active is None else context.active.trainer
     trained = None if trainer is None else trainer.accelerator.unwrap_model(trainer.model)
     gathered = None
@@ -100,7 +100,7 @@ def save_models(context: Context, root: Path) -> None:
 
 
 def save_trainer(context: Context, trainer: Any, boundary: dict[str, Any], folder: Path) -> None:
-    """Saves what an exact resume needs besides the weights."""
+    """Saves everything needed for an exact resume except the weights."""
     if context.world.main:
         folder.mkdir(exist_ok=True)
     context.world.barrier()
@@ -125,8 +125,8 @@ def save_trainer(context: Context, trainer: Any, boundary: dict[str, Any], folde
 
 
 def reference_weights(trainer: Any) -> dict[str, torch.Tensor]:
-    """Weights of a trainer's reference policy: a separate model, or a frozen copy of the adapters; empty if there is
-    none.
+    """Returns the weights of a trainer's reference policy, which is either a separate model or a frozen copy of the
+    adapters. Empty if there is no reference.
     """
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:
@@ -135,17 +135,17 @@ def reference_weights(trainer: Any) -> dict[str, torch.Tensor]:
 
 
 def adapter_reference(model: Any) -> dict[str, torch.Tensor]:
-    """The frozen copy of the adapters that TRL made in a model; empty if there is none."""
+    """Returns the frozen adapter copy that TRL created in a model, or an empty dict if there is none."""
     if "ref" not in getattr(model, "peft_config", {}):
         return {}
     return {name: value.detach() for name, value in model.named_parameters() if ".ref." in name}
 
 
 def save_reference(context: Context, trainer: Any, folder: Path) -> None:
-    """Saves reference weights, if any: they cannot be recovered from the trained ones."""
+    """Saves the reference weights, if any. They cannot be recovered from the trained weights."""
     path = folder / REFERENCE
     before = context.reference_file
-    # They are constant during a stage unless TRL mixes the policy into them.
+    # The reference is constant during a stage unless TRL mixes the policy into it.
     fixed = not getattr(trainer.args, "sync_ref_model", False)
     if fixed and before is not None and before[0] is trainer and linked(before[1], path, context.world.main):
         return
@@ -153,19 +153,19 @@ def save_reference(context: Context, trainer: Any, folder: Path) -> None:
     if not weights:
         return
     if context.world.main:
-        # Tied weights are two names of one tensor, which safetensors rejects.
+        # Tied weights are two names for the same tensor, which safetensors rejects.
         save_file({name: value.detach().cpu().clone().contiguous() for name, value in weights.items()}, path)
     context.reference_file = (trainer, path)
 
 
 def reference_file(checkpoint: str | Path) -> Path | None:
-    """Reference weights file of a checkpoint; None if it has none."""
+    """Returns the path of a checkpoint's reference weights, or None if it has none."""
     path = Path(checkpoint) / TRAINER / REFERENCE
     return path if path.is_file() else None
 
 
 def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
-    """Loads the reference weights of a checkpoint into tensors by name. Raises Failure `mismatch`."""
+    """Copies a checkpoint's reference weights into the given tensors by name. Raises Failure `mismatch`."""
     saved = load_file(path)
     if set(own) != set(saved) or any(own[name].shape != saved[name].shape for name in own):
         raise Failure("mismatch", f"The reference weights in {path} belong to a different model.", "Start a new run.")
@@ -175,7 +175,7 @@ def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
 
 
 def linked(before: Path, path: Path, main: bool) -> bool:
-    """Reuses the file of an earlier checkpoint, as a hard link or a copy; returns whether that worked."""
+    """Reuses an earlier checkpoint's file as a hard link or copy. Returns whether it succeeded."""
     if not before.is_file():
         return False
     if main:
@@ -196,7 +196,7 @@ def load_counters(trainer: Any, folder: str | Path) -> None:
 
 
 def load_random_state(folder: str | Path, context: Context) -> None:
-    """Restores the random state of this rank. With a different number of processes there is none, which is reported."""
+    """Restores this rank's random state. Warns if there is none because the number of processes has changed."""
     path = Path(folder) / f"random_{context.world.rank}.pt"
     if not path.is_file():
         context.alert(
@@ -209,7 +209,7 @@ def load_random_state(folder: str | Path, context: Context) -> None:
 
 
 def packed_random_state(state: dict[str, Any]) -> dict[str, Any]:
-    """The same as plain numbers and tensors, which torch loads without executing code."""
+    """Converts the state to plain numbers and tensors, which torch can load without executing code."""
     name, keys, place, has_gauss, gauss = state["numpy"]
     return {**state, "numpy": [name, torch.from_numpy(keys.astype(np.int64)), place, has_gauss, gauss]}
 

@@ -1,4 +1,4 @@
-"""Everything that belongs to one run."""
+"""State of a single run."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Active:
-    """The trainer in progress."""
+    """The active trainer."""
 
     stage: Stage
     trainer: Trainer
 
 
 class Context:
-    """Services of the run for stage functions. `policy` and `problems` exist before the first stage."""
+    """Services that stage functions use. `policy` and `problems` exist before the first stage."""
 
     policy: Policy
     problems: Problems
@@ -46,22 +46,22 @@ class Context:
         self.assignment = assignment
         self.recipe: dict[str, Any] = assignment["recipe"] or {}
         self.scratch = scratch
-        """A folder of this process, removed at its end."""
+        """Temporary folder of this process, removed when it exits."""
         self.heads: dict[str, Any] = {}
         self.memory: dict[str, Any] = {}
-        """What stages keep in checkpoints besides weights: JSON values."""
+        """JSON values that stages store in checkpoints in addition to weights."""
         self.active: Active | None = None
         self.boundary: dict[str, Any] | None = None
-        """State as of the last gate at the end of a batch; None once a later update has changed the weights."""
+        """State as of the last gate at the end of a batch. None if a later update has changed the weights."""
         self.updating = False
-        """Whether the optimizer is running, so that the weights are in an intermediate state."""
+        """Whether the optimizer is running, in which case the weights are in an intermediate state."""
         self.reference_file: tuple[Any, Path] | None = None
         self.tokens = 0
         self.tokens_before = 0
-        """Tokens of earlier stages."""
+        """Number of tokens in earlier stages."""
         self.stopwatch = Stopwatch()
         self.first_step = 0
-        """Updates of earlier stages."""
+        """Number of updates in earlier stages."""
         self.first_problem = 0
         self.in_process_rewards: InProcessRewards | None = None
         self._device_sampler: DeviceSampler | None = None
@@ -69,17 +69,17 @@ class Context:
         self.gate = Gate(link, world, self._perform)
         self._performers: dict[str, Callable[[Order], Any]] = {}
         self.score_metrics: dict[str, float | None] = {}
-        """Of the last scored batch: values logged by rewards, and failed rows per reward."""
+        """Values logged by rewards and number of failed rows per reward, for the last scored batch."""
 
     def alert(self, level: str, message: str) -> None:
-        """Notifies the user; only rank 0 sends."""
+        """Notifies the user. Only rank 0 sends the notification."""
         if self.world.main and self.link is not None:
             self.link.call("alert", {"level": level, "message": message})
         elif self.world.main:
             print(f"{level}: {message}", file=sys.stderr)
 
     def told_once(self, what: str) -> bool:
-        """Whether this is the first call for `what`."""
+        """Returns whether this is the first call for `what`."""
         first = what not in self._told
         self._told.add(what)
         return first
@@ -90,8 +90,9 @@ class Context:
         step: int,
         known: dict[str, list[float | None]] | None = None,
     ) -> list[ScoredRow]:
-        """Scores rows in one request to the driver; every rank passes the same number of rows and receives its own.
-        Waits while the run is paused for a failing reward. Raises RunStopped if the run must end instead.
+        """Scores rows in a single request to the driver. Every rank passes the same number of rows and receives the
+        scores for its own rows. Blocks while the run is paused because of a failing reward. Raises RunStopped if the
+        run must end.
         """
         gathered = self.world.gather((list(rows), known or {}))
         all_rows = [row for of_rank, _ in gathered for row in of_rank]
@@ -117,11 +118,11 @@ class Context:
 
     @property
     def steps_done(self) -> int:
-        """Number of updates of the run."""
+        """Returns the number of updates in the run so far."""
         return self.first_step if self.active is None else self.active.stage.first_step + self.active.stage.step
 
     def start_device_sampler(self) -> None:
-        """Starts sampling the GPUs of all processes."""
+        """Starts GPU sampling in all processes."""
         self._device_sampler = DeviceSampler.start()
 
     def close(self) -> None:
@@ -129,19 +130,19 @@ class Context:
             self._device_sampler.close()
 
     def add_device_metrics(self, metrics: dict[str, float | None]) -> None:
-        """Adds device metrics since the previous step; called on every rank."""
+        """Adds device metrics recorded since the previous step. Called on every rank."""
         if self._device_sampler is None:
             return
         takes = self.world.gather(self._device_sampler.take())
         metrics.update(device_metrics(takes))
 
     def next_stage(self, stage: Stage) -> None:
-        """Ends the stage: the next one continues after its steps and problems."""
+        """Ends the stage and advances the starting step and problem for the next one."""
         self.first_step = stage.first_step + stage.step
         self.first_problem = stage.first_problem + stage.problems_used
 
     def perform_with(self, do: str, perform: Callable[[Order], Any]) -> None:
-        """Registers the handler of an order."""
+        """Registers the handler for a command."""
         self._performers[do] = perform
 
     def _perform(self, order: Order) -> Any:

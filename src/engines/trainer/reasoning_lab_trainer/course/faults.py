@@ -1,4 +1,4 @@
-"""Explains torch errors to the user."""
+"""Turns torch errors into messages for the user."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ LACK_OF_MEMORY = re.compile(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means out of memory on a device or the machine; torch has no class for CPU memory."""
+    """Returns whether an error means that the device or the machine is out of memory. torch has no exception class for
+    CPU memory.
+    """
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     return isinstance(error, RuntimeError) and LACK_OF_MEMORY.search(str(error)) is not None
 
 
 def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str, Any], where: str) -> Failure:
-    """Suggests recipe changes, cheapest first."""
+    """Suggests recipe changes, least invasive first."""
     pytorch = recipe.get("pytorch") or {}
     advice: list[str] = []
     micro = pytorch.get("microBatch")
@@ -51,14 +53,14 @@ def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str,
 
 
 def rows_of_update(stage: dict[str, Any]) -> int | None:
-    """Rows per update of a stage."""
+    """Returns the number of rows per update in a stage."""
     if "prompts_per_step" in stage:
         return stage["prompts_per_step"] * stage["num_generations"] // stage.get("steps_per_generation", 1)
     return stage.get("batch_size")
 
 
 def described(error: BaseException) -> Failure:
-    """Any other error, as the final message of the trainer."""
+    """Converts any other error to the trainer's final message."""
     if isinstance(error, Failure):
         return error
     if isinstance(error, OSError) and error.errno == 28:

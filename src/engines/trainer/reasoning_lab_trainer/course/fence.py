@@ -1,4 +1,4 @@
-"""Isolates work between updates from the random streams of training."""
+"""Keeps code that runs between updates from changing training's random streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 
 def random_state() -> dict[str, Any]:
-    """The state of every random generator used by training, in the format of transformers checkpoints."""
+    """Returns the state of every random generator used in training, in the format of transformers checkpoints."""
     state: dict[str, Any] = {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
@@ -26,7 +26,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Restores the state returned by `random_state`."""
+    """Restores a state returned by `random_state`."""
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])
     torch.random.set_rng_state(state["cpu"])
@@ -38,7 +38,7 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 @contextmanager
 def fenced() -> Iterator[None]:
-    """Code inside does not consume random numbers of training."""
+    """Context manager: code inside does not consume training's random numbers."""
     state = random_state()
     try:
         yield

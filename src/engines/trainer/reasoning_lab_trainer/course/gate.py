@@ -1,4 +1,4 @@
-"""Receives and carries out orders of the driver, on all ranks together."""
+"""Receives commands from the driver and executes them on all ranks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Decision = Literal["continue", "end-stage", "stop"]
 
 @dataclass
 class Verdict:
-    """The end of an exchange of orders."""
+    """Outcome of a command exchange."""
 
     decision: Decision
     hyperparameters: dict[str, float] = field(default_factory=dict)
-    """Values in effect, with `continue`."""
+    """Hyperparameter values in effect. Only set with `continue`."""
 
 
 class Gate:
-    """Every rank passes through it at the same places. Rank 0 asks the driver; orders are broadcast, and each rank
-    carries out its part. Nothing done here consumes random numbers of training.
+    """All ranks call the gate at the same points. Rank 0 queries the driver, commands are broadcast, and each rank
+    executes its part. Nothing here consumes training's random numbers.
     """
 
     def __init__(self, link: Link | None, world: World, perform: Callable[[Order], Any]) -> None:
@@ -37,8 +37,8 @@ class Gate:
         self._perform = perform
 
     def ask(self, method: str, params: dict[str, Any] | Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Sends a request to the driver and returns the reply on every rank. `params` is used on rank 0 only, and if it
-        is a function, called there. Raises the driver's Failure on all ranks.
+        """Sends a request to the driver and returns the reply on every rank. `params` is used on rank 0 only, and is
+        called there if it is a function. Raises the driver's Failure on all ranks.
         """
         answer: dict[str, Any] | None = None
         refusal: Failure | None = None
@@ -48,7 +48,7 @@ class Gate:
             except Failure as failure:
                 refusal = failure
             except Exception as unexpected:
-                # The other ranks are waiting for a broadcast.
+                # The other ranks are waiting for the broadcast.
                 refusal = Failure("internal", f"{method} failed: {type(unexpected).__name__}: {unexpected}")
         if self._world.size > 1:
             told = self._world.broadcast(
@@ -62,11 +62,11 @@ class Gate:
         return answer if answer is not None else {}
 
     def pass_through(self, method: str, params: dict[str, Any] | Callable[[], dict[str, Any]]) -> Verdict:
-        """Sends a request whose reply contains orders, and obeys them."""
+        """Sends a request whose reply contains commands, and executes them."""
         return self.obey(self.ask(method, params).get("orders", []))
 
     def obey(self, orders: list[Order]) -> Verdict:
-        """Carries out orders and asks for more, until told how to continue."""
+        """Executes commands and requests more until the driver decides how training continues."""
         while True:
             answers: list[dict[str, Any]] = []
             for order in orders:
@@ -88,7 +88,7 @@ class Gate:
             if failure.action is not None:
                 error["action"] = failure.action
         except Exception as unexpected:
-            # A client request that fails must not end the training.
+            # A failed client request must not end training.
             traceback.print_exc(file=sys.stderr)
             error = {"reason": "internal", "message": f"{type(unexpected).__name__}: {unexpected}"}
         return {"id": order.get("id", 0), "error": error}

@@ -1,4 +1,4 @@
-"""Hyperparameter changes while a stage is running."""
+"""Changes hyperparameters while a stage is running."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from transformers import Trainer
 
 ATTRIBUTES = {"epsilon": "epsilon_low"}
-"""Attributes of TRL's trainers that are not called as the key of the recipe."""
+"""Names of trainer attributes that differ from the recipe key."""
 
 
 class Hyperparameters:
-    """Trainer hyperparameters that may change between two generation batches. Only actual differences are applied, so
-    that repeating a change has no effect on results.
+    """Trainer hyperparameters that can change between two generation batches. Only actual differences are applied, so
+    repeating a change does not affect results.
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -20,7 +20,7 @@ class Hyperparameters:
         self._told: dict[str, float] = {}
 
     def apply(self, values: dict[str, float]) -> list[str]:
-        """Applies `values`; returns sentences about what cannot be applied."""
+        """Applies `values` and returns a sentence for each value that cannot be applied."""
         refused: list[str] = []
         for name, value in values.items():
             if self._told.get(name) == value:
@@ -33,7 +33,7 @@ class Hyperparameters:
         return refused
 
     def _set_learning_rate(self, value: float) -> None:
-        """Sets the peak rate: the schedule continues from its current position."""
+        """Sets the peak learning rate. The schedule continues from its current position."""
         trainer = self._trainer
         scheduler = trainer.lr_scheduler
         if value == trainer.args.learning_rate and self._peak() == value:
@@ -76,7 +76,7 @@ class Hyperparameters:
         return None
 
     def _set_attribute(self, name: str, value: float) -> str | None:
-        """What the loss reads from the trainer each time."""
+        """Sets a value that the loss reads from the trainer on every step."""
         attribute = ATTRIBUTES.get(name, name)
         if not hasattr(self._trainer, attribute):
             return f"This stage has no {name}."
@@ -85,7 +85,7 @@ class Hyperparameters:
         return None
 
     def _set_temperature(self, value: float) -> str | None:
-        """Sets the temperature of sampling and of the log-probabilities in the loss."""
+        """Sets the temperature for sampling and for the log-probabilities in the loss."""
         trainer: Any = self._trainer
         if not hasattr(trainer, "generation_config") and not hasattr(trainer, "vllm_generation"):
             return "This stage does not sample."

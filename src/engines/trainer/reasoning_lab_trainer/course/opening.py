@@ -1,4 +1,4 @@
-"""Opens what a run trains with: its policy, problems and rewards."""
+"""Opens a run's policy, problems and rewards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_policy(context: Context) -> Policy:
-    """Loads weights from the checkpoint if there is one, otherwise from the recipe. Raises Failure."""
+    """Loads weights from the checkpoint if there is one, or else from the recipe. Raises Failure."""
     resume = context.assignment["resume"]
     folder = None if resume is None else resume["checkpoint"]
     try:
@@ -31,8 +31,8 @@ def open_policy(context: Context) -> Policy:
 
 
 def make_whole(context: Context, trainer: Any) -> None:
-    """Replaces a model sharded over all ranks by a whole one, which the next stage copies and shards anew. Called on
-    every rank.
+    """Replaces a model that is sharded across ranks with an unsharded one, which the next stage copies and shards again.
+    Called on every rank.
     """
     policy, world = context.policy, context.world
     if not trainer.is_fsdp_enabled or trainer.accelerator.unwrap_model(trainer.model) is not policy.model:
@@ -43,7 +43,7 @@ def make_whole(context: Context, trainer: Any) -> None:
     own = fresh.state_dict()
     with torch.no_grad():
         for name in world.broadcast(sorted(trained) if world.main else None):
-            # One tensor at a time, so that no rank holds all of it twice.
+            # Move one tensor at a time, so no rank holds two full copies.
             value = world.broadcast(trained[name].cpu() if world.main else None)
             own[name].copy_(value)
     policy.model = fresh
@@ -51,12 +51,12 @@ def make_whole(context: Context, trainer: Any) -> None:
 
 def open_problems(context: Context) -> Problems:
     """
-    The problems of the run; every rank calls it. What is read here is told to the driver (`data/opened`). Raises the
-    Failures of reading.
+    Returns the run's problems. Called on every rank. If the dataset is read here, reports it to the driver
+    (`data/opened`). Raises Failure on read errors.
     """
     if context.assignment["problems"]:
         return DriverProblems(context.gate.ask)
-    # One process reads and, of the hub, downloads; the others find it in the cache.
+    # One process reads the data, downloading it from the Hub if needed. The others then find it in the cache.
     problems = open_row_problems(context.recipe) if context.world.main else None
     context.world.barrier()
     problems = problems or open_row_problems(context.recipe)
@@ -73,7 +73,7 @@ def open_problems(context: Context) -> Problems:
 
 
 def open_in_process_rewards(context: Context) -> InProcessRewards | None:
-    """Loads the Python files among the recipe's rewards; None where they run in hosts. Raises Failure."""
+    """Loads Python reward files from the recipe, or returns None if rewards run in separate hosts. Raises Failure."""
     if (context.recipe.get("pytorch") or {}).get("rewards") != "in-process":
         return None
     columns = [

@@ -1,4 +1,4 @@
-"""The main function of a training process."""
+"""Main function of a training process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .world import World
 
 
 def run(link: Link | None, token: str, world: World) -> int:
-    """Carries out the assignment of the driver; called on every rank, but only rank 0 has a link. Returns the exit
-    status: 0 if the run is done or stopped, 2 for a failure that the user can fix, 1 for a program error.
+    """Runs the driver's assignment. Called on every rank, but only rank 0 has a link. Returns the exit code: 0 if the
+    run completed or was stopped, 2 for a failure that the user can fix, 1 for an internal error.
     """
     try:
         assignment = begin(link, token, world)
         check_version()
-        # Everything is loaded now, because an update may replace the installation folder.
+        # Load everything now, because an update can replace the installation folder.
         with loading():
             from .training import work
 
@@ -39,7 +39,7 @@ def run(link: Link | None, token: str, world: World) -> int:
 
 
 def begin(link: Link | None, token: str, world: World) -> Assignment:
-    """Introduces the trainer; returns the same assignment on every rank."""
+    """Connects to the driver and returns the same assignment on every rank."""
     answer: Any = None
     failure: Failure | None = None
     if link is not None:
@@ -67,7 +67,7 @@ def begin(link: Link | None, token: str, world: World) -> Assignment:
 
 
 def last_words(link: Link | None, error: Exception) -> int:
-    """Reports to driver and log why the trainer ends."""
+    """Reports why the trainer is exiting, to the driver and the log."""
     failure = described(error)
     unexpected = failure is not error and failure.reason == "internal"
     stack = "".join(traceback.format_exception(error))

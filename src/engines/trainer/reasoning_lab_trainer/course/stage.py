@@ -1,4 +1,4 @@
-"""One stage of a recipe, as passed to the function that runs it."""
+"""A recipe stage, as passed to the function that runs it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ class Stage:
     index: int
     type: str
     settings: dict[str, Any]
-    """From the resolved recipe."""
+    """Stage settings from the resolved recipe."""
     step: int
-    """Updates of this stage done when the trainer started: above 0 only after a resume."""
+    """Updates completed in this stage when the trainer started. Greater than 0 only after a resume."""
     first_step: int
-    """Updates of the run before this stage."""
+    """Updates in the run before this stage."""
     first_problem: int
-    """Position in the stream of training problems where the stage started."""
+    """Position in the training problem stream at the start of the stage."""
     problems_used: int = 0
-    """Training problems used so far; the next stage continues after them."""
+    """Number of training problems used so far. The next stage continues after them."""
 
     @property
     def steps(self) -> int:
@@ -27,8 +27,8 @@ class Stage:
 
 
 class RunStopped(Exception):
-    """The driver wants no further update: not an error."""
+    """Raised when the driver stops the run. Not an error."""
 
 
 class StageEnded(Exception):
-    """The stage is over before its first update: not an error."""
+    """Raised when the stage ends before its first update. Not an error."""

@@ -1,4 +1,4 @@
-"""Measures the phases of a step."""
+"""Times the phases of a step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import torch
 
 
 class Stopwatch:
-    """Seconds by phase, each counted once: a nested phase is subtracted from the enclosing one."""
+    """Seconds per phase. The time of a nested phase is subtracted from the enclosing phase, so nothing is counted twice.
+    """
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -22,7 +23,7 @@ class Stopwatch:
         self._open.append(phase)
 
     def end(self) -> None:
-        # GPU work queued in this phase belongs to it, even if it has not finished yet.
+        # Wait for queued GPU work, so it is attributed to this phase.
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
         self._account()
@@ -37,13 +38,13 @@ class Stopwatch:
             self.end()
 
     def take(self) -> dict[str, float]:
-        """Seconds since the last call, by phase."""
+        """Returns the seconds since the last call, by phase."""
         self._account()
         seconds, self._seconds = self._seconds, {}
         return seconds
 
     def clear(self) -> None:
-        """Discards open phases, for an aborted step."""
+        """Discards open phases after an aborted step."""
         self._open.clear()
 
     def _account(self) -> None:

@@ -1,4 +1,4 @@
-"""Trains one stage: the trainer's loop, with what goes wrong in it."""
+"""Trains a single stage and handles errors in the training loop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .stage import RunStopped, Stage, StageEnded
 
 def train(context: Context, stage: Stage, trainer: Trainer) -> None:
     """
-    Trains until the stage is over, going on with the optimizer where the run was resumed in this stage. Raises
-    RunStopped where the driver wants no further update, and Failure.
+    Trains until the stage ends, restoring the optimizer if the run was resumed in the middle of this stage. Raises
+    RunStopped if the driver stops the run, and Failure on errors.
     """
     trainer.lab = context
     callback = GateCallback(context, stage, trainer)
     trainer.add_callback(callback)
-    # What is told goes over the link.
+    # Metrics are sent over the link instead of being printed.
     trainer.remove_callback(PrinterCallback)
     trainer.remove_callback(ProgressCallback)
     context.active = Active(stage, trainer)
@@ -56,7 +56,7 @@ def train(context: Context, stage: Stage, trainer: Trainer) -> None:
 
 
 def resume_folder(context: Context, stage: Stage) -> str | None:
-    """The trainer's part of the checkpoint from which this stage resumes; None where it starts anew."""
+    """Returns the trainer part of the checkpoint from which this stage resumes, or None if the stage starts fresh."""
     resume = context.assignment["resume"]
     if resume is None or stage.step == 0 or resume["stage"]["index"] != stage.index:
         return None
@@ -72,8 +72,8 @@ def resume_folder(context: Context, stage: Stage) -> str | None:
 
 def offer_checkpoint(context: Context, trainer: Trainer) -> None:
     """
-    After an error that left weights, optimizer and random states as they were at the last gate, the driver may save
-    them.
+    Lets the driver save a checkpoint after an error, if weights, optimizer and random states are still as they were
+    at the last gate.
     """
     if context.boundary is None or context.updating or context.world.size > 1 or context.link is None:
         return
@@ -86,7 +86,7 @@ def offer_checkpoint(context: Context, trainer: Trainer) -> None:
 
 
 def free_memory() -> None:
-    """Gives back what torch holds of the device."""
+    """Releases device memory held by torch."""
     import gc
 
     import torch

@@ -1,4 +1,4 @@
-"""What a trainer does after receiving its assignment: opens model and data, then runs the stages."""
+"""Executes the assignment: opens model and data, then runs the stages."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NO_RECIPE: dict[str, Any] = {
     "template": {"prompt": "{prompt}", "think": None, "answer": None},
     "stages": [],
 }
-"""For a checkpoint outside a run: enough to serve it."""
+"""Minimal recipe for serving a checkpoint outside a run."""
 
 
 def work(link: Link | None, world: World, assignment: Assignment) -> None:
-    """Carries out the assignment. Raises Failure, and RunStopped if the driver wants no more."""
-    # The driver removes its folder, even after this process was killed.
+    """Executes the assignment. Raises Failure, or RunStopped if the driver stops the run."""
+    # The driver removes this folder, even if the process is killed.
     with TemporaryDirectory(prefix="reasoning-lab-", dir=os.environ.get(SCRATCH_VARIABLE)) as scratch:
         context = Context(link, world, assignment, Path(scratch))
         context.perform_with("checkpoint", lambda order: {"state": write_checkpoint(context, order["folder"])})
@@ -46,7 +46,7 @@ def work(link: Link | None, world: World, assignment: Assignment) -> None:
 
 
 def train(context: Context) -> None:
-    """Runs all stages of the recipe, from where the run was left."""
+    """Runs the recipe's stages from where the run left off."""
     stages = context.recipe["stages"]
     check_stages(context.recipe)
     check_device(context.recipe)
@@ -71,9 +71,9 @@ def train(context: Context) -> None:
 
 
 def serve(context: Context) -> None:
-    """Answers policy requests until the driver wants no more."""
+    """Answers policy requests until the driver stops sending them."""
     context.recipe = context.recipe or NO_RECIPE
-    # Rewards are not needed.
+    # Rewards are not needed here.
     context.policy = open_policy(context)
     if not getattr(context.policy.model, "is_quantized", False):
         context.policy.model.to(torch.device(device_kind()))
@@ -82,7 +82,7 @@ def serve(context: Context) -> None:
 
 
 def check_device(recipe: dict[str, Any]) -> None:
-    """Raises Failure `unavailable` if the recipe requires a GPU and there is none."""
+    """Raises Failure `unavailable` if the recipe requires a GPU and none is available."""
     asked = recipe.get("device", "auto")
     found = device_kind()
     if asked in ("auto", "cpu", found):
@@ -95,7 +95,7 @@ def check_device(recipe: dict[str, Any]) -> None:
 
 
 def open_models(context: Context) -> None:
-    """Loads policy and heads: weights from the checkpoint if there is one, otherwise from the recipe."""
+    """Loads policy and heads from the checkpoint if there is one, or else from the recipe."""
     context.policy = open_policy(context)
     resume = context.assignment["resume"]
     if resume is not None:
@@ -113,20 +113,21 @@ def ready_params(context: Context) -> dict[str, Any]:
 
 
 def stages_left(context: Context, stages: list[dict[str, Any]]) -> Iterator[Stage]:
-    """The remaining stages; each starts where the previous one ended."""
+    """Yields the remaining stages. Each stage starts where the previous one ended."""
     resume = context.assignment["resume"]
     first = 0 if resume is None else resume["stage"]["index"]
     state = {} if resume is None else resume["state"]
     context.memory = dict(state.get("memory") or {})
     ended = (state.get("stage") or {}).get("index", first) < first
-    # Written at the very end of a stage: the driver names the next stage, but the state belongs to the previous one.
+    # The checkpoint was written at the end of a stage: the driver names the next stage, but the state belongs to the
+    # previous one.
     context.tokens = context.tokens_before = int(state.get("tokens" if ended else "tokensBefore") or 0)
     context.first_problem = int(state.get("firstProblem") or 0) + (int(state.get("problemsUsed") or 0) if ended else 0)
     context.first_step = 0 if resume is None else resume["step"] - resume["stage"]["step"]
     for index in range(first, len(stages)):
         done = resume["stage"]["step"] if resume is not None and index == first else 0
         if done >= int(stages[index]["steps"]):
-            # A checkpoint at the very end of a stage.
+            # The checkpoint was written at the very end of a stage.
             stage = Stage(index, stages[index]["type"], stages[index], done, context.first_step, context.first_problem)
             stage.problems_used = int(state.get("problemsUsed") or 0)
             context.tokens = context.tokens_before = int(state.get("tokens") or 0)

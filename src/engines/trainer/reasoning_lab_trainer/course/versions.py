@@ -1,4 +1,4 @@
-"""Versions and devices used by the trainer."""
+"""Reports the trainer's package versions and devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = ("torch", "trl", "transformers", "accelerate", "datasets", "peft", "v
 
 
 def versions(own: str) -> dict[str, str]:
-    """Versions that affect the numbers of a run."""
+    """Returns versions that affect a run's numbers."""
     known = {"python": platform.python_version(), "reasoning-lab-trainer": own}
     known |= {package: found for package in PACKAGES if (found := installed(package)) is not None}
     if torch.version.cuda is not None and torch.cuda.is_available():
@@ -24,7 +24,7 @@ def versions(own: str) -> dict[str, str]:
 
 
 def installed(package: str) -> str | None:
-    """Its version; None: it is not there."""
+    """Returns a package's version, or None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -32,7 +32,7 @@ def installed(package: str) -> str | None:
 
 
 def device_kind() -> Literal["cpu", "cuda", "mps"]:
-    """The training device: what torch finds, unless accelerate was told to use the CPU."""
+    """Returns the training device: whatever torch finds, unless accelerate is configured to use the CPU."""
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
         return "cpu"
     if torch.cuda.is_available():
@@ -41,7 +41,7 @@ def device_kind() -> Literal["cpu", "cuda", "mps"]:
 
 
 def device_in_words(processes: int) -> str:
-    """For run.json: `cuda (2 x NVIDIA H200)`, `cpu (2 threads)`."""
+    """Returns a device description for run.json, such as `cuda (2 x NVIDIA H200)` or `cpu (2 threads)`."""
     kind = device_kind()
     if kind == "cuda":
         name = torch.cuda.get_device_name(torch.cuda.current_device())

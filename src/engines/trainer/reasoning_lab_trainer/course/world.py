@@ -1,4 +1,4 @@
-"""The training processes of a run."""
+"""Communication between a run's training processes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch.distributed as dist
 T = TypeVar("T")
 
 PATIENCE = timedelta(days=30)
-"""Timeout of messages between ranks: a paused run waits for people, not for a network."""
+"""Timeout for messages between ranks. A paused run waits for a user, which can take very long."""
 
 
 class World:
-    """All processes of the run. Messages between ranks use gloo, separate from the collectives of training: it needs no
-    GPU, and no watchdog ends a paused run.
+    """All processes in the run. Messages between ranks use gloo rather than training's collectives, because it needs no
+    GPU and has no watchdog that would end a paused run.
     """
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
@@ -30,12 +30,12 @@ class World:
         return self.rank == 0
 
     def join(self) -> None:
-        """Connects to the other processes; called once on every rank, after accelerate has set up its own groups."""
+        """Connects to the other processes. Called once on every rank, after accelerate has set up its own groups."""
         if self.size > 1:
             self._group = dist.new_group(backend="gloo", timeout=PATIENCE)
 
     def broadcast(self, value: T | None = None) -> T:
-        """Returns the value passed by rank 0, on every rank."""
+        """Returns rank 0's value on every rank."""
         if self.size == 1:
             return value
         box = [value]
@@ -43,7 +43,7 @@ class World:
         return box[0]
 
     def gather(self, value: T) -> list[T]:
-        """Returns the values passed by all ranks, in order; an empty list on ranks other than 0."""
+        """Returns the values from all ranks, in rank order. Returns an empty list on ranks other than 0."""
         if self.size == 1:
             return [value]
         box: list[Any] | None = [None] * self.size if self.main else None
@@ -51,11 +51,11 @@ class World:
         return box or []
 
     def barrier(self) -> None:
-        """Returns once every rank has arrived."""
+        """Blocks until every rank has arrived."""
         self.gather(None)
         self.broadcast()
 
 
 def processes_of_environment() -> tuple[int, int]:
-    """Rank and number of the processes started by torchrun or Ray; (0, 1) otherwise."""
+    """Returns rank and world size for processes started by torchrun or Ray, or (0, 1) otherwise."""
     return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,1 +1,1 @@
-"""Training data: problems, pairs, labeled steps, completions of a teacher."""
+"""Training data: problems, preference pairs, labeled steps, teacher completions."""

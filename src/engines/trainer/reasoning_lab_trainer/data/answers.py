@@ -1,4 +1,4 @@
-"""Gold answers as text: `goldText` of `src/core/dataset/answer.ts`."""
+"""Gold answers as text, matching `goldText` in `src/core/dataset/answer.ts`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def number_text(value: int | float) -> str:
 
 
 def gold_text(answer: Any) -> str | None:
-    """Returns the answer as text; None if it cannot be compared."""
+    """Returns the answer as text, or None if it cannot be compared."""
     if isinstance(answer, bool):
         return "true" if answer else "false"
     if isinstance(answer, str):

@@ -1,4 +1,4 @@
-"""Prompts and completions of a file: strings, or messages."""
+"""Reads prompts and completions from a file, either as strings or as messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .source import Numbered, Source, word_of_place
 
 
 class Cells:
-    """Reads the cells of one source; every fault names file, row and column."""
+    """Reads the cells of a source. Every error message includes file, row and column."""
 
     def __init__(self, source: Source, block: str) -> None:
         self._source = source
@@ -21,7 +21,7 @@ class Cells:
         return Failure("invalid", f"{place}, {message}.", action)
 
     def column(self, numbered: Numbered, role: str, name: str) -> Any:
-        """Returns the cell of a required column."""
+        """Returns the cell in a required column."""
         if name not in numbered.row:
             others = ", ".join(list(numbered.row)[:8]) or "none"
             raise self.fault(
@@ -32,7 +32,7 @@ class Cells:
         return numbered.row[name]
 
     def said(self, numbered: Numbered, role: str, name: str) -> Prompt:
-        """Returns a nonempty string, or messages with role and content."""
+        """Returns a nonempty string, or a list of messages with role and content."""
         value = self.column(numbered, role, name)
         if isinstance(value, str):
             if not value.strip():

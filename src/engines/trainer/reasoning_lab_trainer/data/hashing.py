@@ -1,4 +1,4 @@
-"""The hash and random stream that determine splits and orders, identical to `src/base/random.ts`."""
+"""Hash and random stream that determine splits and orders. Must match `src/base/random.ts` exactly."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MASK = 0xFFFFFFFF
 
 
 def mix32(h: int) -> int:
-    """32-bit finalizer of MurmurHash3."""
+    """Applies MurmurHash3's 32-bit finalizer."""
     h = ((h ^ (h >> 16)) * 0x85EBCA6B) & MASK
     h = ((h ^ (h >> 13)) * 0xC2B2AE35) & MASK
     return h ^ (h >> 16)
 
 
 def hash_text(text: str, seed: int = 0) -> int:
-    """FNV-1a over UTF-16 bytes (low byte first), with a final mix."""
+    """Computes FNV-1a over UTF-16 bytes (low byte first), with a final mix."""
     h = (0x811C9DC5 ^ seed) & MASK
     for byte in text.encode("utf-16-le", "surrogatepass"):
         h = ((h ^ byte) * 0x01000193) & MASK
@@ -28,7 +28,7 @@ def hash_text(text: str, seed: int = 0) -> int:
 
 
 def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
-    """`hash_text` of each text, uint32: vectorized byte by byte over many texts."""
+    """Computes `hash_text` for many texts as uint32, vectorized byte by byte."""
     coded = [text.encode("utf-16-le", "surrogatepass") for text in texts]
     order = sorted(range(len(coded)), key=lambda i: len(coded[i]))
     out = np.empty(len(coded), dtype=np.uint32)
@@ -40,7 +40,7 @@ def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
             table[row, : lengths[row]] = np.frombuffer(coded[i], dtype=np.uint8)
         h = np.full(len(places), (0x811C9DC5 ^ seed) & MASK, dtype=np.uint32)
         for at in range(table.shape[1]):
-            # Sorted by length: the texts that are not finished are the last ones.
+            # Texts are sorted by length, so the unfinished ones are at the end.
             first = int(np.searchsorted(lengths, at, side="right"))
             h[first:] = (h[first:] ^ table[first:, at]) * np.uint32(0x01000193)
         h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
@@ -50,7 +50,7 @@ def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
 
 
 class Random:
-    """xoshiro128** (Blackman and Vigna 2018), seeded as in TypeScript. Not for secrets."""
+    """xoshiro128** (Blackman and Vigna 2018), seeded as in the TypeScript version. Not cryptographically secure."""
 
     def __init__(self, *seeds: int | str) -> None:
         words: list[int] = []
@@ -65,7 +65,7 @@ class Random:
         self._a, self._b, self._c, self._d = words
 
     def uint32(self) -> int:
-        """A uniform unsigned 32-bit integer."""
+        """Returns a uniform unsigned 32-bit integer."""
         b5 = (self._b * 5) & MASK
         result = (((b5 << 7) | (b5 >> 25)) * 9) & MASK
         t = (self._b << 9) & MASK
@@ -78,11 +78,11 @@ class Random:
         return result
 
     def below(self, n: int) -> int:
-        """Uniform integer in [0, n)."""
+        """Returns a uniform integer in [0, n)."""
         return int(self.uint32() / 4294967296 * n)
 
     def shuffle(self, items: list[T]) -> list[T]:
-        """Fisher-Yates, in place."""
+        """Shuffles in place (Fisher-Yates)."""
         for i in range(len(items) - 1, 0, -1):
             j = self.below(i + 1)
             items[i], items[j] = items[j], items[i]
@@ -90,7 +90,9 @@ class Random:
 
 
 class Epochs:
-    """An endless order over `rows` rows: epochs, each shuffled anew, the same for the same seed on every machine."""
+    """An endless stream of row indices in epochs. Each epoch is shuffled separately. The same seed yields the same order
+    on every machine.
+    """
 
     def __init__(self, rows: int, *seeds: int | str) -> None:
         self._rows = rows
@@ -99,7 +101,7 @@ class Epochs:
         self._order: list[int] = []
 
     def at(self, index: int) -> int:
-        """The row at a position."""
+        """Returns the row index at a stream position."""
         epoch, place = divmod(index, self._rows)
         if epoch != self._epoch:
             self._order = Random(*self._seeds, "epoch", epoch).shuffle(list(range(self._rows)))

@@ -1,6 +1,6 @@
-"""`python -m reasoning_lab_trainer.data.hub_rows ID --out FILE`: writes rows of a Hub dataset as JSONL, in order.
+"""`python -m reasoning_lab_trainer.data.hub_rows ID --out FILE`: writes the rows of a Hub dataset as JSONL, in order.
 
-Standard output has one JSON object per line: {"rows"} as progress, finally {"rows", "whole"} or {"failure"}.
+Prints one JSON object per line to standard output: {"rows"} for progress, then {"rows", "whole"} or {"failure"}.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine that has access, and
 
 
 def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None]) -> tuple[int, bool]:
-    """Writes at most `limit` rows (0: all). Returns their number, and whether that is the whole split. Rows are
-    streamed, so that the first rows of a large dataset are available soon; without a network, previously downloaded
-    data is used.
+    """Writes up to `limit` rows (0 means all). Returns the number of rows written and whether they are the whole split.
+    Rows are streamed, so the first rows of a large dataset are available quickly. Without a network connection, falls
+    back to previously downloaded data.
     """
     count = 0
     whole = True
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         say({"rows": rows, "whole": whole})
         return 0
     except Failure as failure:
-        # The advice for models, to name a folder, does not apply here.
+        # Failures for models suggest using a local folder, which does not apply here.
         action = ELSEWHERE if failure.reason == "unavailable" else failure.action
         told = {"reason": failure.reason, "message": failure.message}
         say({"failure": told if action is None else {**told, "action": action}})

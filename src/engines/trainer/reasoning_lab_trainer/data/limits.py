@@ -1,29 +1,31 @@
-"""Limits on decoded sizes of untrusted files, whatever the files declare. The TypeScript counterpart is
+"""Limits on the decoded size of untrusted files, regardless of what the files declare. The TypeScript counterpart is
 decodingLimits.ts.
 """
 
 from __future__ import annotations
 
 TEXT_BYTES = 8 << 30
-"""Max decompressed bytes of a text file, whose rows are held in memory."""
+"""Maximum decompressed size of a text file, in bytes. Its rows are held in memory."""
 
 TABLE_BASE = 64 << 20
 TABLE_PER_BYTE = 200
-"""Max decoded bytes per file byte, for tables and compressed text: a dictionary of large texts and a few bytes that
-repeat them can turn kilobytes into terabytes. Genuinely repeated texts (a system prompt in every row) give a factor of
-ten.
+"""Maximum decoded bytes per file byte, for tables and compressed text. A dictionary of large strings, referenced
+repeatedly by a few bytes, can turn kilobytes into terabytes. Real repetition, such as a system prompt in every row,
+expands about tenfold.
 """
 
 ROW_BYTES = 200
-"""Memory overhead of a row without its values."""
+"""Memory overhead per row, not counting its values."""
 
 WEIGHTS_HEADER = 16 << 20
-"""Max bytes of a safetensors header; those of models with thousands of tensors have a few hundred kilobytes."""
+"""Maximum size of a safetensors header, in bytes. Models with thousands of tensors have headers of a few hundred
+kilobytes.
+"""
 
 MODEL_FILE = 64 << 20
-"""Max bytes of model files other than weights; the largest known tokenizer.json has 35 MB."""
+"""Maximum size of model files other than weights, in bytes. The largest known tokenizer.json is 35 MB."""
 
 
 def decoded_bytes(file_bytes: int) -> int:
-    """Max decoded bytes of a table or compressed text, for a file size."""
+    """Returns the maximum decoded bytes of a table or compressed text for a given file size."""
     return TABLE_BASE + TABLE_PER_BYTE * file_bytes

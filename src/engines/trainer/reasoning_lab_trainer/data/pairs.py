@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..course.context import Context
 
 PairRow = dict[str, Any]
-"""`prompt`, `chosen`, `rejected`: all strings or all messages, as accepted by TRL."""
+"""Columns `prompt`, `chosen` and `rejected`, either all strings or all messages, as accepted by TRL."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Pairs:
     name: str
     training: list[PairRow]
     held_out: list[PairRow]
-    """Held out: a share of the prompts, by hash."""
+    """Held-out pairs: a fraction of the prompts, selected by hash."""
 
 
 def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
-    """Reads the pairs of a resolved stage. Prompts are as seen by the policy; with a chat template, a string is the
-    user message. Without a prompt column, texts are whole, which only a reward model accepts (`prompted`: False).
-    Raises what `read_rows` raises, and `invalid` with file, row and column.
+    """Reads the pairs for a resolved stage. Prompts are as the policy sees them; with a chat template, a string becomes
+    the user message. Without a prompt column, the texts include the prompt, which only a reward model accepts
+    (`prompted`: False). Raises the same failures as `read_rows`, and `invalid` with file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])
     numbered = read_rows(source)
@@ -44,7 +44,7 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
         raise Failure(
             "invalid", f"{source.name}: both completions of every pair are identical.", "Correct the columns."
         )
-    # Two identical completions have no gradient, and would count as inaccurate.
+    # Two identical completions have no gradient and would be counted as inaccurate.
     pairs = [pair for pair in pairs if pair["chosen"] != pair["rejected"]]
     if same > 0:
         context.alert("warning", f"{source.name}: left out {same} pairs with identical completions.")
@@ -63,7 +63,7 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
 
 
 def key_of(pair: PairRow) -> str:
-    """The text that decides the split of a pair: its prompt; for whole texts, the better one."""
+    """Returns the text that determines a pair's split: its prompt, or the chosen text if there is no prompt."""
     prompt: Prompt = pair["prompt"] or pair["chosen"]
     return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
 
@@ -96,7 +96,7 @@ def _assistant(text: Prompt) -> list[dict[str, str]]:
 
 
 def _shared(chosen: Prompt, rejected: Prompt) -> tuple[Prompt, Prompt, Prompt]:
-    """Whole conversations: the common prefix is the prompt."""
+    """Splits whole conversations: the common prefix becomes the prompt."""
     same = 0
     while same < min(len(chosen), len(rejected)) - 1 and chosen[same] == rejected[same]:
         same += 1

@@ -1,4 +1,4 @@
-"""Formats of known datasets: `src/core/dataset/presets.ts`, whose table is exported to `presets.json`."""
+"""Formats of known datasets. The table is generated from `src/core/dataset/presets.ts` as `presets.json`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 Reading = Literal["columns", "hashes", "boxed", "code", "countdown"]
 
 MISSING = object()
-"""Marks a part that a row does not have."""
+"""Marks a field that a row does not have."""
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,26 @@ class Columns:
 
     @staticmethod
     def of(dataset: dict[str, Any]) -> Columns:
-        """From the resolved `dataset` of a recipe."""
+        """Creates columns from the `dataset` block of a resolved recipe."""
         preset = dataset.get("preset")
         reading: Reading = "columns" if preset is None else presets()[preset]["reading"]
         return Columns(dataset["prompt"], dataset["answer"], dataset["solution"], reading)
 
     @property
     def needed(self) -> list[tuple[str, str]]:
-        """Roles and names of required columns."""
+        """Returns the roles and names of the required columns."""
         roles = [("prompt", self.prompt), ("answer", self.answer)]
         return roles[:1] if self.reading == "code" else roles
 
 
 def presets() -> dict[str, dict[str, Any]]:
-    """The table of known datasets."""
+    """Returns the table of known datasets."""
     return json.loads((files(__package__) / "presets.json").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Values of the roles in a row, unchanged; `MISSING` if absent."""
+    """Unmodified values of each role in a row; `MISSING` if absent."""
 
     prompt: Any
     answer: Any
@@ -51,9 +51,9 @@ class Parts:
 
 
 def cell(row: Any, column: str) -> Any:
-    """Returns the value of a column in a row: the field with that name, otherwise the value reached by its dot-
-    separated path through objects and lists ("reward_model.ground_truth", "messages.0.content"); `MISSING` if there is
-    none. The embedded engine uses the same rule.
+    """Returns the value of a column in a row: the field with that name or, failing that, the value at its dot-separated
+    path through objects and lists ("reward_model.ground_truth", "messages.0.content"). Returns `MISSING` if there is
+    neither. The embedded engine applies the same rule.
     """
     if column in row:
         return row[column]
@@ -74,8 +74,8 @@ _ASKING = ("system", "developer", "user")
 
 
 def prompt_of_messages(value: Any) -> Any:
-    """Joins a prompt of messages into one text: the system and user messages, separated by a blank line; other values
-    are returned unchanged.
+    """Joins a list of system and user messages into a single prompt, separated by blank lines. Returns other values
+    unchanged.
     """
     if not isinstance(value, list) or not value:
         return value
@@ -92,7 +92,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 
 
 def row_parts(row: dict[str, Any], columns: Columns) -> Parts:
-    """Returns prompt, answer and solution of a row that has the required columns."""
+    """Extracts prompt, answer and solution from a row that has the required columns."""
     prompt = cell(row, columns.prompt)
     answer = cell(row, columns.answer)
     solution = cell(row, columns.solution)

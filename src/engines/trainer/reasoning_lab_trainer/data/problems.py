@@ -1,4 +1,4 @@
-"""The problems of a run: from the driver, or from a file or Hub dataset that is read here."""
+"""A run's problems, either requested from the driver or read here from a file or Hub dataset."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ from .source import Numbered, Source, plain, read_rows, word_of_place
 from .split import held_out, prompt_key
 
 CHUNK = 4096
-"""Max problems per request to the driver."""
+"""Maximum number of problems per request to the driver."""
 
 AHEAD = 512
-"""Training problems requested at once; a batch uses a few dozen."""
+"""Number of training problems to prefetch. A batch uses a few dozen."""
 
 
 class Problems(ABC):
-    """The source of a run's problems. The n-th training problem is always the same, so a cursor is one number."""
+    """Source of a run's problems. The n-th training problem never changes, so the cursor is a single number."""
 
     total: int | None
-    """Training problems per epoch; None: unlimited."""
+    """Training problems per epoch, or None if unlimited."""
 
     @abstractmethod
     def training(self, start: int, count: int) -> list[Problem]:
-        """Problems `start` up to `start + count` of the stream; rows come in epochs, each shuffled anew."""
+        """Returns problems `start` up to `start + count` from the stream. Rows come in epochs, each shuffled separately.
+        """
 
     @abstractmethod
     def held_out(self, count: int) -> list[Problem]:
-        """The first `count` of a fixed list that does not depend on a seed; fewer if there are fewer."""
+        """Returns the first `count` problems of a fixed list that does not depend on the seed, or fewer if the list is
+        shorter.
+        """
 
 
 class DriverProblems(Problems):
-    """Problems requested from the driver; every rank must request the same at the same time."""
+    """Problems requested from the driver. All ranks must request the same problems at the same time."""
 
     def __init__(self, ask: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
         self._ask = ask
@@ -61,7 +64,9 @@ class DriverProblems(Problems):
         return self._window[first : first + count]
 
     def _fetched(self, start: int, count: int) -> list[Problem]:
-        """Fetches at least `count`: if problems are large, the driver returns fewer at once."""
+        """Fetches at least `count` problems. Needs several requests if problems are large, because the driver limits
+        reply sizes.
+        """
         found: list[Problem] = []
         while len(found) < count:
             wanted = min(CHUNK, max(count, AHEAD) - len(found))
@@ -78,7 +83,7 @@ class DriverProblems(Problems):
 
 
 class RowProblems(Problems):
-    """The rows of a dataset, in the same order as in the embedded engine."""
+    """Dataset rows, in the same order as in the embedded engine."""
 
     def __init__(self, name: str, training: Sequence[Problem], held: Sequence[Problem], seed: int) -> None:
         if not training or not held:
@@ -111,7 +116,8 @@ class _Read:
 
 
 def read_problems(source: Source, columns: Columns) -> list[_Read]:
-    """Reads all problems of a source. Raises what `read_rows` raises, and `invalid` for the first bad row."""
+    """Reads all problems from a source. Raises the same failures as `read_rows`, and `invalid` for the first bad row.
+    """
     return [_read(numbered, source, columns) for numbered in read_rows(source)]
 
 
@@ -163,8 +169,8 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
 
 
 def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: float) -> tuple[list, list]:
-    """Splits training and held-out problems: by the held-out file if there is one (its prompts are removed from the
-    training rows), otherwise by a hash of the prompt. The held-out side contains each prompt once.
+    """Splits problems into training and held-out. If there is a held-out file, its prompts are removed from the training
+    rows; otherwise a hash of the prompt decides. The held-out split contains each prompt only once.
     """
     if held_rows is None:
         tests = held_out([row.key for row in rows], share)
@@ -174,7 +180,7 @@ def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: 
         tests = [row.key in keys for row in rows]
         candidates = list(held_rows)
     unique: dict[str, _Read] = {}
-    # As in TypeScript: of equal prompts the first row counts, at the position of the last.
+    # As in TypeScript, duplicate prompts keep the first row's contents at the last row's position.
     for row in reversed(candidates):
         unique[row.key] = row
     training = [row.problem for row, test in zip(rows, tests, strict=True) if not test]
@@ -182,20 +188,20 @@ def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: 
 
 
 def sources_of(dataset: dict[str, Any]) -> tuple[Source, Source | None]:
-    """Sources of the problems of a resolved recipe, and of its held-out ones."""
+    """Returns the sources of a resolved recipe's training and held-out problems."""
     source = Source(dataset["path"], dataset.get("config"), dataset.get("split") or "train")
     named = dataset.get("heldOut")
     if named is None:
         return source, None
     held = Source(named)
-    # With a Hub id, a bare word is one of its splits.
+    # With a Hub id, a name without slashes is a split of that dataset.
     if source.on_hub and held.kind is None and "/" not in named:
         return source, Source(source.path, source.config, named)
     return source, held
 
 
 def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
-    """Reads the dataset of a resolved recipe. Raises the Failures of `read_problems`."""
+    """Reads the dataset in a resolved recipe. Raises the same failures as `read_problems`."""
     dataset = recipe["dataset"]
     columns = Columns.of(dataset)
     source, held_source = sources_of(dataset)
@@ -207,7 +213,7 @@ def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
 
 
 def problems_hash(problems: RowProblems) -> str:
-    """SHA-256 of all problems, which shows whether two runs used the same data."""
+    """Returns a SHA-256 hash of all problems, used to check whether two runs trained on the same data."""
     digest = hashlib.sha256()
     for side in (problems._training, problems.held_out(problems.held_out_total)):
         for problem in side:

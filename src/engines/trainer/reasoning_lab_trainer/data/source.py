@@ -1,4 +1,4 @@
-"""Rows of a file or a Hub dataset, unchanged."""
+"""Reads rows from a file or Hub dataset without changing them."""
 
 from __future__ import annotations
 
@@ -39,38 +39,38 @@ csv.field_size_limit(2**31 - 1)
 @dataclass(frozen=True)
 class Source:
     path: str
-    """A file path, or a Hub id."""
+    """File path or Hub id."""
     config: str | None = None
     split: str = "train"
 
     @property
     def kind(self) -> str | None:
-        """File format by extension; None if unknown."""
+        """Returns the file format implied by the extension, or None if unknown."""
         found = _NAME.search(self.path)
         return found.group(1).lower() if found else None
 
     @property
     def on_hub(self) -> bool:
-        # Local paths are absolute in a resolved recipe.
+        # A resolved recipe contains only absolute local paths.
         return self.kind is None and _HUB.match(self.path) is not None
 
     @property
     def name(self) -> str:
-        """Name for messages."""
+        """Returns a display name for messages."""
         return f"{self.path} ({self.split})" if self.on_hub else self.path
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A row with its position: a line of a text file, otherwise its number; both 1-based."""
+    """A row and its 1-based position: the line number in a text file, or the row number elsewhere."""
 
     number: int
     row: Row
 
 
 def read_rows(source: Source) -> list[Numbered]:
-    """Reads all rows of a source. Raises `missing`, `invalid` (empty, unreadable, unknown extension; with the line, if
-    a line is at fault), `unavailable` (the Hub is unreachable) and `denied`.
+    """Reads all rows from a source. Raises `missing`, `invalid` (empty, unreadable or unknown extension, with the line
+    number if a single line is at fault), `unavailable` (cannot reach the Hub) and `denied`.
     """
     rows = _from_hub(source) if source.on_hub else _from_file(source)
     if not rows:
@@ -79,7 +79,7 @@ def read_rows(source: Source) -> list[Numbered]:
 
 
 def word_of_place(source: Source) -> str:
-    """The word for a row's position."""
+    """Returns "line" or "row", for describing a row's position."""
     return "line" if source.kind in ("jsonl", "txt") else "row"
 
 
@@ -122,7 +122,7 @@ def _from_file(source: Source) -> list[Numbered]:
 
 
 def _from_folder(path: Path, split: str) -> list[Numbered]:
-    """A folder written by `save_to_disk` of Hugging Face datasets, or one of Parquet files."""
+    """Reads a folder written by `save_to_disk` from Hugging Face datasets, or a folder of Parquet files."""
     try:
         if (path / "dataset_dict.json").is_file():
             names = json.loads(read_regular(path / "dataset_dict.json", 1 << 20)).get("splits", [])
@@ -135,7 +135,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
             path = path / split
         if (path / "state.json").is_file():
             return _numbered(saved_rows(path))
-        # As in partsTable.ts: a test set in the same folder must not be trained on.
+        # As in partsTable.ts, do not train on a test set that happens to be in the same folder.
         parquet = [file for file in path.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._"]
         files = sorted(parquet, key=lambda file: file.name)
         sets = list(dict.fromkeys(_PART.sub("", file.stem) for file in files))
@@ -152,7 +152,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
                 "Use a file, or a folder of Parquet files.",
             )
         rows = [row for file in files for row in parquet_rows(file)]
-        # A column that only some files have is null in the others.
+        # A column that exists only in some files is null in the others.
         names = pa.unify_schemas([pq.read_schema(file) for file in files]).names
         return _numbered([{name: row.get(name) for name in names} for row in rows] if len(files) > 1 else rows)
     except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
@@ -211,7 +211,7 @@ def _of_json(text: str, path: Path) -> list[Numbered]:
     except RecursionError as error:
         raise Failure("invalid", f"{path} cannot be read: its values are nested too deeply.", advice) from error
     except ValueError as error:
-        # Lines of objects under the name .json are common.
+        # Files named .json often contain one JSON object per line.
         try:
             return _of_lines(text, path)
         except Failure:
@@ -228,7 +228,7 @@ def _of_json(text: str, path: Path) -> list[Numbered]:
 
 
 def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
-    """Cells remain strings: "007" is not a number."""
+    """Yields rows from delimited text. Cells remain strings: "007" is not a number."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[Numbered] = []
     names: list[str] | None = None
@@ -264,7 +264,7 @@ def _from_hub(source: Source) -> list[Numbered]:
         loaded = datasets.load_dataset(source.path, name=source.config, split=source.split)
     except Exception as error:
         raise hub_dataset_failure(error, source) from error
-    # Hub files are decoded already, and the cache belongs to the user.
+    # datasets has already decoded Hub files, and the cache belongs to the user.
     return _numbered(loaded.with_format("arrow")[:].to_pylist())
 
 
@@ -292,7 +292,7 @@ def hub_dataset_failure(error: Exception, source: Source) -> Failure:
 
 
 def plain(value: Any) -> Any:
-    """Converts a value to JSON: unsupported values become strings, and non-finite numbers become null."""
+    """Converts a value to JSON. Unsupported types become strings, and non-finite numbers become null."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Solutions with labeled steps, for `process-reward-model`."""
+"""Reads solutions with labeled steps, for `process-reward-model`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FORM = 'Write {"prompt", "completions": [steps], "labels": [true, false or 0 to 
 class Steps:
     name: str
     training: list[dict[str, Any]]
-    """`prompt`, `completions` (step texts) and `labels` (whether each is correct), as accepted by TRL."""
+    """Columns `prompt`, `completions` (step texts) and `labels` (whether each step is correct), as accepted by TRL."""
     held_out: list[dict[str, Any]]
 
 
 def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
-    """Reads the labeled steps of a resolved stage; prompts are as seen by the policy. TRL learns two classes: a label
-    between 0 and 1 counts as correct from 0.5 on, which is reported. Raises what `read_rows` raises, and `invalid` with
-    file and line.
+    """Reads the labeled steps for a resolved stage. Prompts are as the policy sees them. TRL trains on two classes, so
+    labels between 0 and 1 count as correct if they are at least 0.5; the user is notified of that. Raises the same
+    failures as `read_rows`, and `invalid` with file and line.
     """
     source = Source(spec["path"])
     cells = Cells(source, "labels")

@@ -1,4 +1,4 @@
-"""Rows of Parquet and Arrow files, with limits checked before decoding."""
+"""Reads Parquet and Arrow files, checking size limits before decoding."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..regular_file import open_regular
 from .limits import ROW_BYTES, decoded_bytes
 
 BATCH = 1024
-"""Rows decoded at a time."""
+"""Number of rows decoded at a time."""
 
 
 def parquet_rows(path: Path) -> list[dict[str, Any]]:
-    """Reads all rows of a Parquet file. Raises `unsupported` if they decode to far more than the file size."""
+    """Reads all rows in a Parquet file. Raises `unsupported` if the decoded size far exceeds the file size."""
     with open_regular(path) as file:
         size = path.stat().st_size
         most = decoded_bytes(size)
@@ -31,11 +31,11 @@ def parquet_rows(path: Path) -> list[dict[str, Any]]:
         texts: set[str] = set()
         for group in range(metadata.num_row_groups):
             chunks = [metadata.row_group(group).column(i) for i in range(metadata.num_columns)]
-            # A run of one number represents any number of values in a few bytes.
+            # Run-length encoding can represent any number of equal values in a few bytes.
             if sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks) > most:
                 raise _too_large(path, most, size)
             texts |= {c.path_in_schema for c in chunks if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page}
-        # Strings stay dictionary-encoded until they have been counted.
+        # Keep strings dictionary-encoded until they are counted.
         reader = pq.ParquetFile(file, read_dictionary=sorted(texts))
         return [
             row for batch in _within(reader.iter_batches(batch_size=BATCH), path, size) for row in batch.to_pylist()
@@ -43,12 +43,12 @@ def parquet_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def arrow_rows(path: Path) -> list[dict[str, Any]]:
-    """Reads all rows of an Arrow file, with or without a footer. Raises `unsupported` for compressed ones."""
+    """Reads all rows in an Arrow file, with or without a footer. Raises `unsupported` for compressed files."""
     return [row for batch in _stream(path) for row in batch.to_pylist()]
 
 
 def saved_rows(path: Path) -> list[dict[str, Any]]:
-    """Reads all rows of a folder written by `save_to_disk`."""
+    """Reads all rows in a folder written by `save_to_disk`."""
     for file in sorted(path.glob("*.arrow")):
         for _ in _stream(file):
             pass
@@ -60,7 +60,7 @@ def _stream(path: Path) -> Iterator[pa.RecordBatch]:
     open_regular(path).close()
     _refuse_compressed(path)
     with pa.memory_map(str(path)) as source:
-        # A writer may put any number of rows into a batch.
+        # A batch can contain any number of rows.
         batches = (part for batch in _batches(source) for part in _parts(batch))
         yield from _within(batches, path, path.stat().st_size)
 
@@ -75,7 +75,7 @@ def _batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
 
 
 def _has_footer(source: pa.NativeFile) -> bool:
-    """Whether it has the file format: the messages of a stream after a magic number."""
+    """Returns whether the source uses the Arrow file format, which is a stream preceded by a magic number."""
     source.seek(0)
     magic = source.read(6) == b"ARROW1"
     source.seek(0)
@@ -107,7 +107,7 @@ def _too_large(path: Path, most: int, size: int) -> Failure:
 
 
 def size_of(array: pa.Array) -> int:
-    """Bytes of the values of an array, counting each text wherever it occurs."""
+    """Returns the size of an array's values in bytes, counting repeated strings every time they occur."""
     kind = array.type
     if len(array) == 0 or pa.types.is_null(kind):
         return 8 * len(array)
@@ -126,7 +126,7 @@ def size_of(array: pa.Array) -> int:
     if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
         return 8 * len(array) + size_of(array.flatten())
     if "view" in str(kind) or "run_end" in str(kind):
-        # They can refer to the same bytes any number of times.
+        # Views can refer to the same bytes any number of times.
         raise pa.ArrowNotImplementedError(f"columns of type {kind} are not supported")
     return max(8 * len(array), array.nbytes)
 
@@ -137,7 +137,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _refuse_compressed(path: Path) -> None:
-    """`datasets` never compresses, and the decompressed size of a buffer is only known afterwards."""
+    """Rejects compressed files. `datasets` never compresses, and a buffer's size is only known after decompressing it.
+    """
     try:
         with pa.memory_map(str(path)) as source:
             compressed = any(_is_compressed(message) for message in _messages(source))
@@ -155,8 +156,8 @@ def _messages(source: pa.NativeFile) -> Iterator[pa.Message]:
 
 
 def _is_compressed(message: pa.Message) -> bool:
-    """Inspects the flatbuffer of a message (Message.fbs): the header of Message, and in it the compression of
-    RecordBatch, which is the data of DictionaryBatch.
+    """Parses a message's flatbuffer (Message.fbs): the Message header, and the compression of its RecordBatch, which
+    also holds the data of a DictionaryBatch.
     """
     data = message.metadata.to_pybytes()
     root = struct.unpack_from("<I", data)[0]
@@ -169,7 +170,7 @@ def _is_compressed(message: pa.Message) -> bool:
 
 
 def _table(data: bytes, table: int, field: int) -> int | None:
-    """Position of a table referenced by a flatbuffer table field; None if absent."""
+    """Returns the position of a table referenced by a flatbuffer table field, or None if absent."""
     entries = table - struct.unpack_from("<i", data, table)[0]
     slot = 4 + 2 * field
     if slot >= struct.unpack_from("<H", data, entries)[0]:

@@ -1,4 +1,4 @@
-"""Completions of a teacher, for `distill`."""
+"""Reads teacher completions for `distill`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class TeacherRow:
 
 
 def open_teacher(context: Context, spec: dict[str, Any], scored: bool) -> tuple[list[TeacherRow], str]:
-    """Returns the rows of a resolved stage, and their name. A string prompt is put into the template of the recipe,
-    like a problem. `scored`: whether the answer column is required. Raises what `read_rows` raises, and `invalid` with
-    file, row and column.
+    """Returns the rows for a resolved stage and the source's display name. A string prompt is rendered in the recipe's
+    template, like a problem. `scored`: whether the answer column is required. Raises the same failures as
+    `read_rows`, and `invalid` with file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])
     cells = Cells(source, "data")

@@ -1,1 +1,1 @@
-"""Inspects a Python environment without the trainer's own packages."""
+"""Inspects a Python environment without using the trainer's own packages."""

@@ -1,11 +1,11 @@
-"""Says as one JSON object what a Python environment has, whatever in it is broken.
+"""Reports what is installed in a Python environment as a JSON object, even if parts of the environment are broken.
 
-    python probe.py [--import NAME]... [--torch] [--seconds LIMIT]
+      python probe.py [--import NAME]... [--torch] [--seconds LIMIT]
 
-Started as a file by any Python from 3.7 on, so it uses the standard library alone and no newer syntax. Versions come
-from the packages' metadata, which imports nothing. What is imported, is imported in a process of its own with a time
-limit: a package that ends its process, hangs or prints is then one entry of the report and not the end of it. The shape
-of the report is `pythonProbeSchema` in src/protocol/torchEnvironment.ts.
+  Runs as a script on Python 3.7 or newer, so it uses only the standard library and no recent syntax. Versions come from
+  package metadata, which does not require importing anything. Imports run in a separate process with a time limit, so a
+  package that exits, hangs or prints becomes an entry in the report instead of breaking it. The report's schema is
+  `pythonProbeSchema` in src/protocol/torchEnvironment.ts.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ PACKAGES = (
     "uv",
     "pip",
 )
-"""Package index names whose versions are reported."""
+"""PyPI names of packages whose versions are reported."""
 
 IMPORT_SECONDS = 120.0
-"""Default time limit per import, in seconds: from a cold disk, torch alone takes half a minute."""
+"""Default time limit per import, in seconds. Loading torch from a cold disk takes about 30 seconds."""
 
 
 def main() -> None:
-    """Prints the report or, with `--in-child`, does the work of one child process."""
-    # The folder of this file contains modules that do not belong to the environment.
+    """Prints the report or, with `--in-child`, runs a single child-process job."""
+    # This file's folder contains modules that are not part of the environment.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.getcwd()) != here]
     arguments = sys.argv[1:]
@@ -57,7 +57,7 @@ def main() -> None:
     if arguments[:1] == ["--in-child"]:
         result = torch_facts() if arguments[1] == "--torch" else import_name(arguments[1])
         write(out, result)
-        # Threads and servers started by a package must not affect how this process ends.
+        # Exit without waiting for threads or servers that a package may have started.
         os._exit(0)
     names = [arguments[i + 1] for i, argument in enumerate(arguments[:-1]) if argument == "--import"]
     seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else IMPORT_SECONDS
@@ -65,7 +65,8 @@ def main() -> None:
 
 
 def report(names: list[str], torch: bool, seconds: float) -> dict[str, object]:
-    """The whole report. `names` are imported, each within `seconds`; with `torch`, the devices of torch are listed."""
+    """Returns the full report. Imports `names` with a limit of `seconds` each and, with `torch`, lists torch's devices.
+    """
     versions, broken = package_versions()
     imports: dict[str, object] = {}
     facts = None
@@ -98,7 +99,7 @@ def report(names: list[str], torch: bool, seconds: float) -> dict[str, object]:
 
 
 def package_versions() -> tuple[dict[str, str | None], dict[str, str]]:
-    """Versions of known packages (or None), and errors of unreadable metadata."""
+    """Returns the versions of known packages (None if not installed), and errors for unreadable metadata."""
     versions: dict[str, str | None] = dict.fromkeys(PACKAGES)
     broken: dict[str, str] = {}
     try:
@@ -114,19 +115,19 @@ def package_versions() -> tuple[dict[str, str | None], dict[str, str]]:
 
 
 def installed_version(metadata: ModuleType, name: str) -> tuple[str | None, str | None]:
-    """Version and error of one package; both None if it is not installed."""
+    """Returns a package's version and error. Both are None if it is not installed."""
     try:
         found = metadata.version(name)
     except metadata.PackageNotFoundError:
         return None, None
-    except Exception as error:  # Whatever is wrong there.
+    except Exception as error:  # Broken metadata can raise anything.
         return None, one_line(error)
-    # A metadata folder without its file has no version.
+    # A metadata folder without a METADATA file has no version.
     return (found, None) if isinstance(found, str) and found else (None, "its metadata has no version")
 
 
 def can_find(module: str) -> bool:
-    """Whether a standard library module is installed: some systems omit parts."""
+    """Returns whether a standard library module is installed. Some systems omit parts of the library."""
     try:
         from importlib.util import find_spec
 
@@ -136,7 +137,7 @@ def can_find(module: str) -> bool:
 
 
 def bundled_pip() -> str | None:
-    """The pip version that a new virtual environment gets; None if it gets none."""
+    """Returns the pip version that a new virtual environment would include, or None if it would include none."""
     try:
         import ensurepip
 
@@ -146,7 +147,7 @@ def bundled_pip() -> str | None:
 
 
 def in_child(what: str, seconds: float) -> tuple[dict[str, object], dict[str, object] | None]:
-    """Runs this file with `--in-child`; returns the result and, for torch, its facts."""
+    """Runs this file with `--in-child`. Returns the result and, for torch, the torch facts."""
     started = time.monotonic()
     command = [sys.executable, os.path.abspath(__file__), "--in-child", what]
     environment = dict(os.environ, HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -183,13 +184,13 @@ def import_name(name: str) -> dict[str, object]:
         for member in members.split(","):
             if member.strip():
                 getattr(loaded, member.strip())
-    except BaseException as error:  # SystemExit too
+    except BaseException as error:  # Includes SystemExit.
         return {"ok": False, "error": one_line(error)}
     return {"ok": True}
 
 
 def torch_facts() -> dict[str, object]:
-    """Build and visible devices of torch."""
+    """Returns the torch build and its visible devices."""
     try:
         import torch
     except BaseException as error:
@@ -214,7 +215,7 @@ def torch_facts() -> dict[str, object]:
         if facts["cuda"] is not None or facts["rocm"] is not None:
             look_at_gpus(torch, facts)
         elif not facts["mpsAvailable"]:
-            facts["bf16"] = True  # Every CPU supports it, though few do so quickly.
+            facts["bf16"] = True  # Every CPU supports bf16, though often slowly.
     except BaseException as error:
         facts["cudaError"] = one_line(error)
     try:
@@ -225,7 +226,7 @@ def torch_facts() -> dict[str, object]:
 
 
 def look_at_gpus(torch: object, facts: dict[str, object]) -> None:
-    """Fills `gpus` and `bf16`, or `cudaError` with the reason why there are none."""
+    """Sets `gpus` and `bf16`, or sets `cudaError` to the reason why there are no GPUs."""
     cuda = torch.cuda  # type: ignore[attr-defined]
     if not facts["cudaAvailable"]:
         try:
@@ -248,28 +249,28 @@ def look_at_gpus(torch: object, facts: dict[str, object]) -> None:
 
 
 def own_output() -> int:
-    """Duplicates standard output and redirects it to standard error, because packages print on import."""
+    """Duplicates standard output, then redirects it to standard error because packages print while being imported."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
 
 
 def write(descriptor: int, value: object) -> None:
-    """Writes the one JSON object."""
+    """Writes the JSON object."""
     data = json.dumps(value).encode("utf-8")
     while data:
         data = data[os.write(descriptor, data) :]
 
 
 def one_line(error: BaseException) -> str:
-    """`ImportError: no such file`, on one line of limited length."""
+    """Formats an exception as a single line of limited length, such as `ImportError: no such file`."""
     words = " ".join(str(error).split())
     name = type(error).__name__
     return (name + ": " + words if words else name)[:500]
 
 
 def last_line(output: bytes) -> str:
-    """The last nonempty line of a process's output."""
+    """Returns the last nonempty line of a process's output."""
     lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""
 

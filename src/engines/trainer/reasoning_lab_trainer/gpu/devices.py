@@ -1,4 +1,4 @@
-"""The devices used by this process, according to torch."""
+"""Lists the devices that this process uses, according to torch."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class UsedDevice:
-    """A device of this process."""
+    """A device used by this process."""
 
-    #: torch's number of it, which counts only what is visible to the process (CUDA_VISIBLE_DEVICES).
+    # : torch's device index, which counts only devices visible to the process (CUDA_VISIBLE_DEVICES).
     ordinal: int
-    #: The same in every process and after every reordering; NVML knows it, too.
+    # : Unique device id, independent of process and device order. NVML uses the same id.
     uuid: str
 
 
 def used_devices() -> list[UsedDevice]:
-    """Devices on which this process holds memory, and its current one; empty without a GPU.
+    """Returns the devices on which this process has allocated memory, plus its current device. Empty without a GPU.
 
-    A process sees all GPUs of its machine and uses some: each of several training processes its own, a model
-    distributed over GPUs all of these.
+    A process can see all GPUs in its machine but uses only some of them: its own if there are several training
+    processes, or all GPUs across which its model is distributed.
     """
     import torch
 
@@ -31,7 +31,7 @@ def used_devices() -> list[UsedDevice]:
 
 
 def take_peaks(ordinal: int) -> tuple[float, float]:
-    """Peak bytes in tensors, and peak reserved bytes, on a device since the last call; resets them."""
+    """Returns and resets a device's peak allocated and peak reserved bytes since the last call."""
     import torch
 
     peaks = (float(torch.cuda.max_memory_allocated(ordinal)), float(torch.cuda.max_memory_reserved(ordinal)))

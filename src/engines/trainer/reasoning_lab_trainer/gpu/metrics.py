@@ -1,29 +1,30 @@
-"""Combines the readings of all processes into metrics of a step."""
+"""Combines the readings from all processes into step metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TypedDict
 
-#: Devices beyond these are left out of metrics: readers keep a bounded number of names.
+# : Maximum number of devices in metrics. Readers keep only a limited number of metric names.
 MOST_DEVICES = 64
 
 
 class DeviceTake(TypedDict, total=False):
-    """What one process observed on one device since the last call; unobserved fields are absent."""
+    """Observations of one device by one process since the last call. Missing readings are absent."""
 
     uuid: str
-    #: Bytes, the largest seen.
+    # : Maximum observed, in bytes.
     memory_used: float
     memory_total: float
-    #: Mean, 0 to 1.
+    # : Mean, from 0 to 1.
     utilization: float
-    #: Degrees Celsius, the largest seen.
+    # : Maximum observed, in degrees Celsius.
     temperature: float
-    #: Watts, mean, and what it may draw.
+    # : Mean power draw, and power limit, in watts.
     power: float
     power_limit: float
-    #: Bytes in tensors, and held by torch, of this process alone: the most at any moment, not a sample.
+    # : Peak bytes allocated in tensors, and peak bytes reserved by torch, for this process only. True peaks, not
+    # samples.
     memory_peak: float
     memory_reserved: float
 
@@ -33,10 +34,11 @@ _OWN = ("memory_peak", "memory_reserved")
 
 
 def device_metrics(takes: Iterable[Iterable[DeviceTake]]) -> dict[str, float]:
-    """Returns `gpu/<i>/<what>` from the takes of all processes, in rank order.
+    """Returns `gpu/<i>/<what>` metrics from the takes of all processes, in rank order.
 
-    Devices are numbered in the order in which ranks report them, so that number and rank agree if each process has one.
-    A device shared by several processes appears once: observations are combined by max, torch memory by sum.
+    Devices are numbered in the order in which ranks report them, so if each process has one device, its number is the
+    rank. A device shared by several processes appears only once: readings are combined with max, torch memory with
+    sum.
     """
     devices: dict[str, dict[str, float]] = {}
     for take in (device for takes_of_rank in takes for device in takes_of_rank):

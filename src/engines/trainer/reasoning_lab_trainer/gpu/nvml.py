@@ -1,4 +1,4 @@
-"""NVIDIA's management library, through nvidia-ml-py: the current state of a device."""
+"""Reads the current state of a device with NVIDIA's management library, through nvidia-ml-py."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading of a device; None: not supported by the device."""
+    """A device reading. Fields that the device does not support are None."""
 
-    #: Bytes in use by all programs, and bytes that there are.
+    # : Bytes in use by all programs, and total bytes.
     memory_used: float | None
     memory_total: float | None
-    #: Share of the last moments (up to a second) in which some kernel ran, 0 to 1.
+    # : Fraction of the most recent interval (up to a second) during which a kernel was running, from 0 to 1.
     utilization: float | None
     #: Degrees Celsius.
     temperature: float | None
-    #: Watts that it draws, and that it may draw.
+    # : Current power draw and power limit, in watts.
     power: float | None
     power_limit: float | None
 
 
 class NvmlDevice:
-    """One device, by its handle."""
+    """A device, identified by its NVML handle."""
 
     def __init__(self, nvml: Any, handle: Any) -> None:
         self._nvml = nvml
         self._handle = handle
 
     def read(self) -> Reading:
-        """Takes one reading. Unsupported values (such as the utilization of a GPU slice) are None, not errors."""
+        """Takes a reading. Unsupported values, such as the utilization of a GPU slice, are None rather than errors."""
         nvml, handle = self._nvml, self._handle
         memory = self._tell(lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
         busy = self._tell(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu)
@@ -55,14 +55,14 @@ class NvmlDevice:
 
 
 class Nvml:
-    """The initialized library; several instances may be open, because it counts them."""
+    """The initialized NVML library. Several instances can be open because NVML counts its users."""
 
     def __init__(self, nvml: Any) -> None:
         self._nvml = nvml
 
     @classmethod
     def open(cls) -> Nvml | None:
-        """Returns None if the package or the driver is not installed."""
+        """Returns None if the package or driver is not installed."""
         try:
             import pynvml
         except ImportError:
@@ -74,7 +74,7 @@ class Nvml:
         return cls(pynvml)
 
     def device(self, uuid: str) -> NvmlDevice | None:
-        """The device with a UUID as reported by torch: without a prefix, for a whole device or a slice of one (MIG)."""
+        """Returns the device with a UUID as torch reports it: without a prefix, for a whole device or a MIG slice."""
         handle = self._handle(f"GPU-{uuid}") or self._handle(f"MIG-{uuid}")
         return None if handle is None else NvmlDevice(self._nvml, handle)
 

@@ -1,4 +1,4 @@
-"""Samples the devices of this process in a background thread."""
+"""Samples this process's devices in a background thread."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .devices import UsedDevice, take_peaks, used_devices
 from .metrics import DeviceTake
 from .nvml import Nvml, NvmlDevice, Reading
 
-#: Seconds between two looks. The driver itself renews utilization up to once a second.
+# : Seconds between samples. The driver updates utilization at most once a second.
 INTERVAL = 1.0
 
 
 @dataclass
 class _Seen:
-    """Readings of one device since the last take, in aggregated form."""
+    """Aggregated readings of one device since the last take."""
 
     memory_used: list[float] = field(default_factory=list)
     memory_total: list[float] = field(default_factory=list)
@@ -49,11 +49,11 @@ class _Seen:
 
 
 class DeviceSampler:
-    """Samples the devices of this process until closed. Without devices it does nothing and costs nothing.
+    """Samples this process's devices until closed. Does nothing if there are no devices.
 
-    Training never waits for it: the thread queries the driver about once a second, without holding the GIL, and `take`
-    only returns what the thread has found. A step shorter than the interval may have no samples; a later step then has
-    them.
+    Training never waits for the sampler. Its thread queries the driver about once a second without holding the GIL,
+    and `take` only returns what the thread has recorded. A step shorter than the interval can have no samples, in
+    which case they appear in a later step.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class DeviceSampler:
         interval: float = INTERVAL,
         peaks: Callable[[int], tuple[float, float]] | None = take_peaks,
     ) -> None:
-        """`peaks` returns what torch held on a device since the last call; None: not reported."""
+        """`peaks` returns the peak memory that torch used on a device since the last call. None: not reported."""
         self._devices = list(devices)
         self._peaks = peaks
         self._interval = interval
@@ -75,17 +75,18 @@ class DeviceSampler:
         self._handles: list[tuple[str, NvmlDevice]] = [(uuid, handle) for uuid, handle in handles if handle is not None]
         self._thread: threading.Thread | None = None
         if self._handles:
-            # It must not keep alive a process that ends by an exception.
+            # Use a daemon thread, so it does not keep the process alive after an exception.
             self._thread = threading.Thread(target=self._run, name="gpu-sampler", daemon=True)
             self._thread.start()
 
     @classmethod
     def start(cls) -> DeviceSampler:
-        """Samples the devices that torch uses now; call it when the weights are in their final place."""
+        """Starts sampling the devices that torch currently uses. Call this when the weights are on their final device.
+        """
         return cls(used_devices())
 
     def take(self) -> list[DeviceTake]:
-        """Observations of each device of this process since the last take; empty without a GPU."""
+        """Returns observations of each of this process's devices since the last take. Empty without a GPU."""
         with self._lock:
             seen, self._seen = self._seen, {device.uuid: _Seen() for device in self._devices}
         takes = []
@@ -97,7 +98,7 @@ class DeviceSampler:
         return takes
 
     def close(self) -> None:
-        """Stops the thread, after its current reading."""
+        """Stops the thread after its current reading."""
         self._end.set()
         if self._thread is not None:
             self._thread.join(timeout=5)

@@ -1,1 +1,1 @@
-"""The connection to the driver: the trainer sends requests, the driver replies."""
+"""Connection to the driver. The trainer sends requests, and the driver replies."""

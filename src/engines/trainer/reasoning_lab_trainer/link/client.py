@@ -1,4 +1,4 @@
-"""Requests to the driver, one at a time."""
+"""Sends requests to the driver, one at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GONE = "The driver is gone."
 
 
 class Link:
-    """The connection of a trainer: `call` returns when the driver has completed the request."""
+    """The trainer's connection to the driver. `call` returns when the driver has completed the request."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
@@ -21,7 +21,8 @@ class Link:
         self._writing = Lock()
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Returns the driver's result. Raises the Failure in its reply, and `unavailable` if the driver is gone."""
+        """Returns the driver's result. Raises the Failure in its reply, or `unavailable` if the connection was lost.
+        """
         self._last += 1
         self._write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
         while True:
@@ -29,7 +30,7 @@ class Link:
             if answer is None:
                 raise Failure("unavailable", GONE)
             if answer.get("id") != self._last or "method" in answer:
-                # Notifications, and unexpected replies.
+                # Ignore notifications and unexpected replies.
                 continue
             if answer.get("error") is not None:
                 raise failure_of(answer["error"], method)
@@ -37,7 +38,7 @@ class Link:
             return result if isinstance(result, dict) else {}
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
-        """Sends a notification, from any thread. Raises Failure `unavailable` if the driver is gone."""
+        """Sends a notification from any thread. Raises Failure `unavailable` if the connection was lost."""
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def _write(self, message: dict[str, Any]) -> None:
@@ -53,7 +54,7 @@ class Link:
 
 
 def failure_of(error: Any, method: str) -> Failure:
-    """Converts the `error` of a JSON-RPC reply."""
+    """Converts the `error` of a JSON-RPC reply to a Failure."""
     error = error if isinstance(error, dict) else {}
     data = error.get("data")
     data = data if isinstance(data, dict) else {}

@@ -1,4 +1,4 @@
-"""JSON-RPC messages with Content-Length framing over a stream of bytes."""
+"""Reads and writes JSON-RPC messages with Content-Length framing over a byte stream."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any, Protocol
 from ..failure import Failure
 
 HEADER_BYTES = 8192
-"""Max header size; a peer that sends more speaks another protocol."""
+"""Maximum header size in bytes. A peer that sends more is using a different protocol."""
 
 MESSAGE_BYTES = 1 << 31
-"""Max message size: a generation batch with tokens has some megabytes, so a larger message is an error of the peer."""
+"""Maximum message size in bytes. A generation batch with tokens is a few megabytes, so anything larger is a peer error.
+"""
 
 CHUNK_BYTES = 1 << 20
 
 
 class ByteStream(Protocol):
-    """The common interface of sockets and named pipes."""
+    """Common interface of sockets and named pipes."""
 
     def read(self, most: int) -> bytes:
-        """Reads up to `most` bytes, at least one; empty if the peer is gone."""
+        """Reads between one and `most` bytes. Returns an empty result if the peer has disconnected."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -32,11 +33,13 @@ class ByteStream(Protocol):
 
 
 class Written(str):
-    """A request parameter that is already JSON: large values are serialized in parallel with training."""
+    """A request parameter that is already serialized. This allows large values to be serialized in parallel with
+    training.
+    """
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Encodes a message with its header."""
+    """Encodes a message including its header."""
     params = message.get("params") or {}
     ready = {name: value for name, value in params.items() if isinstance(value, Written)}
     if ready:
@@ -49,13 +52,13 @@ def encode(message: dict[str, Any]) -> bytes:
     try:
         body = text.encode()
     except UnicodeEncodeError:
-        # A lone surrogate, which JSON may contain but UTF-8 may not.
+        # The text contains a lone surrogate, which is valid in JSON but not in UTF-8.
         body = json.dumps(json.loads(text), separators=(",", ":")).encode()
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 def as_json(value: Any) -> str:
-    """Serializes a value. Non-finite numbers become null, because JSON cannot represent them."""
+    """Serializes a value. Non-finite numbers become null because JSON cannot represent them."""
     try:
         return written(value)
     except ValueError:
@@ -67,7 +70,7 @@ def written(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same value with None instead of non-finite numbers."""
+    """Returns a copy of the value with None in place of non-finite numbers."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -78,14 +81,14 @@ def finite(value: Any) -> Any:
 
 
 class MessageReader:
-    """Reads messages from a stream, however their bytes arrive."""
+    """Reads messages from a stream, regardless of how the bytes are split."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._buffer = bytearray()
 
     def read(self) -> dict[str, Any] | None:
-        """The next message; None if the peer is gone. Raises Failure `corrupt`."""
+        """Returns the next message, or None if the peer has disconnected. Raises Failure `corrupt`."""
         while (end := self._buffer.find(b"\r\n\r\n")) < 0:
             if len(self._buffer) > HEADER_BYTES:
                 raise Failure("corrupt", "The driver sent an invalid message.")
@@ -113,7 +116,7 @@ class MessageReader:
 
 
 def content_length(header: bytes) -> int:
-    """The body size declared in a header. Raises Failure `corrupt`."""
+    """Returns the body size declared in a header. Raises Failure `corrupt`."""
     for line in header.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length" and value.strip().isdigit():

@@ -1,4 +1,4 @@
-"""Messages of the link, as in `src/protocol/trainerLink.ts`."""
+"""Link messages. Must match `src/protocol/trainerLink.ts`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRATCH_VARIABLE = "REASONING_LAB_TRAINER_SCRATCH"
 
 
 class Problem(TypedDict):
-    """A problem, before a template is applied."""
+    """A problem before a template is applied."""
 
     index: int
     prompt: str
@@ -28,7 +28,7 @@ class RunName(TypedDict):
 
 
 class StagePlace(TypedDict):
-    """`step`: number of updates of this stage so far."""
+    """Position in a run. `step` is the number of updates completed in the stage."""
 
     index: int
     step: int
@@ -49,7 +49,7 @@ class Column(TypedDict):
 
 
 class Assignment(TypedDict):
-    """The initial assignment of the trainer."""
+    """The trainer's initial assignment."""
 
     mode: Literal["train", "serve"]
     run: RunName
@@ -61,7 +61,7 @@ class Assignment(TypedDict):
 
 
 Order = dict[str, Any]
-"""`do` selects the order; see `orderSchema`."""
+"""A command from the driver. `do` selects the command; see `orderSchema`."""
 
 
 class ScoreRow(TypedDict, total=False):

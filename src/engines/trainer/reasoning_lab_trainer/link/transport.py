@@ -1,4 +1,4 @@
-"""Opens a local socket or a named pipe."""
+"""Opens a Unix domain socket or a Windows named pipe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SocketStream:
 
 
 class PipeStream:
-    """A Windows named pipe, which is opened like a file."""
+    """A Windows named pipe, opened like a file."""
 
     def __init__(self, path: str) -> None:
         self._file: BinaryIO = open(path, "r+b", buffering=0)  # noqa: SIM115
@@ -52,7 +52,7 @@ class PipeStream:
 
 
 def connect(path: str) -> ByteStream:
-    """Connects to the driver's socket or, on Windows, its pipe. Raises Failure `unavailable`."""
+    """Connects to the driver through its socket or, on Windows, its named pipe. Raises Failure `unavailable`."""
     try:
         return PipeStream(path) if sys.platform == "win32" else SocketStream(path)
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Models, tokenizers and templates: what is trained."""
+"""Models, tokenizers and templates."""

@@ -1,8 +1,8 @@
-"""The embedded engine's own architecture as a Hugging Face model.
+"""The embedded engine's architecture as a Hugging Face model.
 
-A decoder with learned absolute positions, pre-norm blocks (RMS norm), attention whose queries, keys and values come
-from one matrix, and a SiLU feed-forward layer without gate; the output matrix is not tied to the embedding. There are
-no biases. See `src/engines/embedded/model/transformer.ts`, which computes the same.
+A decoder with learned absolute positions, pre-norm blocks (RMS norm), attention with a single matrix for queries,
+keys and values, and a SiLU feed-forward layer without a gate. The output matrix is not tied to the embedding, and
+there are no biases. `src/engines/embedded/model/transformer.ts` implements the same model.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.utils import can_return_tuple
 
 NORM_EPSILON = 1e-5
-"""As in `src/engines/embedded/model/rmsNorm.ts`."""
+"""Must match `src/engines/embedded/model/rmsNorm.ts`."""
 
 
 class LabConfig(PreTrainedConfig):
-    """Model sizes, under the names that Hugging Face tools read."""
+    """Model sizes, under the names that Hugging Face tools expect."""
 
     model_type = "reasoning-lab"
     keys_to_ignore_at_inference: ClassVar[list[str]] = ["past_key_values"]
@@ -68,7 +68,7 @@ class LabConfig(PreTrainedConfig):
 
 
 class LabNorm(nn.Module):
-    """x / sqrt(mean(x^2) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), in f32."""
+    """Computes x / sqrt(mean(x^2) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), in f32."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -91,7 +91,9 @@ def eager_attention(
     dropout: float = 0.0,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scaled dot-product attention (Vaswani et al. 2017, eq. 1); tensors are [rows, heads, tokens, head width]."""
+    """Computes scaled dot-product attention (Vaswani et al. 2017, eq. 1) on tensors of shape [rows, heads, tokens, head
+    width].
+    """
     scores = torch.matmul(query, key.transpose(2, 3)) * scaling
     if attention_mask is not None:
         scores = scores + attention_mask
@@ -101,7 +103,7 @@ def eager_attention(
 
 
 def matrix(inputs: int, outputs: int, deviation: float) -> nn.Linear:
-    """A linear layer without bias that remembers the standard deviation of its initial weights."""
+    """Creates a linear layer without bias that stores the standard deviation of its initial weights."""
     layer = nn.Linear(inputs, outputs, bias=False)
     layer.deviation = deviation
     return layer
@@ -169,10 +171,11 @@ class LabPreTrainedModel(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """
-        Deviations as in `src/engines/embedded/model/parameters.ts`: 1/sqrt(inputs), and 1/sqrt(2 layers inputs) where a
-        block writes into the residual stream (Radford et al. 2019, section 2.3); 0.02 for embeddings and output.
+        Initializes weights with the standard deviations in `src/engines/embedded/model/parameters.ts`:
+        1/sqrt(inputs), or 1/sqrt(2 layers inputs) where a block writes to the residual stream (Radford et al. 2019,
+        section 2.3), and 0.02 for embeddings and output.
         """
-        # Only the module's own weights may be changed here: the loader checks module by module which weights it has.
+        # Change only the module's own weights: the loader checks each module for the weights that it has loaded.
         if isinstance(module, LabNorm):
             nn.init.ones_(module.weight)
         elif isinstance(module, (nn.Embedding, nn.Linear)):
@@ -182,12 +185,13 @@ class LabPreTrainedModel(PreTrainedModel):
 
 
 def places(attention_mask: torch.Tensor, tokens: int) -> torch.Tensor:
-    """Position of each of the last `tokens` tokens among those in the mask [rows, all tokens], without padding."""
+    """Returns the position of each of the last `tokens` tokens in the mask [rows, all tokens], not counting padding.
+    """
     return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)[:, -tokens:]
 
 
 class LabModel(LabPreTrainedModel):
-    """The decoder: token ids [rows, tokens] to hidden states [rows, tokens, width]."""
+    """The decoder: maps token ids [rows, tokens] to hidden states [rows, tokens, width]."""
 
     def __init__(self, config: LabConfig) -> None:
         super().__init__(config)
@@ -224,7 +228,7 @@ class LabModel(LabPreTrainedModel):
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         tokens = inputs_embeds.shape[1]
-        # Positions are absolute, so left padding must not count: trainers pass a mask and no positions.
+        # Trainers pass a mask but no positions. Positions are absolute, so left padding must not count.
         explicit = position_ids
         if position_ids is None:
             if attention_mask is not None and attention_mask.dim() == 2:
@@ -237,7 +241,7 @@ class LabModel(LabPreTrainedModel):
             inputs_embeds=inputs_embeds,
             attention_mask=attention_mask,
             past_key_values=past_key_values,
-            # Explicit positions may mark the starts of packed sequences.
+            # Explicit positions can mark where packed sequences start.
             position_ids=explicit,
         )
         hidden = inputs_embeds + self.embed_positions(position_ids)
@@ -264,7 +268,7 @@ class LabModel(LabPreTrainedModel):
 
 
 class LabForCausalLM(LabPreTrainedModel, GenerationMixin):
-    """The policy: token ids [rows, tokens] to logits [rows, tokens, vocabulary]."""
+    """The policy: maps token ids [rows, tokens] to logits [rows, tokens, vocabulary]."""
 
     _tied_weights_keys: ClassVar[dict[str, str]] = {}
 
@@ -311,19 +315,19 @@ class LabForCausalLM(LabPreTrainedModel, GenerationMixin):
 
 
 _LOSS_OPTIONS = frozenset({"num_items_in_batch", "shift_labels", "ignore_index"})
-"""Keyword arguments of the loss, which must not reach attention."""
+"""Keyword arguments for the loss, which must not be passed to attention."""
 
 
 class LabForSequenceClassification(GenericForSequenceClassification, LabPreTrainedModel):
-    """One number per sequence: a reward model."""
+    """Reward model with one output per sequence."""
 
 
 class LabForTokenClassification(GenericForTokenClassification, LabPreTrainedModel):
-    """Classes per token: a process reward model."""
+    """Process reward model with class outputs per token."""
 
 
 def register() -> None:
-    """Registers the classes with Hugging Face loaders; idempotent."""
+    """Registers the classes with the Hugging Face loaders. Idempotent."""
     AutoConfig.register(LabConfig.model_type, LabConfig, exist_ok=True)
     AutoModel.register(LabConfig, LabModel, exist_ok=True)
     AutoModelForCausalLM.register(LabConfig, LabForCausalLM, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Checks files of an untrusted model folder before a library opens them."""
+"""Checks the files in an untrusted model folder before a library opens them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..failure import Failure
 from ..regular_file import open_regular
 
 READ = (".json", ".model", ".txt", ".jinja", ".bin", ".safetensors")
-"""Extensions of files that transformers reads from a folder."""
+"""Extensions of files that transformers reads from a model folder."""
 
 
 def check_model_folder(folder: Path) -> None:
-    """Raises `invalid` for pipes and devices, and other reasons for files that would exhaust memory."""
+    """Raises `invalid` for pipes and devices, and other failures for files that would exhaust memory."""
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix in READ)
     except OSError as error:

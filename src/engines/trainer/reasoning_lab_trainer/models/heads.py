@@ -1,4 +1,4 @@
-"""Scoring models derived from a policy: one number per text, or per step."""
+"""Scoring models derived from a policy, with one output per text or per step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HeadName = Literal["reward-model", "process-reward-model"]
 
 _CLASSES = {
     "reward-model": (AutoModelForSequenceClassification, "SEQ_CLS", 1),
-    # Step classes: wrong and correct.
+    # Step classes: incorrect and correct.
     "process-reward-model": (AutoModelForTokenClassification, "TOKEN_CLS", 2),
 }
 
@@ -31,8 +31,8 @@ _CLASSES = {
 def make_head(
     policy: Policy, name: HeadName, recipe: dict[str, Any], folder: Path | None = None
 ) -> PreTrainedModel | PeftModel:
-    """A copy of the policy's own layers with a new output; with trained weights from `folder`, if written by
-    `save_head`. Raises `unsupported` if transformers has no such model for the architecture.
+    """Creates a copy of the policy's layers with a new output layer. Loads trained weights from `folder` if `save_head`
+    wrote one. Raises `unsupported` if transformers has no such model for the architecture.
     """
     loader, task, labels = _CLASSES[name]
     lora = (recipe.get("pytorch") or {}).get("lora")
@@ -68,8 +68,8 @@ def save_head(
     folder: Path,
     state_dict: dict[str, torch.Tensor] | None = None,
 ) -> None:
-    """Writes a head that Hugging Face's `from_pretrained` can open. One with adapters is written merged, because its
-    trunk is stored nowhere else, with its adapters beside it for a resume.
+    """Saves a head in a format that Hugging Face's `from_pretrained` can open. A head with adapters is saved merged,
+    because its trunk is not stored anywhere else. The adapters are saved separately for a resume.
     """
     tokenizer.save_pretrained(folder)
     if isinstance(model, PeftModel):

@@ -1,4 +1,4 @@
-"""Folders and Hub ids, and error messages if neither exists."""
+"""Resolves model folders and Hub ids, and explains errors when neither exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_folder(path: str) -> bool:
 
 
 def looks_like_path(path: str) -> bool:
-    """Whether the user meant a local path: Hub ids are `name` or `owner/name`."""
+    """Returns whether the user meant a local path. Hub ids have the form `name` or `owner/name`."""
     return path.startswith(("/", "./", "../", "~", "\\")) or path.count("/") > 1 or "\\" in path or ":" in path
 
 
@@ -32,7 +32,7 @@ def _says(chain: list[BaseException], *texts: str) -> bool:
 
 
 def hub_failure(error: BaseException, what: str, path: str) -> Failure:
-    """Converts an error raised by a Hugging Face loader. `what`: model, tokenizer, dataset, ..."""
+    """Converts an error raised by a Hugging Face loader to a Failure. `what`: model, tokenizer, dataset, ..."""
     chain = _chain(error)
 
     def has(*names: str) -> bool:

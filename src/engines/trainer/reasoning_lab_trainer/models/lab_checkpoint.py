@@ -1,4 +1,4 @@
-"""Checkpoints of the embedded engine, whose weights are those of `LabForCausalLM` under other names."""
+"""Reads and writes embedded-engine checkpoints. Their weights are those of `LabForCausalLM` under different names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _BLOCK_MATRICES = {
 
 
 def names(layers: int) -> list[tuple[str, str, bool]]:
-    """Name there, name here, and whether it is transposed: matrices there are [inputs, outputs]."""
+    """Yields the embedded engine's tensor name, the name used here, and whether the matrix is transposed. The embedded
+    engine stores matrices as [inputs, outputs].
+    """
     found = [(there, here, False) for there, here in _TRUNK.items()]
     for layer in range(layers):
         prefix, own = f"blocks.{layer}.", f"model.layers.{layer}."
@@ -46,12 +48,14 @@ def names(layers: int) -> list[tuple[str, str, bool]]:
 
 
 def is_lab_checkpoint(folder: Path) -> bool:
-    """Whether a folder is a checkpoint of the embedded engine (and not one of this engine, which has a config.json)."""
+    """Returns whether a folder is an embedded-engine checkpoint, as opposed to one from this engine, which has a
+    config.json.
+    """
     return (folder / STATE).is_file() and (folder / WEIGHTS).is_file() and not (folder / "config.json").exists()
 
 
 def config_of(shape: dict[str, int]) -> LabConfig:
-    """The configuration of a `ModelShape` (vocabulary, context, width, heads, layers, feedForward)."""
+    """Creates the configuration for a `ModelShape` (vocabulary, context, width, heads, layers, feedForward)."""
     if shape["width"] % shape["heads"] != 0:
         raise Failure(
             "invalid",
@@ -85,8 +89,8 @@ def _shape(folder: Path) -> dict[str, int]:
 
 
 def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> LabForCausalLM:
-    """Loads the policy of an embedded-engine checkpoint, in evaluation mode on the CPU. Raises `corrupt` for damaged
-    files and `mismatch` for weights of other shapes.
+    """Loads the policy from an embedded-engine checkpoint, in evaluation mode on the CPU. Raises `corrupt` for damaged
+    files and `mismatch` if weight shapes differ.
     """
     config = config_of(_shape(folder))
     try:
@@ -111,7 +115,7 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
 
 
 def save_lab_weights(model: LabForCausalLM, file: Path) -> None:
-    """Saves the weights as `model.safetensors` of the embedded engine: its names and layout, f32."""
+    """Saves the weights as an embedded-engine `model.safetensors`, with its names, its layout, and f32."""
     own = model.state_dict()
     tensors = {
         there: (own[here].t() if transposed else own[here]).float().contiguous().cpu()

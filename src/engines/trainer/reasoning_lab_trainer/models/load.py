@@ -1,4 +1,4 @@
-"""Opens the policy of a run: a new model, a folder, a Hub id, or a checkpoint."""
+"""Opens a run's policy from a new model, a folder, a Hub id, or a checkpoint."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .tokenizer import first_line, lab_tokenizer, load_tokenizer, set_chat_templ
 ADAPTERS = "adapter_config.json"
 
 NO_LIMIT = 1_048_576
-"""Context of a model whose configuration declares none."""
+"""Context length for models whose configuration does not specify one."""
 
 
 def load_policy(
     recipe: dict[str, Any], new_model: dict[str, Any] | None, device: torch.device, checkpoint: str | None = None
 ) -> Policy:
-    """Loads the policy of a resolved recipe on the CPU (quantized ones: on the device): weights from `checkpoint` if
-    given, otherwise from the model of the recipe. `new_model` is `newModel` of the assignment. Every error is a
-    Failure.
+    """Loads the policy for a resolved recipe onto the CPU (or onto the device, if quantized). Weights come from
+    `checkpoint` if given, or else from the recipe's model. `new_model` is the assignment's `newModel`. Every error is
+    a Failure.
     """
     model_spec: dict[str, Any] = recipe["model"]
     template = PromptTemplate.of(recipe)
@@ -73,7 +73,7 @@ def load_policy(
 
 
 def context_of(config: PreTrainedConfig) -> int:
-    """Max sequence length of a model, in tokens."""
+    """Returns the maximum sequence length of a model, in tokens."""
     text = config.get_text_config()
     for key in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
         value = getattr(text, key, None)
@@ -83,28 +83,30 @@ def context_of(config: PreTrainedConfig) -> int:
 
 
 def _make(new_model: dict[str, Any], seed: int) -> PreTrainedModel:
-    """A new model, whose weights depend only on sizes and seed."""
+    """Creates a new model. Its weights depend only on sizes and seed."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return LabForCausalLM(config_of(new_model["shape"]))
 
 
 def _open_lab(path: str, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
-    """The policy of an embedded-engine checkpoint."""
+    """Opens the policy in an embedded-engine checkpoint."""
     model = load_lab_checkpoint(Path(path), weights_dtype(recipe, precision_of(recipe, device)))
     _set_attention(model, recipe, device)
     return model
 
 
 def _set_attention(model: PreTrainedModel, recipe: dict[str, Any], device: torch.device) -> None:
-    """For the embedded engine's architecture, whose heads may be too narrow for flash attention: only on request."""
+    """Sets the attention implementation for the embedded engine's architecture, but only if explicitly requested: its
+    heads can be too narrow for flash attention.
+    """
     asked = (recipe.get("pytorch") or {}).get("attention", "auto")
     if asked != "auto":
         model.set_attn_implementation(attention_of(recipe, device, precision_of(recipe, device)))
 
 
 def _open(path: str, revision: str | None, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
-    """The causal language model of a folder or Hub id, including its adapters, if any."""
+    """Opens a causal language model from a folder or Hub id, including any adapters."""
     adapter = Path(path) / ADAPTERS
     if not adapter.is_file():
         return _open_whole(path, revision, recipe, device)
@@ -177,7 +179,7 @@ def _read_config(path: str, revision: str | None) -> PreTrainedConfig:
 
 
 def _check_class(config: PreTrainedConfig, path: str) -> None:
-    """Raises `mismatch` for anything but a causal language model."""
+    """Raises `mismatch` for models other than causal language models."""
     named = config.architectures or []
     generates = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
     wrong = named and not any(name.endswith(generates) for name in named)
@@ -191,7 +193,9 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
 
 
 def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesConfig | None:
-    """QLoRA quantization (Dettmers et al. 2023): 4-bit NormalFloat, double quantization, computing in `dtype`."""
+    """Returns the QLoRA quantization config (Dettmers et al. 2023): 4-bit NormalFloat, double quantization, computing in
+    `dtype`.
+    """
     kind = ((recipe.get("pytorch") or {}).get("lora") or {}).get("quantize", "none")
     if kind == "none":
         return None
@@ -235,7 +239,7 @@ def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device:
         raise _load_failure(error, path) from error
     missing = sorted(report.get("missing_keys") or [])
     if missing:
-        # They would silently be random numbers.
+        # Missing tensors would silently be initialized with random numbers.
         raise Failure(
             "mismatch",
             f"The weights of {path} lack {len(missing)} tensors of the model, such as {missing[0]}.",
@@ -292,13 +296,15 @@ def _with_adapters(
 
 
 def lora_config(lora: dict[str, Any], task: str) -> LoraConfig:
-    """Adapters (Hu et al. 2021) of a resolved recipe; `task`: CAUSAL_LM, SEQ_CLS or TOKEN_CLS."""
+    """Returns the adapter configuration (Hu et al. 2021) from a resolved recipe. `task`: CAUSAL_LM, SEQ_CLS or
+    TOKEN_CLS.
+    """
     return LoraConfig(
         r=lora["r"],
         lora_alpha=lora["alpha"],
         lora_dropout=lora["dropout"],
         target_modules=lora["targets"],
-        # peft trains the new output of a head as a whole.
+        # peft fully trains a head's new output layer.
         exclude_modules=None if task == "CAUSAL_LM" else ["score", "classifier"],
         task_type=task,
     )

@@ -1,4 +1,4 @@
-"""Checks whether a model can fit at all, before its weights are loaded."""
+"""Checks before loading weights whether a model can fit in memory at all."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ GIB = 2**30
 
 
 def parameters_of(config: PreTrainedConfig) -> int:
-    """Number of parameters for a configuration, without creating tensors."""
+    """Returns the number of parameters for a configuration without allocating tensors."""
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def least_bytes(parameters: int, recipe: dict[str, Any]) -> int:
-    """Min memory of weights, gradients and AdamW moments: 16 bytes per parameter in f32; with adapters, the frozen
-    weights only. Excludes activations.
+    """Returns the minimum memory for weights, gradients and AdamW moments: 16 bytes per parameter in f32, or only the
+    frozen weights when training adapters. Does not include activations.
     """
     lora = (recipe.get("pytorch") or {}).get("lora")
     if lora is None:
@@ -31,7 +31,7 @@ def least_bytes(parameters: int, recipe: dict[str, Any]) -> int:
 
 
 def total_bytes(device: torch.device) -> int | None:
-    """Memory of the device; None if unknown."""
+    """Returns the device's total memory, or None if unknown."""
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).total_memory
     if device.type == "cpu" and hasattr(os, "sysconf"):
@@ -40,7 +40,7 @@ def total_bytes(device: torch.device) -> int | None:
 
 
 def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch.device, what: str) -> None:
-    """Raises `full` if weights and optimizer alone exceed the memory of the device."""
+    """Raises `full` if weights and optimizer alone would exceed device memory."""
     total = total_bytes(device)
     if total is None:
         return

@@ -1,4 +1,4 @@
-"""The policy: a model, its tokenizer, and the template of its problems."""
+"""The policy: a model, its tokenizer, and its problem template."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from .template import PromptTemplate
 
 ADAPTER = "default"
-"""Name of the trained adapter, as expected by TRL."""
+"""Name of the trained adapter. TRL expects this name."""
 
 
 @dataclass
 class Policy:
     model: PreTrainedModel | PeftModel
-    """Stages may replace it: TRL wraps some models."""
+    """Stages can replace the model, because TRL wraps some models."""
     tokenizer: PreTrainedTokenizerBase
     template: PromptTemplate
     name: str
-    """Name for messages: the path, or "a new model"."""
+    """Display name for messages: the path, or "a new model"."""
     context: int
-    """Max sequence length in tokens."""
+    """Maximum sequence length in tokens."""
 
     @property
     def parameters(self) -> int:
@@ -37,12 +37,13 @@ class Policy:
 
     @property
     def adapted(self) -> bool:
-        """Whether low-rank adapters are trained instead of all weights."""
+        """Whether training updates low-rank adapters instead of all weights."""
         return isinstance(self.model, PeftModel)
 
     def reference(self) -> PreTrainedModel | None:
-        """A frozen copy, for a KL term or preferences; None if adapters are trained, in which case TRL keeps a copy of
-        the adapter. TRL itself would load the model again from its source, and lose what earlier stages trained.
+        """Returns a frozen copy for a KL term or for preference training, or None when training adapters, because TRL
+        then keeps a copy of the adapter. Left to itself, TRL would reload the model from its source and lose what
+        earlier stages trained.
         """
         if self.adapted:
             return None
@@ -53,15 +54,15 @@ class Policy:
         return frozen
 
     def forget_reference(self) -> None:
-        """Removes the adapter copy made by TRL in a stage, so that the next stage makes its own."""
+        """Removes the adapter copy that TRL created during a stage, so the next stage creates a fresh one."""
         if isinstance(self.model, PeftModel):
             for name in [name for name in self.model.peft_config if name != ADAPTER]:
                 self.model.delete_adapter(name)
             self.model.set_adapter(ADAPTER)
 
     def save(self, folder: Path, state_dict: dict[str, torch.Tensor] | None = None) -> None:
-        """Saves model (or adapter) and tokenizer so that `model.path` of a recipe can refer to the folder.
-        `state_dict`: gathered weights of a sharded model.
+        """Saves model (or adapter) and tokenizer in a folder that a recipe can use as `model.path`. `state_dict`:
+        gathered weights of a sharded model.
         """
         options = {"selected_adapters": [ADAPTER]} if self.adapted else {}
         self.model.save_pretrained(folder, state_dict=state_dict, **options)
@@ -69,9 +70,8 @@ class Policy:
 
 
 def unpatch(model: PreTrainedModel | PeftModel) -> None:
-    """Restores the original forward method of a model. TRL and accelerate replace it, which would stack up from stage
-    to stage; and the replacements are bound to their model, so that a copy would compute with the weights of the
-    original.
+    """Restores a model's original forward method. TRL and accelerate replace it, so replacements would accumulate from
+    stage to stage. They are also bound to their model, so a copy would compute with the original's weights.
     """
     for one in (model, model.get_base_model() if isinstance(model, PeftModel) else None):
         if one is not None:

@@ -1,4 +1,4 @@
-"""Number formats for storage and computation, and the attention implementation."""
+"""Selects number formats for storage and computation, and the attention implementation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Precision = Literal["float32", "bfloat16", "float16"]
 
 
 def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
-    """Precision of training. As in TRL, trained weights stay in f32 (autocast computes in the precision), and frozen
-    ones (under adapters) are stored in the precision itself. Raises `unsupported` for precisions that the device lacks.
+    """Returns the training precision. As in TRL, trained weights are stored in f32 (autocast computes in the lower
+    precision), while frozen weights (with adapters) are stored in that precision. Raises `unsupported` if the device
+    does not support the precision.
     """
     asked: Precision | None = (recipe.get("pytorch") or {}).get("precision")
     if asked is None:
@@ -33,13 +34,13 @@ def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
 
 
 def weights_dtype(recipe: dict[str, Any], precision: Precision) -> torch.dtype:
-    """The number format in which weights are loaded."""
+    """Returns the number format in which weights are loaded."""
     return getattr(torch, precision) if (recipe.get("pytorch") or {}).get("lora") else torch.float32
 
 
 def attention_of(recipe: dict[str, Any], device: torch.device, precision: Precision) -> str:
-    """The attention implementation by its Hugging Face name; `auto` uses flash attention if it works, otherwise
-    PyTorch's own (sdpa). Raises `unsupported`.
+    """Returns the Hugging Face name of the attention implementation. `auto` selects flash attention if it works, or else
+    PyTorch's built-in attention (sdpa). Raises `unsupported`.
     """
     asked: str = (recipe.get("pytorch") or {}).get("attention", "auto")
     lacks = _no_flash_attention(device, precision)

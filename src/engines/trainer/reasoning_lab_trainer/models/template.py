@@ -1,4 +1,4 @@
-"""Presentation of problems to the policy; the same as `src/core/text/template.ts`, plus chats."""
+"""Formats problems for the policy, like `src/core/text/template.ts`, and additionally supports chat templates."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 Message = dict[str, str]
 Prompt = str | list[Message]
-"""A prompt for TRL: a string, or a conversation to which the chat template is applied."""
+"""A TRL prompt: either a string or a conversation to which the chat template is applied."""
 
 
 @dataclass(frozen=True)
 class PromptTemplate:
     prompt: str
-    """Text around the problem, with the placeholder `{prompt}`."""
+    """Text around the problem, containing the placeholder `{prompt}`."""
     think: tuple[str, str] | None
     answer: tuple[str, str] | None
     chat: bool = False
@@ -21,7 +21,7 @@ class PromptTemplate:
 
     @staticmethod
     def of(recipe: dict[str, Any]) -> PromptTemplate:
-        """The template of a resolved recipe."""
+        """Creates the template specified in a resolved recipe."""
         spec = recipe["template"]
         return PromptTemplate(
             prompt=spec["prompt"],
@@ -35,7 +35,7 @@ class PromptTemplate:
         return self.prompt.replace("{prompt}", readable(problem))
 
     def ask(self, problem: str) -> Prompt:
-        """The problem in the form for TRL; see `reply`."""
+        """Formats a problem as a TRL prompt. See `reply`."""
         return self.converse(self.render(problem)) if self.chat else self.render(problem)
 
     def converse(self, text: str) -> list[Message]:
@@ -43,17 +43,17 @@ class PromptTemplate:
         return [*system, {"role": "user", "content": text}]
 
     def reply(self, completion: str) -> Prompt:
-        """A completion in the form for TRL; see `ask`."""
+        """Formats a completion for TRL. See `ask`."""
         return [{"role": "assistant", "content": completion}] if self.chat else completion
 
     def worked(self, solution: str, answer: str) -> str:
-        """The training completion of a worked problem, without end of sequence. Without answer tags, the answer follows
-        the thinking; without think tags, the solution is omitted.
+        """Returns the completion on which a worked problem is trained, without end-of-sequence. Without answer tags, the
+        answer follows the thinking. Without think tags, the solution is omitted.
         """
         thought = "" if self.think is None else f"{self.think[0]}{solution}{self.think[1]}"
         return f"{thought}{answer}" if self.answer is None else f"{thought}{self.answer[0]}{answer}{self.answer[1]}"
 
 
 def readable(text: str) -> str:
-    """Replaces lone surrogates by U+FFFD: JSON may contain them, but tokenizers reject them."""
+    """Replaces lone surrogates with U+FFFD. JSON allows lone surrogates, but tokenizers reject them."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

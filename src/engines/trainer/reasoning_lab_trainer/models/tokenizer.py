@@ -1,4 +1,4 @@
-"""Tokenizers: the recipe's own, created in TypeScript, and those of model folders and the Hub."""
+"""Loads tokenizers: the recipe's own, created in TypeScript, and those in model folders and on the Hub."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .hub import hub_failure, is_folder
 from .template import PromptTemplate
 
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
-"""The first three tokens of every vocabulary created by `src/core/text/tokenizer.ts`."""
+"""First three tokens of every vocabulary created by `src/core/text/tokenizer.ts`."""
 
 
 def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenizerFast:
-    """The tokenizer in a `tokenizer.json` written by `renderTokenizerJson`."""
+    """Loads the tokenizer from a `tokenizer.json` written by `renderTokenizerJson`."""
     try:
         tokenizer = Tokenizer.from_str(text)
-    except Exception as error:  # tokenizers raises Exception itself
+    except Exception as error:  # The tokenizers library raises plain Exception.
         raise Failure("corrupt", f"{what} is not a tokenizer ({error}).", "Use another checkpoint.") from error
     for id, token in enumerate((PAD, BOS, EOS)):
         if tokenizer.token_to_id(token) != id:
@@ -37,8 +37,8 @@ def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenize
 
 
 def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenizerBase:
-    """The tokenizer of a model folder or Hub id, with a padding token. Raises `missing` if a folder has none, and the
-    failures of `hub_failure` for a Hub id.
+    """Loads the tokenizer from a model folder or Hub id and makes sure it has a padding token. Raises `missing` if a
+    folder has no tokenizer, and the failures of `hub_failure` for a Hub id.
     """
     folder = Path(path)
     if is_folder(path) and not any((folder / name).is_file() for name in TOKENIZER_FILES):
@@ -68,8 +68,8 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt
 
 
 def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTemplate, recipe: dict[str, Any]) -> None:
-    """Replaces the chat template of the tokenizer by the Jinja file of the recipe, and tests the template if problems
-    use it. Raises `missing` and `invalid`, naming the recipe key.
+    """Replaces the tokenizer's chat template with the recipe's Jinja file, and tests the template if problems use it.
+    Raises `missing` and `invalid`, including the recipe key.
     """
     file = recipe["model"].get("template")
     if file is not None:
@@ -104,6 +104,6 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error message, shortened and without its full stop."""
+    """Returns the first line of an error message, shortened and without the final period."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0].strip().rstrip(".")[:300]

@@ -1,1 +1,1 @@
-"""Policy requests during training: completions and log-probabilities."""
+"""Handles policy requests during training: completions and log-probabilities."""

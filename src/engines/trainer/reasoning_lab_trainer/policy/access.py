@@ -1,4 +1,4 @@
-"""Prepares the policy's model for requests, and restores it afterwards."""
+"""Prepares the policy's model for requests and restores it afterward."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def asked(context: Context) -> Iterator[Any]:
-    """The whole model in evaluation mode, in the precision of training; all ranks enter and leave together."""
+    """Provides the full model in evaluation mode and training precision. All ranks must enter and exit together."""
     model = context.policy.model
     active = context.active
     trainer = None if active is None else active.trainer
@@ -50,8 +50,8 @@ def asked(context: Context) -> Iterator[Any]:
 
 @contextmanager
 def whole(model: Any) -> Iterator[None]:
-    """Gathers all weights of a sharded model (FSDP2) on every rank, so that each can run it as often as needed. All
-    ranks enter and leave together.
+    """Gathers all weights of a sharded model (FSDP2) on every rank, so each rank can run the model any number of times.
+    All ranks must enter and exit together.
     """
     from torch.distributed.fsdp import FSDPModule
 
@@ -68,7 +68,7 @@ def whole(model: Any) -> Iterator[None]:
 
 
 def arithmetic(context: Context, model: Any) -> Any:
-    """The precision of the recipe, if no trainer has set it up."""
+    """Returns a context with the recipe's precision, for when no trainer has set it up."""
     device = next(model.parameters()).device
     precision = precision_of(context.recipe, device)
     if device.type != "cuda" or precision == "float32":
@@ -77,8 +77,8 @@ def arithmetic(context: Context, model: Any) -> Any:
 
 
 def encode_prompt(tokenizer: Any, text: str) -> list[int]:
-    """Token ids of a text to continue, encoded like a TRL prompt: with the tokenizer's leading tokens, unless they are
-    already there (a rendered conversation).
+    """Encodes a text to be continued in the same way as a TRL prompt: adds the tokenizer's leading tokens, unless the
+    text already starts with them (a rendered conversation).
     """
     begins = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
     text = readable(text)
@@ -90,7 +90,7 @@ def encode_prompt(tokenizer: Any, text: str) -> list[int]:
             f"The text {text[:80]!r} cannot be tokenized: {first_line(error)}.",
             "Use only characters in the vocabulary of the model.",
         ) from error
-    # A trailing end of sequence would end the text that should be continued.
+    # Drop a trailing end-of-sequence token, because the text is supposed to be continued.
     if ids and ids[-1] == tokenizer.eos_token_id and not text.endswith(tokenizer.eos_token or "\0"):
         ids = ids[:-1]
     if not ids and tokenizer.bos_token_id is not None:

@@ -1,4 +1,4 @@
-"""Sampling from next-token distributions, one per row."""
+"""Samples from next-token distributions, one per row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 @dataclass
 class Drawn:
-    """Tensors with one entry per row; nats."""
+    """Tensors with one entry per row. Log-probabilities and entropies are in nats."""
 
     tokens: torch.Tensor
     logprobs: torch.Tensor
@@ -20,9 +20,9 @@ class Drawn:
 
 def draw(logits: torch.Tensor, temperature: float, top_p: float, numbers: list[float]) -> Drawn:
     """
-    One token a row of `logits` [rows, vocabulary], by one number from 0 to 1 each. Temperature 0 is greedy; its
-    log-probabilities are at temperature 1. `top_p` keeps the fewest most likely tokens that reach it (Holtzman et al.
-    2020, eq. 2); what is told of the distribution is of the whole one, as in
+    Samples one token per row of `logits` [rows, vocabulary], using one random number from 0 to 1 per row. Temperature
+    0 is greedy, with log-probabilities at temperature 1. `top_p` keeps the smallest set of most likely tokens whose
+    probability reaches it (Holtzman et al. 2020, eq. 2). Returned statistics refer to the full distribution, as in
     `src/engines/embedded/compute/tokenChooser.ts`.
     """
     greedy = temperature == 0
@@ -40,10 +40,12 @@ def draw(logits: torch.Tensor, temperature: float, top_p: float, numbers: list[f
 
 
 def at(weights: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
-    """Index in each row at the share `u` of the sum of its weights; an index without weight is never chosen."""
+    """Returns, for each row, the index at which the cumulative weight reaches fraction `u` of the total. Never returns
+    an index with zero weight.
+    """
     sums = weights.cumsum(-1)
     places = torch.searchsorted(sums, u * sums[:, -1:], right=True).squeeze(1)
-    # Rounding can lead past the last token with a positive weight.
+    # Rounding can select an index after the last token with positive weight.
     last = weights.shape[1] - 1 - (weights.flip(-1) > 0).int().argmax(-1)
     return torch.minimum(places, last)
 
@@ -57,9 +59,11 @@ def in_nucleus(weights: torch.Tensor, top_p: float, u: torch.Tensor) -> torch.Te
 
 
 def spread(logs: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Varentropy, Gini coefficient and variance of each row, as `src/core/search/distribution.ts` defines them."""
+    """Returns the varentropy, Gini coefficient and variance of each row, as defined in
+    `src/core/search/distribution.ts`.
+    """
     n = logs.shape[-1]
-    # Apple GPUs do not support doubles.
+    # Apple GPUs do not support float64.
     p = (logs if logs.device.type == "mps" else logs.double()).exp()
     finite = logs.masked_fill(p == 0, 0).to(p.dtype)
     entropy = -(p * finite).sum(-1)

@@ -1,4 +1,4 @@
-"""Completions of held-out problems."""
+"""Samples completions for held-out problems."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
-    """Samples held-out problems, divided among all ranks, which call it together. The random streams depend only on
-    seed, step and problem, so that training is unaffected and a resumed run measures the same.
+    """Samples held-out problems, split across all ranks. All ranks must call it together. Random streams depend only on
+    seed, step and problem, so training is not affected and a resumed run measures the same values.
     """
     policy, world = context.policy, context.world
     problems = context.problems.held_out(order["problems"])

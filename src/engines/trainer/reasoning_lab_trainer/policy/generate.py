@@ -1,4 +1,5 @@
-"""`policy/generate` of `src/protocol/control.ts`, with `generate.many` and `generate.distribution`."""
+"""Implements `policy/generate` from `src/protocol/control.ts`, including `generate.many` and `generate.distribution`.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 4096
-"""Max completions per request, because training waits while it is answered."""
+"""Maximum completions per request. Training waits while a request is being answered."""
 
 
 def generate(context: Context, params: dict[str, Any]) -> dict[str, Any]:
-    """Generates completions with the current weights. Called on every rank; rank 0 does the work. Raises Failure
+    """Generates completions with the current weights. Called on every rank, but only rank 0 generates. Raises Failure
     `invalid`.
     """
     with asked(context) as model:
@@ -68,14 +69,14 @@ def completions_of(context: Context, model: Any, params: dict[str, Any]) -> dict
 
 
 def completion_of(sample: Sample, tokenizer: Any, pieces: Pieces, manner: Manner) -> dict[str, Any]:
-    """Converts a sample for clients: its text up to the first stop text, and details of the tokens of that text."""
+    """Converts a sample to a reply: its text up to the first stop text, and details for the tokens in that text."""
     ids = sample.tokens
     whole: str = tokenizer.decode(ids, skip_special_tokens=True)
     end = first_stop(whole, manner.stop) if manner.stop else None
     texts = pieces.of(ids)
     length = generated = len(ids)
     if end is not None:
-        # Special tokens are not part of the text.
+        # Special tokens do not appear in the text.
         written = ["" if token in tokenizer.all_special_ids else text for token, text in zip(ids, texts, strict=True)]
         length = tokens_that(written, end.at)
         generated = tokens_that(written, end.at + len(end.text))
@@ -106,7 +107,7 @@ def completion_of(sample: Sample, tokenizer: Any, pieces: Pieces, manner: Manner
 
 
 def per_prompt(value: T | list[T], prompts: int, name: str) -> list[T]:
-    """A value for all prompts, or a list with one for each."""
+    """Expands a value to one per prompt: either a single value or a list with one entry per prompt."""
     if not isinstance(value, list):
         return [value] * prompts
     if len(value) != prompts:

@@ -1,4 +1,4 @@
-"""Driver orders that concern the policy."""
+"""Handles driver commands that concern the policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def take_orders(context: Context) -> None:
-    """Registers the handlers of `evaluate`, `generate` and `score`."""
+    """Registers the handlers for `evaluate`, `generate` and `score`."""
 
     def generating(order: Order) -> object:
         return generate(context, order.get("params") or {})

@@ -1,5 +1,5 @@
-"""Sampling outside of training. Unlike the trainers' own sampling, it uses one random stream per completion, so that
-results depend on the seeds alone and training is unaffected.
+"""Samples outside of training. Unlike the trainers' own sampling, this uses a separate random stream for each
+completion, so results depend only on the seeds and training is not affected.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from .stop import first_stop
 from .streams import Stream
 
 ROWS = 64
-"""Completions sampled at once."""
+"""Maximum number of completions sampled together."""
 
 
 @dataclass
 class Wish:
-    """One requested completion."""
+    """A requested completion."""
 
     prompt: list[int]
     seed: str
     limit: int
-    """Max tokens; it also ends at the context limit."""
+    """Maximum number of tokens. Generation also ends at the context limit."""
 
 
 @dataclass
 class Sample:
-    """Tokens including the end of sequence, with one entry each of the requested details; nats."""
+    """Sampled tokens including end-of-sequence, with one entry per token for each requested detail. Values are in nats.
+    """
 
     tokens: list[int] = field(default_factory=list)
     ended: bool = False
-    """Whether it ended with the end of sequence."""
+    """Whether the completion ended with an end-of-sequence token."""
     stopped: bool = False
     logprobs: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
@@ -47,13 +48,13 @@ class Sample:
 
 @dataclass
 class Manner:
-    """Sampling settings shared by all completions of a request."""
+    """Sampling settings shared by all completions in a request."""
 
     temperature: float
     top_p: float = 1.0
     stop: list[str] = field(default_factory=list)
     detail: bool = False
-    """Whether to return statistics of the distribution of each token."""
+    """Whether to return statistics of each token's distribution."""
     alternatives: int = 0
 
 
@@ -73,9 +74,9 @@ class Sampler:
 
     @torch.no_grad()
     def sample(self, wishes: list[Wish], manner: Manner) -> list[Sample]:
-        """Returns one sample per wish, in order."""
+        """Returns one sample per wish, in the same order."""
         samples = [Sample() for _ in wishes]
-        # Rows of equal length need no padding, so similar lengths are sampled together.
+        # Rows of equal length need no padding, so sample similar lengths together.
         order = sorted(range(len(wishes)), key=lambda i: len(wishes[i].prompt))
         for part in parts(order, ROWS):
             self._sample_together([wishes[i] for i in part], [samples[i] for i in part], manner)
@@ -141,14 +142,14 @@ class Sampler:
         if sample.ended or len(sample.tokens) >= limit:
             return True
         if stop:
-            # Only the end of the text can contain a new stop text; a token has at least one byte of it.
+            # Only the end of the text can contain a new stop text, and every token contributes at least one byte.
             recent = sample.tokens[-(max(len(text.encode()) for text in stop) + 4) :]
             sample.stopped = first_stop(self._tokenizer.decode(recent), stop) is not None
         return sample.stopped
 
 
 def ends_of(model: Any, tokenizer: Any) -> set[int]:
-    """End tokens of a completion: those of the tokenizer and of the model's generation config."""
+    """Returns the tokens that end a completion, from the tokenizer and the model's generation config."""
     own = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     named = own if isinstance(own, (list, tuple)) else [own]
     return {token for token in [tokenizer.eos_token_id, *named] if token is not None}

@@ -1,4 +1,4 @@
-"""`policy/score`: log-probabilities of given completions."""
+"""Implements `policy/score`: log-probabilities of given completions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def score(context: Context, params: dict[str, Any]) -> dict[str, Any]:
-    """Log-probabilities in nats, one list per pair with an entry per completion token. Called on every rank; rank 0
-    does the work. Raises Failure.
+    """Returns log-probabilities in nats, as one list per pair with an entry for each completion token. Called on every
+    rank, but only rank 0 computes. Raises Failure.
     """
     with asked(context) as model:
         answer = {"logprobs": logprobs_of(context, model, params)} if context.world.main else {}
@@ -57,7 +57,7 @@ def logprobs_of(context: Context, model: Any, params: dict[str, Any]) -> list[li
 def score_together(
     model: Any, pairs: list[tuple[list[int], list[int]]], fill: int, temperature: float
 ) -> list[list[float]]:
-    """Right-padded, which causal attention does not see."""
+    """Pads on the right, which causal attention ignores."""
     device = next(model.parameters()).device
     width = max(len(prompt) + len(rest) for prompt, rest in pairs)
     ids = torch.full((len(pairs), width), fill, device=device)
@@ -76,7 +76,8 @@ def score_together(
 
 
 def reference_of(context: Context, model: Any) -> tuple[Any, Any]:
-    """The reference model, and the context to enter around it. Raises Failure `unsupported` if the run keeps none."""
+    """Returns the reference model and a context manager to use it in. Raises Failure `unsupported` if the run has none.
+    """
     trainer = None if context.active is None else context.active.trainer
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:

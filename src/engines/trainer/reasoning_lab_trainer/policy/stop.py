@@ -1,4 +1,4 @@
-"""Finds where a stop text ends a text."""
+"""Finds the position where a stop text ends a completion."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class Stop(NamedTuple):
 
 
 def first_stop(text: str, stop: list[str], start: int = 0) -> Stop | None:
-    """The earliest stop text from `start` on; the longest one if several match there."""
+    """Returns the earliest stop text at or after `start`, or the longest one if several match at the same position."""
     found = [Stop(place, candidate) for candidate in stop if (place := text.find(candidate, start)) >= 0]
     return min(found, key=lambda one: (one.at, -len(one.text)), default=None)
 
 
 def tokens_that(pieces: list[str], characters: int) -> int:
-    """Number of tokens, by their texts, that cover a text length."""
+    """Returns the number of tokens, given their texts, needed to cover a text length."""
     seen = 0
     for count, piece in enumerate(pieces):
         if seen >= characters:

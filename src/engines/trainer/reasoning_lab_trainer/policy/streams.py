@@ -1,4 +1,4 @@
-"""Random streams of samples, each of which depends only on its seed."""
+"""Random streams for sampling. Each stream depends only on its seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Stream:
-    """Numbers from 0 to 1 (Philox, Salmon et al. 2011)."""
+    """Generates numbers from 0 to 1 (Philox, Salmon et al. 2011)."""
 
     def __init__(self, seed: str) -> None:
         key = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()[:16], "little")

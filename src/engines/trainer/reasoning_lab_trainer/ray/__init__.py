@@ -1,1 +1,1 @@
-"""The trainer under Ray: the job submitted by a remote driver, its workers, and what they report."""
+"""Runs the trainer under Ray: the job submitted by a remote driver, its workers, and their reports."""

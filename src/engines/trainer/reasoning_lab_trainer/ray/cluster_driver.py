@@ -1,4 +1,4 @@
-"""The driver of the run on the cluster: a Node.js child process of rank 0."""
+"""Starts the run's driver on the cluster, as a Node.js child process of rank 0."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .node_program import find_node
 from .place import Place
 
 BUSY_SECONDS = 90.0
-"""Seconds for the driver of an earlier attempt to release its lock; on another machine, 30 s must pass."""
+"""Seconds that a previous attempt's driver has to release its lock. A lock from another machine expires after 30 s."""
 END_SECONDS = 120.0
 
 
 class ClusterDriver:
     """
-    `src/engines/driver/main.ts` with `--join`: the trainer comes to it over its socket. It ends with the run, or when
-    this process ends, since that is when its standard input does.
+    Runs `src/engines/driver/main.ts` with `--join`, so the trainer connects to the driver's socket. The driver exits
+    when the run ends, or when this process exits and thereby closes the driver's standard input.
     """
 
     def __init__(self, program: Path, place: Place, parent_checkpoint: str | None) -> None:
@@ -57,7 +57,7 @@ class ClusterDriver:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            # The user's run is the remote one: this one must not appear in the user's lists.
+            # Keep this run out of the user's run lists, which already include the remote run.
             env={**os.environ, "REASONING_LAB_HOME": str(home), "REASONING_LAB_PYTHON": sys.executable},
         )
         threading.Thread(target=self._forward, args=(process,), name="driver-stderr", daemon=True).start()
@@ -78,7 +78,7 @@ class ClusterDriver:
             return None
 
     def close(self) -> None:
-        """Waits for it to exit, after the trainer has reported that it is done or cannot continue."""
+        """Waits for the driver to exit after the trainer has reported that it is done or cannot continue."""
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """
-What a job tells through its log where the driver elsewhere does not see the storage: lines with a prefix and a JSON
-object behind it, as `src/engines/driver/ray/logFrames.ts` reads them.
+Reports a job's data through its log, for a remote driver that cannot see the storage. Each report is a line with a
+prefix and a JSON object, as read by `src/engines/driver/ray/logFrames.ts`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 PREFIX = "@reasoning-lab "
 LINES_AT_ONCE = 8 << 10
-"""Approximate bytes of lines per frame; Ray transmits its log in pieces of 20 kB."""
+"""Approximate number of text bytes per frame. Ray transmits its log in chunks of 20 kB."""
 PART = 9 << 10
-"""Bytes of a compressed file per frame; base64 adds a third."""
+"""Number of compressed file bytes per frame. base64 adds a third."""
 GROWING = ("events.jsonl", "metrics.jsonl")
 STEP = re.compile(r"step_\d{6,15}")
 EVALUATION = re.compile(r"\w[\w.-]{0,99}\.jsonl?")
@@ -28,12 +28,12 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def print_frame(frame: dict[str, Any]) -> None:
-    """Writes a frame to standard output in a single call, because other threads and processes print there too."""
+    """Writes a frame to standard output in a single call, because other threads and processes write there too."""
     os.write(1, f"\n{PREFIX}{json.dumps(frame, separators=(',', ':'))}\n".encode())
 
 
 class GrowingFile:
-    """A line-based file: returns new complete lines, each once."""
+    """A line-based file. Returns each new complete line once."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._path = root / name
@@ -42,7 +42,7 @@ class GrowingFile:
         self._identity: tuple[int, int] | None = None
 
     def replaced(self) -> bool:
-        """Whether the file was replaced or truncated."""
+        """Returns whether the file was replaced or truncated."""
         try:
             info = self._path.stat()
         except OSError:
@@ -72,8 +72,8 @@ class GrowingFile:
 
 
 class FolderStream:
-    """Transmits a growing run folder. `tell` is called repeatedly, by one thread. `growing`: line-based files; `whole`:
-    files written once, relative to the folder with "/".
+    """Transmits a growing run folder. `tell` is called repeatedly, always from the same thread. `growing`: line-based
+    files; `whole`: files that are written only once, relative to the folder with "/".
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class FolderStream:
         self._record = ""
 
     def tell(self) -> None:
-        """Emits new data: line-based files, whole files, and finally run.json."""
+        """Emits new data: line-based files first, then whole files, then run.json."""
         replaced = [file.replaced() for file in self._growing]
         if any(replaced):
             self._emit({"k": "reset"})
@@ -135,7 +135,9 @@ class FolderStream:
 
 
 def whole_files(root: Path) -> Iterator[str]:
-    """Files of a run that are written once, relative with "/"; the summary of an evaluation after its lines."""
+    """Yields the run files that are written only once, as relative paths with "/". An evaluation's summary comes after
+    its lines.
+    """
     for name in names_in(root / "rollouts"):
         if name.endswith(".jsonl") and STEP.fullmatch(name[: -len(".jsonl")]):
             yield f"rollouts/{name}"
@@ -168,7 +170,7 @@ class StreamThread:
             self._stream.tell()
 
     def close(self) -> None:
-        """Ends after everything has been transmitted."""
+        """Stops after everything has been transmitted."""
         self._end.set()
         self._thread.join()
         self._stream.tell()

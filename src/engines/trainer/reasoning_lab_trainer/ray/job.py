@@ -1,5 +1,5 @@
-"""The entry point of a job on a Ray cluster: finds the location of the run, copies what it needs there, trains with Ray
-Train, and reports why it failed.
+"""Entry point of a Ray job. Determines the run's location, copies its inputs there, trains with Ray Train, and reports
+the reason if it fails.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .worker import PASSING, train
 
 
 def main() -> int:
-    """Returns the exit status: 0 finished or stopped, 2 rejected or failed for a reason that the user can fix."""
+    """Returns the exit code: 0 if finished or stopped, 2 if rejected or failed for a reason that the user can fix."""
     package = Path.cwd()
     place: Place | None = None
     settings: Settings | None = None
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def fit(settings: Settings, place: Place) -> None:
-    """Trains on the workers; Ray replaces lost ones up to `restarts` times."""
+    """Trains on the workers. Ray replaces lost workers up to `restarts` times."""
     try:
         import ray
         from ray.train import FailureConfig, RunConfig, ScalingConfig
@@ -91,7 +91,7 @@ def placed_checkpoint(settings: Settings, place: Place) -> str | None:
 
 
 def warn_of_resources(settings: Settings, has: dict[str, Any]) -> None:
-    """A cluster may still grow, so this is not an error."""
+    """Warns if the cluster has too few resources. This is not an error because the cluster can still grow."""
     for name, each in (("CPU", settings.cpus_per_worker), ("GPU", settings.gpus_per_worker)):
         wanted = each * settings.workers
         if wanted > has.get(name, 0):
@@ -103,7 +103,7 @@ def warn_of_resources(settings: Settings, has: dict[str, Any]) -> None:
 
 
 def error_of(place: Place) -> Failure | None:
-    """The failure recorded by the run; None if it has not failed."""
+    """Returns the failure recorded by the run, or None if it has not failed."""
     record = read_json(place.run / "run.json") or {}
     error = record.get("error")
     if record.get("status") != "crashed" or not isinstance(error, dict):
@@ -121,7 +121,7 @@ def check_outcome(place: Place, settings: Settings) -> None:
 
 
 def failure_of(error: Exception, place: Place | None, settings: Settings | None) -> Failure:
-    """The run's own failure, otherwise Ray's."""
+    """Returns the run's own failure if there is one, or else Ray's."""
     if isinstance(error, Failure):
         return error
     own: Failure | None = None

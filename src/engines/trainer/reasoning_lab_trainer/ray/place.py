@@ -1,4 +1,4 @@
-"""Location of a run on the cluster, and how its inputs get there."""
+"""Location of a run on the cluster, and transfer of its inputs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ..failure import Failure
 from .settings import Settings
 
 DATA = "{{data}}"
-"""Stands for the folder of packed data in what the driver has sent; as in `src/engines/driver/ray/jobPackage.ts`."""
+"""Placeholder for the packed data folder in data from the driver. Must match `src/engines/driver/ray/jobPackage.ts`.
+"""
 
 
 @dataclass(frozen=True)
 class Place:
-    """`run`: the run folder; `sidecar`: files of its jobs; `shared`: whether the remote driver sees both."""
+    """Run location. `run`: the run folder; `sidecar`: files of its jobs; `shared`: whether the remote driver can see
+    both.
+    """
 
     run: Path
     sidecar: Path
@@ -30,7 +33,7 @@ class Place:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Reads a JSON object; None if there is none."""
+    """Reads a JSON object, or returns None if there is none."""
     try:
         value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -46,8 +49,9 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def find_place(settings: Settings, home: Path | None = None) -> Place:
-    """The storage named in the recipe; otherwise that of the driver's machine, if it is the same; otherwise a folder of
-    this user. Creates it. Raises Failure `denied`, or `missing` if it cannot be written.
+    """Returns the run's location and creates it: the storage set in the recipe, or the storage on the driver's machine
+    if it is shared, or else a folder of the current user. Raises Failure `denied`, or `missing` if it cannot be
+    written.
     """
     storage = Path(settings.storage)
     nonce = (read_json(storage / f"{settings.id}.ray" / "place.json") or {}).get("nonce")
@@ -68,8 +72,8 @@ def find_place(settings: Settings, home: Path | None = None) -> Place:
 
 
 def prepare(settings: Settings, place: Place, package: Path) -> None:
-    """Copies recipe, rewards and data from the package of the job to the location of the run; files copied by an
-    earlier job are kept, so that a resumed run reads the same. Raises Failure `missing`.
+    """Copies recipe, rewards and data from the job package to the run's location. Keeps files that an earlier job
+    copied, so that a resumed run reads the same data. Raises Failure `missing`.
     """
     if settings.resume and not (place.run / "run.json").exists():
         raise Failure(
@@ -95,7 +99,7 @@ def prepare(settings: Settings, place: Place, package: Path) -> None:
 
 
 def placed(value: Any, place: Place) -> Any:
-    """Replaces the placeholder for the data folder in a JSON value."""
+    """Replaces the data folder placeholder in a JSON value."""
     if isinstance(value, str):
         return f"{place.data}{value[len(DATA) :]}" if value == DATA or value.startswith(f"{DATA}/") else value
     if isinstance(value, list):
@@ -106,13 +110,13 @@ def placed(value: Any, place: Place) -> Any:
 
 
 def announce(settings: Settings, place: Place) -> None:
-    """Announces, through the folder, to a driver that sees it that this job uses it."""
+    """Writes a file to the folder that tells a driver with access to it that this job uses the folder."""
     seen = {"nonce": settings.nonce, "seen": settings.submission}
     write_whole(place.sidecar / "place.json", json.dumps(seen))
 
 
 def write_failed(place: Place, submission: str, failure: Failure) -> None:
-    """Records beside the run why a job gives up; read by the remote driver if it sees the storage."""
+    """Records next to the run why a job failed. The remote driver reads this if it can see the storage."""
     told = {"submission": submission, "reason": failure.reason, "message": failure.message}
     if failure.action is not None:
         told["action"] = failure.action
@@ -120,7 +124,7 @@ def write_failed(place: Place, submission: str, failure: Failure) -> None:
 
 
 def read_failed(place: Place, submission: str) -> Failure | None:
-    """Why this job has given up; None if it has not."""
+    """Returns the recorded failure of this job, or None if it has not failed."""
     told = read_json(place.sidecar / "failed.json")
     if told is None or told.get("submission") != submission:
         return None

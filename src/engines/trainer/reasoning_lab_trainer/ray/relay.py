@@ -1,5 +1,6 @@
-"""One control request for a remote driver that does not see the storage: `python -m reasoning_lab_trainer.ray.relay
-REQUEST`, base64 of `{folder, method, params}`. Writes it into the folder, waits for the reply and prints it.
+"""Sends one control request for a remote driver that cannot see the storage: `python -m reasoning_lab_trainer.ray.relay
+REQUEST`, where REQUEST is base64 of `{folder, method, params}`. Writes the request to the folder, waits for the reply
+and prints it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SECONDS = 600.0
 
 
 def ask(folder: Path, method: str, params: Any, seconds: float = SECONDS) -> dict[str, Any]:
-    """The answer of the run's driver, as `src/engines/driver/ray/requestFolder.ts` writes it."""
+    """Returns the reply from the run's driver, as written by `src/engines/driver/ray/requestFolder.ts`."""
     name = f"{uuid.uuid4().hex}.json"
     request, answer = folder / "requests" / name, folder / "answers" / name
     request.parent.mkdir(exist_ok=True)

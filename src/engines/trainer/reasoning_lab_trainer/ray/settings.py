@@ -1,4 +1,4 @@
-"""What the job is to do: job.json of its package, as `src/engines/driver/ray/jobPackage.ts` writes it."""
+"""Job settings: job.json from the job package, as written by `src/engines/driver/ray/jobPackage.ts`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Asset:
-    """A file or folder named in the recipe: packed below `data/` or, if None, expected under its own path."""
+    """A file or folder listed in the recipe, either packed under `data/` or, if None, expected at its original path.
+    """
 
     origin: str
     packed: str | None
@@ -23,7 +24,9 @@ class Asset:
 
 @dataclass(frozen=True)
 class Settings:
-    """`storage`: location of the run, as named on the driver's machine; `nonce`: identifies the same folder."""
+    """Job settings. `storage`: the run's location, as named on the driver's machine; `nonce`: identifies the same folder
+    across machines.
+    """
 
     id: str
     submission: str
@@ -40,7 +43,7 @@ class Settings:
 
 
 def read_settings(package: Path) -> Settings:
-    """Parses job.json of a package. Raises Failure `version`, `invalid`."""
+    """Parses a package's job.json. Raises Failure `version` or `invalid`."""
     try:
         value: dict[str, Any] = json.loads((package / "job.json").read_text("utf-8"))
         if value["format"] != FORMAT:

@@ -1,4 +1,4 @@
-"""The entry point of a job that trains with verl: copies rows and rewards to the location of the run, and starts
+"""Entry point of a job that trains with verl. Copies rows and rewards to the run's location, then starts
 `verl.trainer.main_ppo` with the translated settings.
 """
 
@@ -21,11 +21,11 @@ from .place import Place, announce, find_place, prepare, write_failed
 from .settings import Settings, read_settings
 
 RUN = "{{run}}"
-"""Stands for the folder of the run; as in `src/engines/driver/ray/verl/verlOverrides.ts`."""
+"""Placeholder for the run folder. Must match `src/engines/driver/ray/verl/verlOverrides.ts`."""
 
 
 def main() -> int:
-    """Returns the exit status: 0 if verl has completed all steps, 2 otherwise."""
+    """Returns the exit code: 0 if verl completed all steps, 2 otherwise."""
     package = Path.cwd()
     settings: Settings | None = None
     place: Place | None = None
@@ -59,7 +59,9 @@ def main() -> int:
 
 
 def bring(settings: Settings, place: Place, package: Path) -> None:
-    """Writes rows as Parquet, and the rewards; files of an earlier job are kept. Raises Failure `missing`."""
+    """Writes the rows as Parquet and copies the rewards. Keeps files written by an earlier job. Raises Failure
+    `missing`.
+    """
     if importlib.util.find_spec("verl") is None:
         raise Failure(
             "missing",
@@ -94,12 +96,12 @@ def write_parquet(source: Path, target: Path) -> None:
 
 
 def run_verl(settings: Settings, place: Place, package: Path) -> None:
-    """Raises Failure if verl fails."""
+    """Runs verl. Raises Failure if it fails."""
     arguments = json.loads((package / "payload" / "arguments.json").read_text("utf-8"))
     data = str(place.data)
     arguments = [value.replace(RUN, str(place.run)).replace("{{data}}", data) for value in arguments]
     log = place.run / "metrics" / f"{settings.submission}.jsonl"
-    # verl overwrites its log, so each job uses its own file.
+    # verl overwrites its log, so every job needs a separate file.
     environment = {**os.environ, "VERL_FILE_LOGGER_PATH": str(log)}
     status = subprocess.run(
         [sys.executable, "-m", "verl.trainer.main_ppo", *arguments], env=environment, check=False
@@ -111,7 +113,8 @@ def run_verl(settings: Settings, place: Place, package: Path) -> None:
 
 
 def generations(root: Path) -> Iterator[str]:
-    """Finished rollout and validation files of verl: each is written at once, before the next one."""
+    """Yields verl's completed rollout and validation files. verl writes each file in one go before starting the next.
+    """
     for folder in ("rollouts", "validation"):
         for name in names_in(root / folder):
             if not re.fullmatch(r"\d{1,15}\.jsonl", name):

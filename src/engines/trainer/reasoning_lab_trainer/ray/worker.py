@@ -1,4 +1,4 @@
-"""A Ray Train worker: rank 0 starts the driver, then all ranks run the normal trainer."""
+"""Ray Train worker. Rank 0 starts the driver, then all ranks run the regular trainer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .cluster_driver import ClusterDriver
 from .place import Place, read_json, write_failed, write_whole
 
 PASSING = frozenset({"internal", "unavailable", "timeout"})
-"""Failure reasons that may be transient; the others would recur on other workers."""
+"""Reasons for failures that can be transient. Other failures would recur on other workers."""
 
 
 def train(config: dict[str, Any]) -> None:
-    """The function that Ray Train runs on every worker, once per attempt."""
+    """Runs on every worker, once per attempt. Called by Ray Train."""
     import ray.train
 
     rank = ray.train.get_context().get_world_rank()
@@ -28,7 +28,7 @@ def train(config: dict[str, Any]) -> None:
     try:
         if rank == 0:
             driver = start_driver(place, config)
-        # Before anything is loaded: a pointless attempt ends on all ranks.
+        # Check before loading anything: if the attempt is pointless, all ranks exit.
         if not everywhere(driver is not None):
             return
         note_worker(place, rank)
@@ -39,7 +39,9 @@ def train(config: dict[str, Any]) -> None:
 
 
 def start_driver(place: Place, config: dict[str, Any]) -> ClusterDriver | None:
-    """The driver of this attempt; None if nothing is left to do, or it would fail like an earlier attempt."""
+    """Starts this attempt's driver. Returns None if there is nothing left to do, or if the driver would fail like an
+    earlier attempt did.
+    """
     submission = config["submission"]
     if not decide(place, submission):
         return None
@@ -55,7 +57,7 @@ def start_driver(place: Place, config: dict[str, Any]) -> ClusterDriver | None:
 
 
 def run_course(rank: int, driver: ClusterDriver | None) -> None:
-    """Runs the normal trainer, like `python -m reasoning_lab_trainer`."""
+    """Runs the regular trainer, like `python -m reasoning_lab_trainer`."""
     with loading():
         from ..course.environment import joined_world
         from ..course.run import run
@@ -73,7 +75,7 @@ def run_course(rank: int, driver: ClusterDriver | None) -> None:
 
 
 def check_visible(place: Place, nonce: str) -> None:
-    """The storage must be shared by all nodes; otherwise checkpoints are lost with their node."""
+    """Checks that all nodes share the storage. Otherwise, checkpoints would be lost along with their node."""
     found = read_json(place.sidecar / "place.json") or {}
     if found.get("nonce") == nonce:
         return
@@ -85,7 +87,7 @@ def check_visible(place: Place, nonce: str) -> None:
 
 
 def note_worker(place: Place, rank: int) -> None:
-    """Records which process has which rank, for cluster administrators."""
+    """Records each process's rank for cluster administrators."""
     note = {"rank": rank, "pid": os.getpid(), "host": socket.gethostname()}
     try:
         (place.sidecar / "workers").mkdir(exist_ok=True)
@@ -95,7 +97,7 @@ def note_worker(place: Place, rank: int) -> None:
 
 
 def decide(place: Place, submission: str) -> bool:
-    """Whether an attempt is worthwhile: not if an earlier one of this job failed for a permanent reason."""
+    """Returns False if an earlier attempt of this job failed for a permanent reason."""
     mark = place.sidecar / f"{submission}.begun"
     if not mark.exists():
         mark.touch()
@@ -108,7 +110,7 @@ def decide(place: Place, submission: str) -> bool:
 
 
 def everywhere(value: bool | None) -> bool:
-    """Returns the value passed by rank 0, on every rank."""
+    """Returns rank 0's value on every rank."""
     import torch.distributed as dist
 
     if not dist.is_initialized() or dist.get_world_size() == 1:

@@ -1,1 +1,1 @@
-"""Stages that are built on TRL."""
+"""Stages built on TRL."""

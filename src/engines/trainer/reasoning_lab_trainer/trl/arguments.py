@@ -1,4 +1,4 @@
-"""Converts a recipe stage to the configuration of a TRL trainer."""
+"""Converts a recipe stage to the configuration for a TRL trainer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ C = TypeVar("C")
 
 
 def training_arguments(context: Context, stage: Stage, config_class: type[C], **own: Any) -> C:
-    """Settings shared by all stages, then `own` of this stage, and finally the `trainer` block of the recipe. Saving,
-    evaluation and logging are done by the engine, so TRL's are off.
+    """Combines the settings shared by all stages, this stage's `own` settings, and the recipe's `trainer` block, in
+    ascending priority. Disables saving, evaluation and logging in TRL because the engine handles them.
     """
     settings = stage.settings
     pytorch = context.recipe.get("pytorch") or {}
@@ -46,7 +46,7 @@ def training_arguments(context: Context, stage: Stage, config_class: type[C], **
         "gradient_checkpointing": bool(pytorch.get("gradientCheckpointing")),
         "logging_steps": 1,
         "logging_strategy": "steps",
-        # A non-finite loss is reported, not filtered out.
+        # A non-finite loss is reported instead of being filtered out.
         "logging_nan_inf_filter": False,
         "save_strategy": "no",
         "eval_strategy": "no",
@@ -63,11 +63,11 @@ def training_arguments(context: Context, stage: Stage, config_class: type[C], **
 
 
 def sharding(context: Context) -> dict[str, Any]:
-    """How several processes share the model: a full replica each, or sharded (FSDP2, Zhao et al. 2023)."""
+    """Returns how processes share the model: a full replica each, or sharded (FSDP2, Zhao et al. 2023)."""
     if context.world.size == 1 or (context.recipe.get("pytorch") or {}).get("strategy") != "fsdp":
         return {}
     if PartialState().distributed_type == DistributedType.MULTI_CPU:
-        # accelerate would silently give each process a full replica.
+        # Without this check, accelerate would silently give each process a full replica.
         raise Failure(
             "unsupported",
             '"strategy": "fsdp" shards a model over GPUs, but training runs on the CPU here.',

@@ -1,4 +1,4 @@
-"""Metrics of a generation batch that TRL does not log, named as in docs/metrics.md."""
+"""Generation batch metrics that TRL does not log. Names are documented in docs/metrics.md."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import torch
 
 
 def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> dict[str, float | None]:
-    """From `rewards` [completions, columns] of all processes, NaN where a column does not apply. Standard deviations
-    are sample ones (n - 1); the reward is TRL's weighted sum of what applies.
+    """Computes metrics from `rewards` [completions, columns] across all processes, with NaN where a column does not
+    apply. Standard deviations are sample standard deviations (n - 1). The reward is TRL's weighted sum of the columns
+    that apply.
     """
     table = rewards.detach().double().cpu()
     total = (table * weights.double().cpu().unsqueeze(0)).nansum(dim=1)
@@ -30,7 +31,7 @@ def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> 
         nan = torch.isnan(groups)
         low = groups.masked_fill(nan, math.inf).min(dim=1).values
         high = groups.masked_fill(nan, -math.inf).max(dim=1).values
-        # Fewer than two rewards, or equal ones: no gradient, regardless of reward scaling.
+        # Fewer than two rewards, or equal rewards: no gradient, regardless of reward scaling.
         metrics["groups/dead"] = number(((counts < 2) | (low == high)).double().mean())
     return metrics
 

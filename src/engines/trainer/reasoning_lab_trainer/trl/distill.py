@@ -1,5 +1,5 @@
-"""The stage `distill`: trains on completions of a teacher, optionally only on those that the rewards of the recipe
-accept (rejection sampling as in Yuan et al. 2023, section 3.3), with TRL's SFTTrainer.
+"""The `distill` stage. Trains with TRL's SFTTrainer on teacher completions, optionally only those that the recipe's
+rewards accept (rejection sampling as in Yuan et al. 2023, section 3.3).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 SCORED_AT_ONCE = 512
-"""Rows per reward request, over all processes."""
+"""Number of rows per reward request, across all processes."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains on the teacher's rows, in epochs. Raises `invalid` if none is accepted."""
+    """Trains on the teacher's rows, in epochs. Raises `invalid` if no row is accepted."""
     rows, name = open_teacher(context, stage.settings["data"], scored=stage.settings["minReward"] is not None)
     kept = rows if stage.settings["minReward"] is None else accepted(context, stage, rows, name)
     pairs: list[dict[str, Any]] = [{"prompt": row.prompt, "completion": row.completion} for row in kept]
@@ -29,8 +29,8 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) -> list[TeacherRow]:
-    """The rows with a reward of at least `minReward`. The selection made at the start of the stage is stored in
-    checkpoints, because rewards may differ later and a resumed run must use the same rows.
+    """Returns the rows with a reward of at least `minReward`. The selection is made at the start of the stage and stored
+    in checkpoints: rewards can change later, and a resumed run must use the same rows.
     """
     least = float(stage.settings["minReward"])
     before = context.memory.get(f"accepted/{stage.index}")
@@ -61,7 +61,7 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
 
 
 def rewards_of(context: Context, stage: Stage, rows: list[TeacherRow]) -> list[float | None]:
-    """Rewards of rows, in order; every rank scores a share of them, padded so that all shares have equal length."""
+    """Returns the rewards of rows, in order. Each rank scores an equal part, padded if necessary."""
     world = context.world
     share = -(-len(rows) // world.size)
     padded = rows + [rows[-1]] * (share * world.size - len(rows))
@@ -74,7 +74,7 @@ def rewards_of(context: Context, stage: Stage, rows: list[TeacherRow]) -> list[f
 
 
 def score_row(context: Context, row: TeacherRow) -> ScoreRow:
-    """A completion as input of rewards."""
+    """Converts a completion to reward input."""
     scored: ScoreRow = {
         "prompt": text_of_prompt(context.policy.tokenizer, row.prompt),
         "completion": text_of_completion(row.completion),

@@ -1,4 +1,4 @@
-"""The stage `dpo`: direct preference optimization (Rafailov et al. 2023) with TRL's DPOTrainer."""
+"""The `dpo` stage: direct preference optimization (Rafailov et al. 2023) with TRL's DPOTrainer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains on the pairs of the stage; the reference is the policy at the start of the stage."""
+    """Trains on the stage's pairs. The reference is the policy at the start of the stage."""
     trainer_class, config_class = find_trainer("dpo")
     pairs = open_pairs(context, stage.settings["pairs"], prompted=True)
     arguments = training_arguments(

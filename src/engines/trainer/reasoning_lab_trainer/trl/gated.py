@@ -1,4 +1,4 @@
-"""Extends TRL's trainers by what the engine needs of all of them: checked gradients, and exact resume."""
+"""Extends all TRL trainers with gradient checks and exact resume."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=type[Trainer])
 
 SKIPPED_UPDATES = 20
-"""Max consecutive updates that float16's scaler may skip before training fails; it halves its scale each time."""
+"""Maximum number of consecutive updates that float16's scaler can skip before training fails. It halves its scale each
+time.
+"""
 
 
 class Gated:
-    """Mixin for a transformers trainer; must precede it. `lab` is set by `Context.train`."""
+    """Mixin for a transformers trainer. Must come before the trainer class. `Context.train` sets `lab`."""
 
     lab: Context
     _skipped = 0
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
-        """As in transformers, but an update that would ruin the weights is rejected before it is applied."""
+        """Like the transformers method, but rejects an update that would ruin the weights before it is applied."""
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
         value = float(norm)
         finite = value == value and abs(value) != float("inf")
         if getattr(self.accelerator, "scaler", None) is not None:
-            # float16: the scaler skips such updates itself.
+            # With float16, the scaler skips such updates on its own.
             self._skipped = 0 if finite else self._skipped + 1
             finite = self._skipped < SKIPPED_UPDATES
         if not finite:
@@ -45,10 +47,10 @@ class Gated:
         return norm
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        """The weights are already those of the checkpoint: they were loaded with the model."""
+        """Does nothing: the checkpoint's weights were already loaded with the model."""
 
     def _load_rng_state(self, checkpoint_folder: str | None) -> None:
-        """The state of this rank at the gate where the checkpoint was written."""
+        """Restores this rank's state from the gate at which the checkpoint was written."""
         if checkpoint_folder is not None:
             checkpoint.load_random_state(checkpoint_folder, self.lab)
 
@@ -60,5 +62,5 @@ class Gated:
 
 @functools.cache
 def gated(base: T) -> T:
-    """A TRL trainer with gate, metrics and control; it computes the same as `base`."""
+    """Returns a TRL trainer class with gate, metrics and control. It computes the same results as `base`."""
     return type(f"Gated{base.__name__}", (Gated, base), {})

@@ -1,4 +1,4 @@
-"""The stage `grpo`: group relative policy optimization (Shao et al. 2024) with TRL's GRPOTrainer."""
+"""The `grpo` stage: group relative policy optimization (Shao et al. 2024) with TRL's GRPOTrainer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LabGRPOTrainer(Sampling, GRPOTrainer):
-    """GRPOTrainer with observed batches."""
+    """GRPOTrainer that records its batches."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:

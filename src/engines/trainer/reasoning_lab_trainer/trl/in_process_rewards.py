@@ -1,4 +1,4 @@
-"""Python reward files that run inside the trainer, if the recipe says so: faster, but without limits."""
+"""Runs Python reward files inside the trainer, if the recipe requests it: faster, but without limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..failure import Failure
 from ..link.messages import Column, ScoreRow
 
 HOST = "_reward_host"
-"""The reward host package, which loads reward files and calls them like TRL."""
+"""The reward host package, which loads reward files and calls them the way TRL does."""
 
 
 class InProcessRewards:
     """
-    What a reward does here the trainer does: one that never returns hangs it, and one that raises ends the run. Only
-    the random numbers of training are kept from it.
+    Runs rewards in the trainer's process. A reward that never returns hangs the trainer, and one that raises an
+    exception ends the run. Only training's random numbers are protected.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -37,7 +37,9 @@ class InProcessRewards:
             self._rewards.append((column, reward_of(loaded[path], column)))
 
     def score(self, rows: Sequence[ScoreRow], step: int) -> tuple[dict[str, list[float | None]], dict[str, float]]:
-        """Values of each column, and means of what rewards logged. Raises Failure where a reward does."""
+        """Returns the values for each column, and means of the metrics that rewards logged. Raises Failure if a reward
+        fails.
+        """
         known: dict[str, list[float | None]] = {}
         metrics = self._trainer.Metrics()
         for column, reward in self._rewards:
@@ -66,7 +68,9 @@ class InProcessRewards:
 
 
 def reward_of(rewards: dict[str, Any], column: Column) -> Any:
-    """The function of a column, which is named after it, or, where that name was taken, after file and function."""
+    """Returns the function for a column. The column is named after the function or, if that name was taken, after file
+    and function.
+    """
     name = column["name"]
     found = rewards.get(name) or rewards.get(name.rpartition(".")[2])
     if found is None:
@@ -84,13 +88,13 @@ def failed(column: Column, message: str, line: int | None) -> Failure:
 
 
 def host_module(name: str) -> ModuleType:
-    """A module of the reward hosts' package, which lies beside this one. Raises Failure `missing`."""
+    """Imports a module from the reward host package, which is installed next to this one. Raises Failure `missing`."""
     try:
         return import_module(f"{HOST}.{name}")
     except ModuleNotFoundError:
         pass
     beside = Path(__file__).resolve().parents[3]
-    # In the extension, and among the sources.
+    # Location in the extension, then in the source tree.
     for folder in (beside / "python", beside.parent / "rewards" / "python"):
         if (folder / HOST).is_dir():
             sys.path.append(os.fspath(folder))

@@ -1,4 +1,4 @@
-"""The `trainer` block of a stage: TRL's own options, checked against the TRL that is installed."""
+"""A stage's `trainer` block: TRL options, validated against the installed TRL."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ ELSEWHERE: dict[str, str] = {
     "precompute_ref_log_probs": "the reference is kept, so that a resume has the same one",
     "deepspeed": '"strategy" of "pytorch"',
 }
-"""TRL's names of what the engine sets itself, each with where a recipe says it."""
+"""TRL options that the engine sets itself, with the recipe setting that controls each of them."""
 
 
 def place_of(index: int, stage: dict[str, Any]) -> str:
-    """A stage, for sentences."""
+    """Returns a display name for a stage in messages."""
     return f'Stage {index + 1} ("{stage["type"]}")'
 
 
@@ -82,9 +82,9 @@ def trainer_options(
     config_class: type, given: dict[str, Any] | None, stage: dict[str, Any], where: str
 ) -> dict[str, Any]:
     """
-    The block as keyword arguments of `config_class`. `stage`: the settings of the stage, whose own keys must not be
-    said twice; `where`: for sentences. Raises `invalid` for unknown names, wrong types, and names that belong
-    elsewhere.
+    Converts the block to keyword arguments for `config_class`. `stage`: the stage's settings, which the block must
+    not repeat; `where`: display name for messages. Raises `invalid` for unknown names, wrong types, and options that
+    are set elsewhere in the recipe.
     """
     known = {field.name: field for field in dataclasses.fields(config_class) if field.init}
     hints = typing.get_type_hints(config_class)
@@ -110,13 +110,13 @@ def trainer_options(
 
 
 def settings_by_name(config_class: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a stage that `config_class` has by the same names."""
+    """Returns the stage settings that `config_class` supports under the same names."""
     known = {field.name for field in dataclasses.fields(config_class) if field.init}
     return {name: value for name, value in settings.items() if name in known}
 
 
 def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
-    """The configuration; what TRL itself refuses is said in one sentence."""
+    """Creates the configuration. If TRL rejects the options, raises a one-sentence Failure."""
     try:
         return config_class(**options)
     except Failure:
@@ -139,7 +139,7 @@ def _shown(value: Any) -> str:
 
 def fits(value: Any, hint: Any) -> bool:
     """
-    Whether a value of JSON can be what a type hint of TRL asks for; hints that are not understood ask for nothing.
+    Returns whether a JSON value matches one of TRL's type hints. Unsupported hints match any value.
     """
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -166,7 +166,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def words_of(hint: Any) -> str:
-    """A type hint for people."""
+    """Describes a type hint for users."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(dict.fromkeys(words_of(part) for part in parts))

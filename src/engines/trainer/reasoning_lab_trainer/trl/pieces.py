@@ -1,4 +1,4 @@
-"""Texts of single tokens."""
+"""Decodes the text of individual tokens."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ REPLACEMENT = "\ufffd"
 
 
 class Pieces:
-    """The text that each token adds to a completion. A token that is part of a character adds nothing; the one that
-    completes the character adds it.
+    """Texts that tokens add to a completion. If a character is split across several tokens, the last of them adds the
+    character and the others add nothing.
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self._known: dict[int, str] = {}
         self._parts: set[int] = set()
-        """Those that are parts of characters."""
+        """Tokens that are only part of a character."""
         self.ends: tuple[int | None, ...] = (tokenizer.eos_token_id, tokenizer.pad_token_id)
 
     def of(self, ids: list[int]) -> list[str]:
-        """One text per token; special tokens as written."""
+        """Returns one text per token. Special tokens appear as written."""
         known = self._known
         for token in set(ids).difference(known):
             piece = known[token] = self._after_another(token)
@@ -30,14 +30,14 @@ class Pieces:
         return pieces if self._parts.isdisjoint(ids) else self._joined(ids, pieces)
 
     def _after_another(self, token: int) -> str:
-        # Some tokenizers drop the space before the first word of a text; after another token it is kept.
+        # Some tokenizers drop a space at the start of a text, so decode the token after another one.
         alone = self._decode([token])
         twice = self._decode([token, token])
         rest = twice[len(alone) :] if twice.startswith(alone) else alone
         return rest if rest.strip() == alone.strip() and rest else alone
 
     def _joined(self, ids: list[int], pieces: list[str]) -> list[str]:
-        """Parts of characters are decoded together, up to the token that completes the character."""
+        """Decodes partial-character tokens together, up to the token that completes the character."""
         joined: list[str] = []
         start: int | None = None
         for place, piece in enumerate(pieces):

@@ -1,5 +1,5 @@
-"""The stage `process-reward-model`: predicts which steps of a solution are correct (Uesato et al. 2022, Lightman et al.
-2023), from labeled steps, with TRL's PRMTrainer.
+"""The `process-reward-model` stage: predicts which steps of a solution are correct (Uesato et al. 2022, Lightman et al.
+2023). Trains on labeled steps with TRL's PRMTrainer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME = "process-reward-model"
 
 
 class Counted(Measured):
-    """Counts tokens like TRL's other trainers; its PRMTrainer does not."""
+    """Counts tokens like the other TRL trainers. PRMTrainer does not count them."""
 
     _total_train_tokens = 0
 
@@ -41,12 +41,12 @@ class Counted(Measured):
 
 @functools.cache
 def counted(base: type) -> type:
-    """A TRL trainer that is evaluated and counts its tokens."""
+    """Returns a TRL trainer class that runs evaluations and counts its tokens."""
     return type(f"Lab{base.__name__}", (Counted, base), {})
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains a model with the policy's layers and two classes per token; the policy is frozen."""
+    """Trains a model that consists of the policy's layers and two classes per token. The policy is frozen."""
     trainer_class, config_class = find_trainer(NAME)
     labels = stage.settings["labels"]
     steps = open_steps(context, labels)

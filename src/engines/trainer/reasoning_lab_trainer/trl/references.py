@@ -1,4 +1,4 @@
-"""Reference policies of stages that need one."""
+"""Reference policies for stages that need one."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 def saved_reference(context: Context, stage: Stage) -> Path | None:
-    """Reference weights in the checkpoint that a stage continues from; None if it starts, or keeps none."""
+    """Returns the path of the reference weights in the checkpoint from which a stage resumes. None if the stage starts
+    fresh or has no reference.
+    """
     resume = context.assignment["resume"]
     return reference_file(resume["checkpoint"]) if stage.step > 0 and resume is not None else None
 
 
 def reference_policy(context: Context, saved: Path | None) -> PreTrainedModel | None:
-    """A frozen copy of the policy at the start of the stage; None if adapters are trained. Must be made before a
-    trainer shards the policy.
+    """Returns a frozen copy of the policy at the start of the stage, or None when training adapters. Must be called
+    before a trainer shards the policy.
     """
     reference = context.policy.reference()
     if reference is not None and saved is not None:
@@ -35,7 +37,7 @@ def reference_policy(context: Context, saved: Path | None) -> PreTrainedModel | 
 
 
 def restore_adapters(context: Context, saved: Path | None) -> None:
-    """The same for the frozen adapter copy made by a trainer."""
+    """Restores the frozen adapter copy that a trainer created, in the same way."""
     adapters = adapter_reference(context.policy.model)
     if saved is not None and adapters:
         load_reference(adapters, saved)
@@ -43,8 +45,8 @@ def restore_adapters(context: Context, saved: Path | None) -> None:
 
 @contextmanager
 def reference_made_for(context: Context, saved: Path | None, module: str) -> Iterator[None]:
-    """Inside the context, TRL's `module` uses `reference_policy` as its reference model. TRL would otherwise load the
-    model again from its source, where a new model or the result of an earlier stage does not exist.
+    """Context manager in which TRL's `module` uses `reference_policy` as its reference model. TRL would otherwise reload
+    the model from its source, which does not exist for a new model or one trained in an earlier stage.
     """
 
     def of_policy(*_: Any, **__: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Recipe features that the installed TRL lacks, with alternatives."""
+"""Rejects recipe features that the installed TRL does not support, and suggests alternatives."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "rloo": (("trl", "RLOOTrainer", "RLOOConfig"),),
     "dpo": (("trl", "DPOTrainer", "DPOConfig"),),
     "reward-model": (("trl", "RewardTrainer", "RewardConfig"),),
-    # In TRL itself up to 0.2x, experimental since; it may return.
+    # Part of TRL up to 0.2x, experimental since then. It may move back.
     "process-reward-model": (
         ("trl", "PRMTrainer", "PRMConfig"),
         ("trl.experimental.prm", "PRMTrainer", "PRMConfig"),
     ),
 }
-"""Possible locations of trainer and configuration per stage; the first existing one is used."""
+"""Possible import locations of each stage's trainer and configuration. The first one that exists is used."""
 
 OTHERS: dict[str, str] = {
     "value-model": "TRL does not train value models",
     "ppo": "TRL has no PPO since 1.0",
 }
-"""Stages without a TRL trainer."""
+"""Stages that have no TRL trainer."""
 
 
 def find_trainer(stage: str) -> tuple[type, type]:
-    """Trainer and configuration of a stage in the installed TRL. Raises `unsupported`."""
+    """Returns the trainer and configuration classes for a stage from the installed TRL. Raises `unsupported`."""
     import trl
 
     if stage in OTHERS:
@@ -67,7 +67,7 @@ def imported(module: str) -> ModuleType | None:
 
 
 def refuse(recipe: dict[str, Any], index: int) -> None:
-    """Raises `unsupported` or `invalid` for a stage that cannot be run; finds its trainer in TRL."""
+    """Raises `unsupported` or `invalid` for a stage that cannot run. Also checks that TRL has its trainer."""
     stage: dict[str, Any] = recipe["stages"][index]
     kind = stage["type"]
     where = place_of(index, stage)

@@ -1,5 +1,5 @@
-"""The stage `reward-model`: one number per text, from preference pairs (Bradley and Terry 1952), with TRL's
-RewardTrainer.
+"""The `reward-model` stage: trains a model with one output per text on preference pairs (Bradley and Terry 1952), using
+TRL's RewardTrainer.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ NAME = "reward-model"
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains a model with the policy's layers and one output; the policy is frozen. Raises the Failures of the data."""
+    """Trains a model that consists of the policy's layers and a single output. The policy is frozen. Raises Failure if
+    the data is invalid.
+    """
     trainer_class, config_class = find_trainer(NAME)
     pairs = open_pairs(context, stage.settings["pairs"], prompted=False)
     arguments = training_arguments(
         context, stage, config_class, **batch_options(context, stage), max_length=longest_row(context)
     )
-    # A head of an earlier stage, or of the checkpoint that the run continues from, is trained further.
+    # Continue training an existing head, from an earlier stage or from the checkpoint.
     head = context.heads.get(NAME) or make_head(context.policy, NAME, context.recipe)
     context.heads[NAME] = head
     replies = ["chosen", "rejected"]

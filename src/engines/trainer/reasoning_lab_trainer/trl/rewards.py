@@ -1,4 +1,4 @@
-"""The rewards of the recipe as TRL reward functions: one per column, scored in one request per batch."""
+"""Exposes the recipe's rewards as TRL reward functions, one per column. Each batch is scored in a single request."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RewardFunction = Callable[..., list[float | None]]
 
 
 class RewardColumns:
-    """TRL calls one function after the other with the same completions. The first call of a batch scores all columns;
-    the driver replies once a failing reward has been fixed.
+    """TRL calls the functions one after another with the same completions. The first call in a batch scores all columns.
+    If a reward fails, the driver replies only after the reward has been fixed.
     """
 
     def __init__(self, context: Context, first_step: int) -> None:
@@ -23,12 +23,12 @@ class RewardColumns:
         self._first_step = first_step
         self._columns = context.assignment["columns"]
         self._tell_ids = any(column["file"] is not None for column in self._columns)
-        """Whether a user reward may need token ids; built-in ones do not."""
+        """Whether a user reward may need token ids. Built-in rewards do not."""
         tokenizer = context.policy.tokenizer
         self._ends = (tokenizer.eos_token_id, tokenizer.pad_token_id)
         self._scored: list[ScoredRow] = []
         self.completions: list[Any] = []
-        """Of the last batch, as in TRL: strings, or lists of messages."""
+        """Completions from the last batch, as TRL provides them: strings or lists of messages."""
         self.completion_ids: list[list[int]] = []
         self.functions: list[RewardFunction] = [self._function(i) for i in range(len(self._columns))]
 
@@ -42,7 +42,7 @@ class RewardColumns:
 
     @property
     def scored(self) -> list[ScoredRow]:
-        """Rows of this process in the last batch, in TRL's order."""
+        """Scored rows of this process in the last batch, in TRL's order."""
         return self._scored
 
     def _function(self, place: int) -> RewardFunction:
@@ -52,12 +52,12 @@ class RewardColumns:
             if place == 0:
                 self._score(prompts, completions, columns)
             return [
-                # A row on which a reward failed is excluded from its group, whatever the other rewards are.
+                # If a reward failed on a row, exclude the row from its group, regardless of the other rewards.
                 None if row["reward"] is None and row["errors"] else row["rewards"].get(name)
                 for row in self._scored
             ]
 
-        # TRL names metrics after the function.
+        # TRL uses the function name in metric names.
         reward.__name__ = name
         return reward
 
@@ -77,7 +77,7 @@ class RewardColumns:
         self._context.score_metrics.update(logged)
 
     def _row(self, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]) -> ScoreRow:
-        """A completion as input of rewards: strings, tokens if requested, messages of a conversation."""
+        """Converts a completion to reward input: strings, token ids if requested, and messages in conversations."""
         scored: ScoreRow = {
             "prompt": text_of_prompt(self._context.policy.tokenizer, prompt),
             "completion": text_of_completion(completion),
@@ -93,14 +93,14 @@ class RewardColumns:
 
 
 def text_of_prompt(tokenizer: Any, prompt: Any) -> str:
-    """The text that the policy continues."""
+    """Returns the text that the policy continues."""
     if isinstance(prompt, str):
         return prompt
     return tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
 
 
 def text_of_completion(completion: Any) -> str:
-    """The output of the policy; several messages are joined."""
+    """Returns the policy's output, joining multiple messages."""
     if isinstance(completion, str):
         return completion
     return "\n".join(str(message.get("content") or "") for message in completion)

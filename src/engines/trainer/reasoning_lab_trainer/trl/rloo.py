@@ -1,4 +1,4 @@
-"""The stage `rloo`: REINFORCE with a leave-one-out baseline (Ahmadian et al. 2024) with TRL's RLOOTrainer."""
+"""The `rloo` stage: REINFORCE with a leave-one-out baseline (Ahmadian et al. 2024), using TRL's RLOOTrainer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LabRLOOTrainer(Sampling, RLOOTrainer):
-    """RLOOTrainer with observed batches."""
+    """RLOOTrainer that records its batches."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:

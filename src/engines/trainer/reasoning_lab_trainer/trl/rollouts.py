@@ -1,4 +1,4 @@
-"""One generation batch as logged: all completions with groups, rewards, advantages and token details."""
+"""A generation batch as logged: all completions with groups, rewards, advantages and token details."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from .pieces import Pieces
 
 @dataclass
 class GenerationBatch:
-    """Rows of one process, in TRL's order. Tensors are [rows, completion tokens]."""
+    """Rows from a single process, in TRL's order. Tensors have shape [rows, completion tokens]."""
 
     inputs: list[dict[str, Any]]
-    """`problem`, `prompt`, `answer`, `row` of each row."""
+    """`problem`, `prompt`, `answer` and `row` for each row."""
     first_row: int
-    """Index of the first row in the batch of all processes."""
+    """Index of the first row in the batch across all processes."""
     completions: list[Any] = field(default_factory=list)
     completion_ids: list[list[int]] = field(default_factory=list)
     scored: list[ScoredRow] = field(default_factory=list)
     advantages: torch.Tensor | None = None
     sampling: torch.Tensor | None = None
-    """From the sampler, if that is another program (vLLM)."""
+    """Log-probabilities from the sampler, if the sampler is a separate program (vLLM)."""
     old: torch.Tensor | None = None
     reference: torch.Tensor | None = None
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
-    """Of the first update: rows, log-probabilities, entropies."""
+    """Rows, log-probabilities and entropies from the first update."""
 
     @property
     def on_cpu(self) -> bool:
         return all(logprobs.device.type == "cpu" for _, logprobs, _ in self.forward)
 
     def block(self, step: int, stage: str, group_size: int, tokens: bool, pieces: Pieces) -> str:
-        """These rollouts as JSON for the link (`rolloutBlockSchema`); tokens only if requested."""
+        """Serializes the rollouts as link JSON (`rolloutBlockSchema`). Includes tokens only if requested."""
         block: dict[str, Any] = {"lines": self._lines(step, stage, group_size, tokens, pieces.ends)}
         if tokens:
             block["tokens"] = {**self._texts(pieces), "numbers": self._numbers()}
@@ -87,8 +87,8 @@ class GenerationBatch:
         return {"pieces": list(places), "text": in_base64(np.array([places[text] for text in texts], "<u4"))}
 
     def _numbers(self) -> dict[str, str]:
-        """Token values. Log-probabilities are those of the sampler, otherwise those of the policy before the first
-        update of the batch; values that TRL did not compute are NaN, or absent.
+        """Returns token values. Log-probabilities come from the sampler or, if it does not provide them, from the policy
+        before the first update on the batch. Values that TRL did not compute are NaN or absent.
         """
         lengths = np.array([len(ids) for ids in self.completion_ids], dtype=np.int64)
         width = int(lengths.max(initial=0))
@@ -113,7 +113,9 @@ class GenerationBatch:
         return lists
 
     def _of_forward(self, which: int, width: int) -> NDArray[np.float32]:
-        """Values of the first update: its parts contain the rows in any order, with different padding."""
+        """Combines values from the first update, whose parts contain the rows in arbitrary order and with varying
+        padding.
+        """
         whole = np.full((len(self.inputs), width), math.nan, dtype=np.float32)
         for part in self.forward:
             values = array_of(part[which])

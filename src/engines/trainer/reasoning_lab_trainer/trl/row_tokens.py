@@ -1,4 +1,4 @@
-"""Tokenizes rows, checks their lengths, and labels what is trained on."""
+"""Tokenizes rows, checks their lengths, and sets training labels."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ..models.policy import Policy
 
 IGNORED = -100
-"""Label of tokens that are not trained on."""
+"""Label for tokens that are not trained on."""
 
 
 def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = True) -> list[list[int]]:
-    """Token ids of each text; `special`: including those that the tokenizer adds. Raises `invalid` with the first
-    symbol missing from the vocabulary; `what`: name of the texts for the message.
+    """Returns the token ids of each text. `special`: whether to include tokens that the tokenizer adds; `what`: name of
+    the texts for messages. Raises `invalid` with the first symbol that is missing from the vocabulary.
     """
     if not texts:
         return []
@@ -47,7 +47,8 @@ def known(policy: Policy, symbol: str) -> bool:
 
 
 def text_of(policy: Policy, prompt: Any, completion: Any = None) -> str:
-    """The text the model reads: for messages, the output of the chat template; for a reply, including its end."""
+    """Returns the text as the model sees it: for messages, the chat template's output; for a reply, including its end.
+    """
     if isinstance(prompt, str):
         if completion is None:
             return prompt
@@ -59,10 +60,10 @@ def text_of(policy: Policy, prompt: Any, completion: Any = None) -> str:
 
 
 def row_ids(policy: Policy, rows: Sequence[dict[str, Any]], reply: str | None, what: str) -> list[list[int]]:
-    """Token ids of each row's prompt, or of prompt and reply, as in TRL's trainers."""
+    """Returns the token ids of each row's prompt, or of prompt and reply, as in TRL's trainers."""
     ids: list[list[int]] = [[]] * len(rows)
     for chat in (False, True):
-        # A chat template writes special tokens itself.
+        # Chat templates add special tokens themselves.
         places = [place for place, row in enumerate(rows) if isinstance(row["prompt"], list) == chat]
         texts = [text_of(policy, rows[place]["prompt"], rows[place][reply] if reply else None) for place in places]
         for place, tokens in zip(places, encoded(policy, texts, what, special=not chat), strict=True):
@@ -71,7 +72,7 @@ def row_ids(policy: Policy, rows: Sequence[dict[str, Any]], reply: str | None, w
 
 
 def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str], what: str) -> list[dict[str, Any]]:
-    """The rows whose prompt leaves room for a completion; reports how many are left out and how many will be truncated.
+    """Returns the rows whose prompt leaves room for a completion. Reports how many rows are skipped or truncated.
     `replies`: the columns that follow the prompt.
     """
     policy, longest = context.policy, longest_row(context)
@@ -84,9 +85,9 @@ def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str]
 
 
 def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: bool) -> Dataset:
-    """Tokens and labels of prompts and completions, with only the completion and its end labeled: the same as TRL's
-    SFTTrainer produces one by one, computed for all rows at once. Rows that are too long are truncated, unless they are
-    packed.
+    """Returns tokens and labels for prompts and completions, with only the completion and its end labeled. The result is
+    the same as in TRL's SFTTrainer, but computed for all rows at once instead of one by one. Truncates rows that are
+    too long, unless rows are packed.
     """
     policy, longest = context.policy, longest_row(context)
     prompts = row_ids(policy, rows, None, f"Prompts of {what}")
@@ -106,7 +107,7 @@ def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: b
 
 
 def tell(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
-    """Reports what is left out and truncated. Raises `invalid` if nothing is left."""
+    """Reports skipped and truncated rows. Raises `invalid` if no rows remain."""
     longest = longest_row(context)
     if kept < rows:
         context.alert(

@@ -1,4 +1,4 @@
-"""Shared by the stages that train on existing rows: sft, distill, dpo and the reward models."""
+"""Base for stages that train on existing rows: sft, distill, dpo and the reward models."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 MOST_ROWS = 1_000_000
-"""Max rows laid out ahead; a longer stage repeats them from the first."""
+"""Maximum number of rows prepared in advance. A longer stage repeats them from the beginning."""
 
 T = TypeVar("T", bound=type[Trainer])
 
 
 class Measured(Gated):
-    """Mixin for a trainer; must precede it. Evaluates held-out rows at the interval of the recipe."""
+    """Mixin for a trainer; must come before it. Evaluates held-out rows at the interval set in the recipe."""
 
     measure_every = 0
     problems_per_batch: int | None = None
-    """Training problems per update, if they come from the stream of problems."""
+    """Training problems per update, for stages that read them from the problem stream."""
 
     def step_report(self) -> dict[str, Any]:
-        """Metrics besides those of the update, with the prefix `eval/`; called on every rank."""
+        """Returns additional metrics, with the prefix `eval/`. Called on every rank."""
         step = self.state.global_step  # type: ignore[attr-defined]
         due = self.measure_every > 0 and (step % self.measure_every == 0 or step >= self.args.max_steps)  # type: ignore[attr-defined]
         if not due or not self.eval_dataset:  # type: ignore[attr-defined]
@@ -50,13 +50,13 @@ class Measured(Gated):
 
 @functools.cache
 def measured(base: T) -> T:
-    """A TRL trainer with gate, metrics, control and evaluation of held-out rows."""
+    """Returns a TRL trainer class with gate, metrics, control and held-out evaluation."""
     return type(f"Lab{base.__name__}", (Measured, base), {})  # type: ignore[return-value]
 
 
 def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
-    """`batch_size` of the stage as TRL's micro-batches and accumulation. Raises `invalid` if it cannot be divided among
-    the processes.
+    """Converts the stage's `batch_size` to TRL's micro-batches and gradient accumulation. Raises `invalid` if the batch
+    cannot be divided evenly among the processes.
     """
     rows = int(stage.settings["batch_size"])
     size = context.world.size
@@ -73,19 +73,19 @@ def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
         "per_device_train_batch_size": micro,
         "per_device_eval_batch_size": micro,
         "gradient_accumulation_steps": share // micro,
-        # Rows are in training order.
+        # Rows are already in training order.
         "train_sampling_strategy": "sequential",
     }
 
 
 def longest_row(context: Context) -> int:
-    """From the recipe, or the limit of the model."""
+    """Returns the maximum row length set in the recipe, capped at the model's context."""
     return min((context.recipe.get("pytorch") or {}).get("maxLength", 1024), context.policy.context)
 
 
 def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | None = None) -> None:
-    """Puts the trainer's prepared rows into training order: `order`, or epochs, each shuffled anew by seed and stage.
-    Raises `invalid` if no row is left.
+    """Arranges the trainer's prepared rows in training order: `order` if given, or else epochs that are each shuffled by
+    seed and stage. Raises `invalid` if no rows remain.
     """
     rows = len(trainer.train_dataset)
     if rows == 0:
@@ -103,5 +103,5 @@ def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | Non
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Dataset:
-    """Rows as a dataset for TRL."""
+    """Converts rows to a dataset for TRL."""
     return Dataset.from_list(list(rows))

@@ -1,5 +1,5 @@
-"""Data of TRL's sampling trainers (GRPO, RLOO) that callbacks do not receive: the whole generation batch with groups,
-rewards and advantages, and the log-probabilities and entropies of their forward passes.
+"""Captures data in TRL's sampling trainers (GRPO, RLOO) that callbacks do not receive: the full generation batch with
+groups, rewards and advantages, and the log-probabilities and entropies from the forward passes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 ROWS = "lab_rows"
-"""Key of an extra batch tensor with the row indices: TRL shuffles and splits it with the others."""
+"""Key of an extra batch tensor that holds row indices. TRL shuffles and splits it along with the others."""
 
 
 class Sampling(Gated):
-    """Mixin for GRPOTrainer or RLOOTrainer; must precede it. It adds no computation."""
+    """Mixin for GRPOTrainer or RLOOTrainer; must come before it. Performs no additional computation."""
 
     def begin_sampling(self, context: Context, stage: Stage, columns: RewardColumns) -> None:
-        """Called once, after the trainer was created."""
+        """Called once, after the trainer is created."""
         self.lab = context
         self.lab_stage = stage
         self.columns = columns
@@ -66,7 +66,7 @@ class Sampling(Gated):
         finally:
             self._generating = False
         columns, forwards = self.columns, self._forwards
-        # In order: the policy before the batch (if needed), then the reference.
+        # Forward passes in order: the policy before the batch (if needed), then the reference.
         reference = forwards.pop() if self.beta != 0.0 and forwards else None
         self._batch = GenerationBatch(
             inputs=posed,
@@ -84,10 +84,10 @@ class Sampling(Gated):
         return output
 
     def _posed(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The problems of a generation batch; the dataset contains only their positions."""
+        """Returns the problems for a generation batch. The dataset contains only their positions."""
         context, first = self.lab, self.lab_stage.first_problem
         places = [int(row["problem"]) for row in inputs]
-        # The whole batch of all processes, which request it together.
+        # Start of the whole batch. All processes request the same problems.
         start = first + (places[0] - first) // self.problems_per_batch * self.problems_per_batch
         problems = context.problems.training(start, self.problems_per_batch)
         ask = context.policy.template.ask
@@ -107,7 +107,7 @@ class Sampling(Gated):
         return generated
 
     def _tokenize_prompts(self, prompts: list[Any]) -> Any:
-        """As in TRL, but a prompt that the model cannot read, or that leaves no room for an answer, is reported."""
+        """Same as in TRL, but reports prompts that the model cannot read or that leave no room for an answer."""
         policy = self.lab.policy
         try:
             tokenized = super()._tokenize_prompts(prompts)
@@ -150,9 +150,9 @@ class Sampling(Gated):
         return result
 
     def _tell_ahead(self) -> None:
-        """Sends the rollouts to the driver as soon as the first update is known, so that it processes them while
-        gradients are computed. Not if they are on a GPU, which would have to be synchronized, nor with several
-        processes.
+        """Sends the rollouts to the driver as soon as the first update's values are known, so the driver processes them
+        while gradients are being computed. Does nothing if the values are on a GPU, which would require a
+        synchronization, or with several processes.
         """
         batch, update = self._batch, self.state.global_step + 1
         link = self.lab.link
@@ -176,11 +176,11 @@ class Sampling(Gated):
         return batch.block(stage.first_step + update, stage.type, self.num_generations, tokens, self._pieces)
 
     def _kept_in_run(self, update: int) -> bool:
-        """Whether the rollouts of the generation batch used by `update` are logged."""
+        """Returns whether the rollouts in the generation batch used by `update` are logged."""
         return (update - 1) // updates_per_batch(self) % self.lab.recipe["log"]["rolloutsEvery"] == 0
 
     def step_report(self) -> dict[str, Any]:
-        """Rollouts and metrics of a generation batch, with its first update; called on every rank."""
+        """Returns the rollouts and metrics of a generation batch along with its first update. Called on every rank."""
         batch, report = self._batch, self._report
         self._batch = self._report = None
         if batch is None or report is None:
@@ -196,5 +196,5 @@ class Sampling(Gated):
 
 
 def place_dataset(first: int, count: int) -> Dataset:
-    """Positions of training problems, in order; TRL repeats each for its group."""
+    """Creates a dataset of training problem positions, in order. TRL repeats each position for its group."""
     return Dataset.from_dict({"problem": list(range(first, first + count))})

@@ -1,4 +1,4 @@
-"""A stage whose trainer samples and scores its own batches."""
+"""Runs stages whose trainer samples and scores its own batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any) -> None:
-    """Makes the trainer and trains."""
+    """Creates the trainer and trains."""
     columns = RewardColumns(context, stage.first_step)
     if not columns.functions:
         raise Failure("invalid", f'The stage "{stage.type}" needs at least one reward.', 'Add one to "rewards".')
@@ -48,8 +48,8 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
 
 def sampling_options(context: Context, stage: Stage, config_class: type) -> dict[str, Any]:
     """
-    The stage in TRL's terms. Keys of the recipe have TRL's names and meanings, but for the parts of a generation
-    batch: TRL counts them by forward passes, the recipe by updates.
+    Converts the stage to TRL settings. Recipe keys use TRL's names and meanings, except for the parts of a generation
+    batch, which TRL counts in forward passes and the recipe counts in updates.
     """
     settings = stage.settings
     rows = settings["prompts_per_step"] * settings["num_generations"]
@@ -69,14 +69,14 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
         "per_device_train_batch_size": micro,
         "gradient_accumulation_steps": accumulated,
         "steps_per_generation": settings["steps_per_generation"] * accumulated,
-        # Problems are already in order.
+        # Problems are already in training order.
         "shuffle_dataset": False,
         **vllm_options(context),
     }
 
 
 def vllm_options(context: Context) -> dict[str, Any]:
-    """Generation with vLLM in TRL's terms. Raises Failure `unavailable` if the package is missing."""
+    """Returns TRL's vLLM generation settings. Raises Failure `unavailable` if the package is missing."""
     vllm = (context.recipe.get("pytorch") or {}).get("vllm")
     if vllm is None:
         return {}

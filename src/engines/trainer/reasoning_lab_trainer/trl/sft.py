@@ -1,4 +1,4 @@
-"""The stage `sft`: trains on worked solutions with TRL's SFTTrainer."""
+"""The `sft` stage: trains on worked solutions with TRL's SFTTrainer."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 OWN_PREPARATION = frozenset(
     {"assistant_only_loss", "completion_only_loss", "truncation_mode", "dataset_kwargs", "eos_token", "pad_token"}
 )
-"""TRL options that change how rows are tokenized: with any of them, TRL does it."""
+"""TRL options that change how rows are tokenized. If any of them is set, TRL tokenizes the rows."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains on the problems of the stream from `stage.first_problem` on, `batch_size` per update."""
+    """Trains on problems from the stream, starting at `stage.first_problem`, with `batch_size` problems per update."""
     needed = min(stage.steps * int(stage.settings["batch_size"]), MOST_ROWS)
     problems = context.problems.training(stage.first_problem, needed)
     rows: list[dict[str, Any]] = []
     places: dict[tuple[str, Any, str | None], int] = {}
     order: list[int] = []
     for problem in problems:
-        # Rows of a file recur in later epochs; each is prepared once.
+        # File rows recur in later epochs, so prepare each row only once.
         key = (problem["prompt"], problem["answer"], problem["solution"])
         if key not in places:
             places[key] = len(rows)
@@ -41,7 +41,7 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def worked_row(context: Context, problem: Problem) -> dict[str, Any]:
-    """A problem as prompt and completion. Raises `invalid` if it has no worked solution."""
+    """Converts a problem to prompt and completion. Raises `invalid` if it has no worked solution."""
     template = context.policy.template
     solution, answer = problem["solution"], problem["answer"]
     if answer is None or (solution is None and template.think is not None):
@@ -58,7 +58,7 @@ def worked_row(context: Context, problem: Problem) -> dict[str, Any]:
 
 
 def train_rows(context: Context, stage: Stage, rows: list[dict[str, Any]], what: str, order: list[int] | None) -> None:
-    """Trains on completions. `order`: row indices in training order; None: epochs, each shuffled anew."""
+    """Trains on completions. `order`: row indices in training order, or None for epochs that are each shuffled."""
     trainer_class, config_class = find_trainer("sft")
     packing = bool((context.recipe.get("pytorch") or {}).get("packing"))
     if OWN_PREPARATION.isdisjoint(stage.settings.get("trainer") or {}):

@@ -25,13 +25,13 @@ RUNNERS: dict[str, Callable[..., None]] = {
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains until the stage is over."""
+    """Trains until the stage ends."""
     RUNNERS[stage.type](context, stage)
 
 
 def check_stages(recipe: dict[str, Any]) -> None:
-    """Finds the trainer of every stage in the installed TRL, and validates the `trainer` blocks, before any work.
-    Raises `unsupported` and `invalid`.
+    """Finds every stage's trainer in the installed TRL and validates the `trainer` blocks before any other work. Raises
+    `unsupported` and `invalid`.
     """
     for index, stage in enumerate(recipe["stages"]):
         refuse(recipe, index)

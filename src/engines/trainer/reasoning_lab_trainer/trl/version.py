@@ -1,4 +1,4 @@
-"""Checks whether the installed TRL is supported."""
+"""Checks whether the installed TRL version is supported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from ..failure import Failure
 
 KNOWN = (1, 13)
-"""Major and minor version of TRL that was tested."""
+"""Major and minor version of TRL that this engine was tested with."""
 
 NEEDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "trl.trainer.grpo_trainer": (
@@ -31,11 +31,11 @@ NEEDED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("_get_grad_norm", "_load_from_checkpoint", "_load_rng_state", "_save_optimizer_and_scheduler", "_save_scaler"),
     ),
 }
-"""Methods that are extended: without one of them training would work, but the run would lack their data."""
+"""Methods that this engine overrides. If one were missing, training would work, but the run would lack its data."""
 
 
 def check_version() -> None:
-    """Raises Failure `version` with what to install, if TRL is missing or lacks what is extended here."""
+    """Raises Failure `version` with the version to install if TRL lacks a method that this engine overrides."""
     installed = trl_version()
     for module, (name, methods) in NEEDED.items():
         try:
@@ -51,7 +51,7 @@ def check_version() -> None:
 
 
 def trl_version() -> str:
-    """The installed version of TRL. Raises Failure `unavailable`."""
+    """Returns the installed TRL version. Raises Failure `unavailable`."""
     try:
         return version("trl")
     except PackageNotFoundError as error:
@@ -72,7 +72,7 @@ def unknown(installed: str, why: str) -> Failure:
 
 
 def other_version() -> str | None:
-    """A sentence for the log if TRL differs from the tested version but has everything required."""
+    """Returns a log message if TRL has a different version than the tested one but provides everything required."""
     installed = trl_version()
     parts = installed.split(".")
     if tuple(int(part) if part.isdigit() else -1 for part in parts[:2]) == KNOWN:
