@@ -33,14 +33,14 @@ function checkSize(text: string, { values = jsonLimits.values, depth: deepest = 
 			case 0x7b: // {
 				count++;
 				depth++;
-				if (depth > deepest) throw new SyntaxError(`values are nested more than ${deepest} levels deep`);
+				if (depth > deepest) throw new SyntaxError(`values are nested more than ${deepest} levels`);
 				break;
 			case 0x5d: // ]
 			case 0x7d: // }
 				depth--;
 				break;
 		}
-		if (count > values) throw new SyntaxError(`it has more than ${values} values`);
+		if (count > values) throw new SyntaxError(`more than ${values} values`);
 	}
 }
 

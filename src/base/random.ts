@@ -97,7 +97,7 @@ export class Random {
 
 	pick<T>(items: readonly T[]): T {
 		const item = items[this.int(items.length)];
-		if (item === undefined) throw new RangeError('pick from an empty list');
+		if (item === undefined) throw new RangeError('cannot pick from an empty list');
 		return item;
 	}
 

@@ -6,7 +6,7 @@ import { flag, type Options } from './options.ts';
 
 export const runCodeOption = {
 	'run-code': flag(
-		'Run reward files of a run that was not started on this machine, and use the servers it names, without asking.',
+		'Run reward files from a run that was not started on this machine, and use the servers it specifies, without asking.',
 	),
 } as const satisfies Options;
 
@@ -19,7 +19,7 @@ export function agreement(output: CliOutput, runCode: boolean | undefined): Agre
 		if (runCode === true) return true;
 		const words = printable(foreignCodeWords(code));
 		if (output.json || !process.stdin.isTTY || !process.stderr.isTTY) {
-			throw new Failure('denied', words, 'Read them, then add --run-code.');
+			throw new Failure('denied', words, 'Review them, then add --run-code.');
 		}
 		const terminal = createInterface({ input: process.stdin, output: process.stderr });
 		try {

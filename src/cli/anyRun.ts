@@ -31,6 +31,6 @@ export async function anyRun(named: string, format?: string): Promise<RunContent
 		if (fit.length === 1) return openRun(only.folder, options);
 		const names = fit.slice(0, maxNamed).map((run) => `${relative(path, run.folder)} (${run.formats[0]?.title})`);
 		const more = fit.length > maxNamed ? `, and ${fit.length - maxNamed} more` : '';
-		throw new Failure('invalid', `${path} contains several runs: ${names.join(', ')}${more}.`, 'Choose one of them.');
+		throw new Failure('invalid', `${path} contains several runs: ${names.join(', ')}${more}.`, 'Specify one of them.');
 	}
 }

@@ -17,13 +17,13 @@ import { formatNumber } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	reward: text('NAME', 'Only this reward of the file (default: all).'),
-	dataset: path('FILE', 'JSONL rows to build the probes from (default: what @dataset or a recipe names).'),
+	reward: text('NAME', 'Audit only this reward (default: all in the file).'),
+	dataset: path('FILE', 'JSONL rows to build the probes from (default: the file given by @dataset or a recipe).'),
 	rows: integer('N', `Number of rows (default ${defaultAuditRows}).`, 1),
-	seed: integer('S', 'Seed that selects the rows (default 1).'),
-	probe: repeatable(text('ID', 'Only this probe.')),
-	list: flag('List the probes and run none.'),
-	python: path('PATH', 'Python that runs *.reward.py files (default: REASONING_LAB_PYTHON, else python3).'),
+	seed: integer('S', 'Seed for selecting the rows (default 1).'),
+	probe: repeatable(text('ID', 'Run only this probe.')),
+	list: flag('List the probes without running them.'),
+	python: path('PATH', 'Python for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
 export const auditVerb = defineVerb({
@@ -31,7 +31,7 @@ export const auditVerb = defineVerb({
 	group: 'Rewards',
 	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path', optional: true }],
 	summary:
-		'Probe a reward for ways to score without a correct answer. Exit status 1 if a probe succeeds or the reward fails.',
+		'Probe a reward for ways to score without a correct answer. Exits with status 1 if a probe succeeds or the reward fails.',
 	options,
 	async run({ values, positionals, output }) {
 		if (values.list) return list(output);
@@ -60,7 +60,7 @@ export const auditVerb = defineVerb({
 					problems,
 					template: data.template,
 					verify: data.verify,
-					data: problems.length === 0 ? [] : [`${problems.length} problems of ${data.described}`],
+					data: problems.length === 0 ? [] : [`${problems.length} problems from ${data.described}`],
 					remarks: [...data.remarks, ...remarks],
 					seed,
 					signal,
@@ -104,7 +104,7 @@ async function chosenRewards(runner: RewardRunner, named: string | undefined, si
 	const names = (await runner.describe(signal)).map(({ name }) => name);
 	if (named === undefined) return names;
 	if (names.includes(named)) return [named];
-	throw new Failure('invalid', `The file has no reward "${named}".`, `It has ${names.join(', ')}.`);
+	throw new Failure('invalid', `The file does not define a reward "${named}".`, `Use one of: ${names.join(', ')}.`);
 }
 
 const longest = 160;
@@ -127,7 +127,7 @@ function findingLines(finding: AuditFinding): string[] {
 					`    prompt      ${shorten(shown.prompt)}`,
 					`    correct     ${shown.answer === null ? '(no correct answer)' : shorten(shown.answer)}`,
 					`    completion  ${shown.completion === '' ? '(empty)' : shorten(shown.completion)}`,
-					`    earns       ${formatNumber(shown.value)}, an honest correct answer ${formatNumber(shown.honest)}`,
+					`    reward      ${formatNumber(shown.value)} (genuine correct answer: ${formatNumber(shown.honest)})`,
 				];
 	return [headLine(finding), ...example, `    fix         ${fix}`];
 }
@@ -145,7 +145,7 @@ function reportOf(report: AuditReport): string[] {
 	const errors = probes.filter(({ outcome }) => outcome === 'error');
 	const on = data.length === 0 ? 'no data' : data.join(' and ');
 	return [
-		`${reward}: ${findings.length} of ${probes.length} probes earn what an honest correct answer does (${formatNumber(honest)} on ${rows} rows)`,
+		`${reward}: ${findings.length} of ${probes.length} probes score as high as a genuine correct answer (${formatNumber(honest)} on ${rows} rows)`,
 		...clusterFindings(findings).flatMap(clusterLines),
 		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
 		`  ${count('held')} held, ${count('skipped')} skipped, ${errors.length} failed; on ${printable(on)}`,

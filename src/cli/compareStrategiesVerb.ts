@@ -21,24 +21,24 @@ const options = {
 	strategy: repeatable(
 		text(
 			'"S ..."',
-			'A strategy and its points, such as "best-of-n n=4,16 judge=value tokens<=1000,4000"; also guide=, split= and name=.',
+			'A strategy and its points, such as "best-of-n n=4,16 judge=value tokens<=1000,4000"; also accepts guide=, split=, and name=.',
 		),
 	),
-	spec: path('FILE', 'All settings as JSON. Options given beside it take precedence.'),
-	out: path('DIR', 'Folder of results and trees (default: comparisons/NAME). An existing one is continued.'),
-	samples: integer('N', 'Single samples of each problem: the baseline of the gains (default 16).'),
-	'band-samples': integer('N', 'Extra samples that assign difficulty bands (default 8; 0: no bands).'),
+	spec: path('FILE', 'All settings as JSON. Command-line options take precedence.'),
+	out: path('DIR', 'Folder for results and trees (default: comparisons/NAME). An existing comparison is continued.'),
+	samples: integer('N', 'Single samples per problem, used as the baseline for gains (default 16).'),
+	'band-samples': integer('N', 'Additional samples per problem for assigning difficulty bands (default 8; 0 disables bands).'),
 	bands: integer('N', 'Number of difficulty bands (default 5).'),
 	searches: integer('N', 'Concurrent searches (default 64).'),
-	concurrency: integer('N', 'Concurrent requests of each search (default 16).'),
-	split: text('RULE', 'Where a step ends (default lines).'),
-	'no-trees': flag('Keep no search logs.'),
+	concurrency: integer('N', 'Concurrent requests per search (default 16).'),
+	split: text('RULE', 'Rule for splitting completions into steps (default lines).'),
+	'no-trees': flag('Do not save search logs.'),
 	seed: integer('S', 'Random seed (default 0).'),
 	...group('Sampling', {
 		temperature: number('T', 'Sampling temperature (default 1).'),
 		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
-		'max-tokens': integer('N', 'Max tokens of a completion.'),
-		'max-step-tokens': integer('N', 'Max tokens of a step (default 256).'),
+		'max-tokens': integer('N', 'Max tokens per completion.'),
+		'max-step-tokens': integer('N', 'Max tokens per step (default 256).'),
 	}),
 	...policyOptions,
 	...problemOptions('held-out'),
@@ -50,7 +50,7 @@ export const compareStrategiesVerb = defineVerb({
 	name: 'compare-strategies',
 	group: 'Search and evaluate',
 	usage: '--policy P --dataset FILE --strategy S [--strategy S ...] [options]',
-	summary: 'Compare search strategies on problems: accuracy against tokens (docs/strategy-comparison.md).',
+	summary: 'Compare the accuracy of search strategies against the tokens they use (docs/strategy-comparison.md).',
 	options,
 	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
@@ -92,12 +92,12 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const problems = (await problemsOf(values, 'held-out')) ?? file.problems;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No problems given.', 'Use --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME or --run RUN.');
 	}
 	const strategies =
 		values.strategy === undefined ? file.strategies : await Promise.all(values.strategy.map(comparedStrategyOf));
 	if (strategies === undefined) {
-		throw new Failure('invalid', 'No strategy given.', 'Use --strategy "self-consistency n=1,4,16".');
+		throw new Failure('invalid', 'No strategy specified.', 'Use --strategy "self-consistency n=1,4,16".');
 	}
 	const spec = {
 		name: values.out === undefined ? 'comparison' : basename(resolve(values.out)),

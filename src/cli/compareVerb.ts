@@ -13,16 +13,16 @@ import { formatNumber } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	run: path('DIR', 'Run whose recorded rollouts are scored. Required.'),
-	reward: text('NAME', 'Which reward of the files (default: the one named as the file, else the first).'),
-	revision: text('REV', 'Git revision to compare a single file with (default HEAD).'),
+	run: path('DIR', 'Run whose recorded rollouts are rescored. Required.'),
+	reward: text('NAME', 'Reward to compare (default: the one with the same name as the file, else the first).'),
+	revision: text('REV', 'Git revision to compare a single file against (default HEAD).'),
 	weights: text(
 		'A=1,B=0.2',
-		"Compare weightings of the recorded rewards. Rewards not listed keep the recipe's weight.",
+		"Compare weights for the recorded rewards. Unlisted rewards keep their recipe weight.",
 	),
-	against: text('A=1,B=0.5', "Weights to compare with (default: the recipe's)."),
-	steps: integer('N', 'Use the latest N generation batches (default 20).', 1),
-	python: path('PATH', 'Python that runs *.reward.py files (default: REASONING_LAB_PYTHON, else python3).'),
+	against: text('A=1,B=0.5', "Weights to compare against (default: the recipe's)."),
+	steps: integer('N', 'Use only the latest N generation batches (default 20).', 1),
+	python: path('PATH', 'Python for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
 export const compareVerb = defineVerb({
@@ -32,7 +32,7 @@ export const compareVerb = defineVerb({
 		{ name: 'reward file', phrase: 'a reward file', type: 'path', optional: true },
 		{ name: 'other file', phrase: 'another reward file', type: 'path', optional: true },
 	],
-	summary: "Compare two rewards on a run's rollouts: with the committed version, another file, or other weights.",
+	summary: "Compare two rewards on a run's rollouts: against the committed version, another file, or other weights.",
 	options,
 	async run({ values, positionals, output }) {
 		if (values.run === undefined) {
@@ -42,8 +42,8 @@ export const compareVerb = defineVerb({
 		if (byWeights === positionals.length > 0) {
 			throw new Failure(
 				'invalid',
-				byWeights ? 'Weights and reward files cannot be combined.' : 'There is nothing to compare.',
-				'Pass one or two reward files, or --weights.',
+				byWeights ? '--weights cannot be combined with reward files.' : 'Nothing to compare.',
+				'Specify one or two reward files, or --weights.',
 			);
 		}
 		const { steps } = values;
@@ -83,8 +83,8 @@ function parseWeights(text: string | undefined): Record<string, number> {
 		if (at < 1 || value === '' || !Number.isFinite(Number(value))) {
 			throw new Failure(
 				'invalid',
-				`"${part.trim()}" is not a weight.`,
-				'Use the form --weights accuracy=1,format=0.2.',
+				`"${part.trim()}" is not a valid weight.`,
+				'Use the format --weights accuracy=1,format=0.2.',
 			);
 		}
 		weights[name] = Number(value);
@@ -101,7 +101,7 @@ async function compareByScoring(
 ): Promise<Comparison> {
 	const [file, other] = paths.map((path) => resolve(path)) as [string, string | undefined];
 	if (other !== undefined && values.revision !== undefined) {
-		throw new Failure('invalid', 'Two files and a revision cannot be combined.', 'Leave out --revision.');
+		throw new Failure('invalid', '--revision cannot be combined with two reward files.', 'Omit --revision.');
 	}
 	const hosts = await openRewardHosts({ python: values.python ?? paths.some((path) => path.endsWith('.py')) });
 	try {
@@ -128,10 +128,10 @@ function reportOf({ before, after, run, steps, rows, groups, summary, remarks }:
 	const batches = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps[0]} to ${steps.at(-1)}`;
 	return [
 		`${before}  ->  ${after}`,
-		`${rows.length} rollouts of ${basename(run)}, ${batches}`,
+		`${rows.length} rollouts from ${basename(run)}, ${batches}`,
 		`mean              ${text(summary.meanBefore)} -> ${text(summary.meanAfter)}`,
-		`changed           ${summary.changed} rollouts, ${summary.flipped} of them across the middle of the scale`,
-		`rank correlation  ${summary.rankCorrelation === null ? '-' : formatNumber(summary.rankCorrelation)} within groups`,
+		`changed           ${summary.changed} rollouts (${summary.flipped} crossed the midpoint of the scale)`,
+		`rank correlation  ${summary.rankCorrelation === null ? '-' : formatNumber(summary.rankCorrelation)} (within groups)`,
 		`variance          ${summary.gained} of ${groups.length} groups revived, ${summary.lost} killed`,
 		`advantages        ${summary.advantageFlips} sign flips`,
 		...changed.map(

@@ -31,7 +31,7 @@ export async function comparedStrategyOf(written: string): Promise<ComparedStrat
 	}
 	const points = combinations(params).flatMap((own) => combinations(limits).map((budget) => ({ params: own, budget })));
 	if (points.length > mostPoints) {
-		throw new Failure('invalid', `--strategy "${written}" makes ${points.length} points, more than ${mostPoints}.`);
+		throw new Failure('invalid', `--strategy "${written}" expands to ${points.length} points (max ${mostPoints}).`);
 	}
 	return decodeOrThrow(
 		comparedStrategySchema as v.GenericSchema<unknown, ComparedStrategy>,
@@ -44,7 +44,7 @@ function wrong(written: string, part: string): Failure {
 	return new Failure(
 		'invalid',
 		`--strategy "${written}" has "${part}".`,
-		`Use the form "best-of-n n=4,16 judge=value tokens<=1000,4000" (limits: ${budgets.join(', ')}).`,
+		`Use the format "best-of-n n=4,16 judge=value tokens<=1000,4000" (limits: ${budgets.join(', ')}).`,
 	);
 }
 

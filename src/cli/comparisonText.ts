@@ -13,7 +13,7 @@ export function comparisonLines(summary: ComparisonSummary): string[] {
 	const head = ['strategy', 'point', 'accuracy', '95%', 'gain', '95%', 'best of', 'tokens', 's', ...bandHeads];
 	const rows = points.map(rowOf);
 	return [
-		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are over the mean of ${samples} single samples`,
+		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are relative to the mean of ${samples} single samples`,
 		...table([head, ...rows]),
 		...bandLines(summary),
 		...claimLines(summary),
@@ -54,7 +54,7 @@ function bandLines({ bands }: ComparisonSummary): string[] {
 	const told = bands.map(
 		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${formatPercent(low, 0)} to ${formatPercent(high, 0)}`,
 	);
-	return [`bands, by the success rate of extra single samples: ${told.join('; ')}`];
+	return [`difficulty bands (success rate of additional single samples): ${told.join('; ')}`];
 }
 
 function claimLines({ points, state, done, total, message, failures }: ComparisonSummary): string[] {
@@ -67,14 +67,14 @@ function claimLines({ points, state, done, total, message, failures }: Compariso
 	if (worse.length > 0) lines.push(`worse than a single sample: ${shown(worse)}`);
 	const open = claims.length - better.length - worse.length;
 	if (open > 0) lines.push(`no significant difference from a single sample: ${open} of ${claims.length}`);
-	if (points.some(({ oracle }) => oracle)) lines.push('oracle upper bounds use the gold answer and are not results');
+	if (points.some(({ oracle }) => oracle)) lines.push('oracle upper bounds use the gold answer; they are not achievable results');
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {
-		lines.push(`failed and skipped: ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
+		lines.push(`failed (excluded): ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
 		for (const { message: why, count } of failures) lines.push(`  ${count}: ${why}`);
 	}
 	const unjudged = Math.max(0, ...points.map(({ unjudged }) => unjudged));
-	if (unjudged > 0) lines.push(`skipped without a gold answer: ${unjudged} problems`);
+	if (unjudged > 0) lines.push(`excluded (no gold answer): ${unjudged} problems`);
 	if (state !== 'ended')
 		lines.push(`${state} after ${done} of ${total} searches${message === null ? '' : `: ${message}`}`);
 	return lines;

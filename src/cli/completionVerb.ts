@@ -7,7 +7,7 @@ export const completionVerb = (allVerbs: () => Promise<Verb[]>) =>
 		name: 'completion',
 		group: 'Setup',
 		arguments: [{ name: 'shell', phrase: 'bash, zsh or fish', type: shells }],
-		summary: 'Print the completion script of a shell (docs/cli.md).',
+		summary: 'Print the shell completion script (docs/cli.md).',
 		async run({ positionals, output }) {
 			const shell = positionals[0] as (typeof shells)[number];
 			const script = completionScript(shell, await allVerbs());

@@ -31,9 +31,9 @@ const maxRows = 10_000_000;
  */
 export async function exportProblems(what: string, options: ExportOptions, output: CliOutput): Promise<void> {
 	const { rows = defaultRows, seed = 0, part = 'training' } = options;
-	if (rows < 1 || rows > maxRows) throw new Failure('invalid', `--rows must be from 1 to ${maxRows}.`);
+	if (rows < 1 || rows > maxRows) throw new Failure('invalid', `--rows must be between 1 and ${maxRows}.`);
 	if (options.out === undefined) {
-		throw new Failure('invalid', 'dataset export needs an output file.', 'Use --out FILE.');
+		throw new Failure('invalid', 'dataset export requires an output file.', 'Use --out FILE.');
 	}
 	const source = await sourceOf(what);
 	const out = resolve(options.out);
@@ -49,7 +49,7 @@ export async function exportProblems(what: string, options: ExportOptions, outpu
 		await file.discard();
 	}
 	output.object({ kind: 'dataset', file: out, source: source.name, part, seed, rows: written });
-	output.line(printable(`${out}: ${written} ${part} problems of ${source.name}`));
+	output.line(printable(`${out}: ${written} ${part} problems from ${source.name}`));
 }
 
 /** Yields training problems: each row of a file once, in seed order, or an endless stream from a generator. */
@@ -71,7 +71,7 @@ async function sourceOf(what: string): Promise<ProblemSource> {
 		throw new Failure(
 			'invalid',
 			`"${what}" is neither a task nor a recipe.`,
-			`Use a recipe file, or one of: ${taskNames.join(', ')}.`,
+			`Specify a recipe file or one of: ${taskNames.join(', ')}.`,
 		);
 	}
 	return (await openDataset((await resolveRecipeFile(what)).dataset)).source;
@@ -84,7 +84,7 @@ function parsed(text: string): unknown {
 		throw new Failure(
 			'invalid',
 			'The task is not a JSON object.',
-			'Use the form \'{"task": "addition", "digits": 2}\'.',
+			'Use the format \'{"task": "addition", "digits": 2}\'.',
 		);
 	}
 }

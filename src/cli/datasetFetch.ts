@@ -20,7 +20,7 @@ interface FetchOptions {
  */
 export async function fetchDataset(id: string, options: FetchOptions, output: CliOutput): Promise<void> {
 	if (options.out === undefined) {
-		throw new Failure('invalid', 'dataset fetch needs an output file.', 'Use --out FILE.');
+		throw new Failure('invalid', 'dataset fetch requires an output file.', 'Use --out FILE.');
 	}
 	const out = resolve(options.out);
 	if (options.replace !== true && (await lstat(out).catch(() => null)) !== null) {
@@ -45,7 +45,7 @@ export async function fetchDataset(id: string, options: FetchOptions, output: Cl
 		);
 		if (output.isTerminal) output.draw('\r\x1b[K');
 		output.object({ kind: 'dataset', file: out, source: id, config: options.config ?? null, split, ...made });
-		output.line(printable(`${out}: ${made.whole ? '' : 'the first '}${made.rows} rows of ${id} (${split})`));
+		output.line(printable(`${out}: ${made.whole ? '' : 'the first '}${made.rows} rows from ${id} (${split})`));
 	} finally {
 		release();
 	}

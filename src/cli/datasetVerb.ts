@@ -15,24 +15,24 @@ const actions = ['check', 'export', 'fetch'] as const;
 const options = {
 	...group('check', {
 		against: repeatable(
-			path('FILE', 'Test set: rows sharing ten consecutive words with it are listed, and the exit status is 1.'),
+			path('FILE', 'Test set. Rows that share ten consecutive words with it are listed, and the exit status is 1.'),
 		),
 		prompt: text('COLUMN', 'Prompt column (default: detected by name and content).'),
 		answer: text('COLUMN', 'Answer column (default: detected).'),
 		solution: text('COLUMN', 'Worked solution column (default: detected).'),
 	}),
 	...group('export and fetch', {
-		rows: integer('N', 'Number of rows (default: export 1000, fetch all).'),
+		rows: integer('N', 'Number of rows (default: 1000 for export, all for fetch).'),
 		out: path('FILE', 'Output file. Required.'),
 		replace: flag('Replace an existing file.'),
 	}),
-	...group('export: a task name, {"task": NAME, ...}, or a recipe', {
-		part: choice(datasetParts, 'PART', 'Which problems (default training).'),
-		seed: integer('S', 'Training problems of a run with this seed (default 0).'),
+	...group('export: task name, {"task": NAME, ...}, or recipe', {
+		part: choice(datasetParts, 'PART', 'Part to export (default training).'),
+		seed: integer('S', 'Run seed that selects the training problems (default 0).'),
 	}),
-	...group('fetch: uses the network and the Python of the PyTorch engine', {
-		config: text('NAME', 'Configuration of the dataset.'),
-		split: text('NAME', 'Split of the dataset (default train).'),
+	...group('fetch: uses the network and the Python environment of the PyTorch engine', {
+		config: text('NAME', 'Dataset configuration.'),
+		split: text('NAME', 'Dataset split (default train).'),
 	}),
 } as const satisfies Options;
 
@@ -45,7 +45,7 @@ export const datasetVerb = defineVerb({
 		{ name: 'file', phrase: 'a file', type: 'path' },
 	],
 	summary:
-		'Check a dataset for duplicates and test contamination, write problems of a task or recipe as JSONL, or download rows of the Hugging Face hub.',
+		'Check a dataset for duplicates and test contamination, export problems from a task or recipe as JSONL, or download rows from the Hugging Face Hub.',
 	options,
 	async run({ values, positionals, output }) {
 		const [what, file] = positionals as [string, string];
@@ -97,7 +97,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 		...(compared.complete
 			? []
 			: [
-					`Searched for near duplicates among the first ${compared.near} distinct rows${compared.allExact ? '' : ', for exact ones against the first 10,000,000'}.`,
+					`Near duplicates: searched only the first ${compared.near} distinct rows${compared.allExact ? '' : '; exact duplicates: only the first 10,000,000'}.`,
 				]),
 		...against.map(({ name: test, rows, tooShort, overlaps }) => {
 			const short = tooShort === 0 ? '' : `; ${tooShort} of its rows have fewer than 3 words and were not checked`;
@@ -107,7 +107,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 			.slice(0, maxShown)
 			.map(
 				({ row, against: test, test: index, words }) =>
-					`  row ${row + 1} shares with ${test}, row ${index + 1}: "${words}"`,
+					`  row ${row + 1} overlaps with ${test}, row ${index + 1}: "${words}"`,
 			),
 		...more(against.reduce((sum, { overlaps }) => sum + overlaps, 0)),
 	];
@@ -120,9 +120,9 @@ function numbers(rows: readonly number[]): string {
 }
 
 function more(all: number): string[] {
-	return all > maxShown ? [`  and ${all - maxShown} more (--json has all)`] : [];
+	return all > maxShown ? [`  and ${all - maxShown} more (use --json for all)`] : [];
 }
 
 function lengths({ least, median, mean, p95, most }: LengthFacts): string {
-	return `${least} to ${most} characters, median ${median}, mean ${mean.toFixed(1)}, 95% up to ${p95}`;
+	return `${least} to ${most} characters, median ${median}, mean ${mean.toFixed(1)}, p95 ${p95}`;
 }

@@ -8,20 +8,20 @@ import { flag, type Options, path, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	python: path('PATH', 'Check this Python or environment (default: the one that runs use).'),
-	folder: path('FOLDER', 'Folder of the managed environment (default: in the data folder).'),
-	selected: path('PATH', 'Python to fall back to if it has torch and TRL.'),
+	python: path('PATH', 'Python executable or environment to check (default: the one used by runs).'),
+	folder: path('FOLDER', 'Managed environment folder (default: in the data folder).'),
+	selected: path('PATH', 'Fallback Python, used if it has torch and TRL.'),
 	sandbox: text(
 		'MODE',
-		`auto, bubblewrap, container:IMAGE or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,
+		`auto, bubblewrap, container:IMAGE, or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,
 	),
-	quick: flag('Import nothing: check versions only, in less than a second.'),
+	quick: flag('Check versions only, without importing anything. Takes less than a second.'),
 } as const satisfies Options;
 
 export const doctorVerb = defineVerb({
 	name: 'doctor',
 	group: 'Setup',
-	summary: 'Check what the PyTorch engine needs, with a fix for each problem.',
+	summary: 'Check the requirements of the PyTorch engine and show a fix for each problem.',
 	options,
 	async run({ values, output }) {
 		const abort = new AbortController();

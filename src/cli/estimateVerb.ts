@@ -26,10 +26,10 @@ export const estimateVerb = defineVerb({
 	name: 'estimate',
 	group: 'Train',
 	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
-	summary: 'Estimate the memory of a recipe or pipeline of the PyTorch engine, by stage and part.',
+	summary: 'Estimate the memory of a PyTorch recipe or pipeline, by stage and component.',
 	options: {
 		set: changeOptions.set,
-		gpu: text('GIB', 'Memory of each target GPU (default: what this machine has).'),
+		gpu: text('GIB', 'Memory per target GPU (default: detected on this machine).'),
 	},
 	async run({ values, positionals, output }) {
 		const path = resolve(positionals[0] as string);
@@ -90,7 +90,7 @@ function gpuOf(text: string | undefined): DeviceMemory | null {
 	if (text === undefined) return null;
 	const gibibytes = Number(text);
 	if (!(gibibytes > 0 && gibibytes < 1e6)) {
-		throw new Failure('invalid', `--gpu is "${text}".`, 'Use the memory of a GPU in GiB, such as 80.');
+		throw new Failure('invalid', `Invalid --gpu value "${text}".`, 'Specify GPU memory in GiB, such as 80.');
 	}
 	return { device: 'cuda', bytes: gibibytes * 2 ** 30 };
 }
@@ -111,12 +111,12 @@ function linesOf(name: string, estimate: MemoryEstimate): string[] {
 		advice,
 	} = estimate;
 	const millions = (count: number) => `${(count / 1e6).toFixed(count < 1e7 ? 2 : 0)} million`;
-	const part = trained === parameters ? '' : `, ${millions(trained)} of them trained`;
+	const part = trained === parameters ? '' : `, ${millions(trained)} trainable`;
 	return [
 		`${name}: ${millions(parameters)} parameters (${family})${part}`,
 		`${formatCounted(processes, 'process', 'processes')} on ${device}, ${precision}, attention ${attention}`,
 		...stages.flatMap((stage) => [stageText(stage), `  ${partsText(stage.parts)}`]),
-		`Outside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}`,
+		`Non-tensor memory: ${bytesText(overhead)}${vllm === 0 ? '' : `, plus ${bytesText(vllm)} for vLLM`}`,
 		totalText(estimate),
 		...(advice === null ? [] : [advice]),
 		...notes.map((note) => `Note: ${note}`),

@@ -34,26 +34,26 @@ const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const
 const maxForFell = 0.05;
 
 const options = {
-	samples: integer('K', 'Completions of each question (default 1).'),
-	benchmark: choice(benchmarkNames, 'NAME', 'Read, judge and sample the rows of --dataset as this benchmark does.'),
-	protocol: choice(['r1'], 'NAME', 'Sample as DeepSeek-R1 was evaluated: temperature 0.6, top-p 0.95, 16 samples.'),
-	category: text('NAME', 'Column with the kind of each question, for results by kind.'),
-	out: path('DIR', 'Folder of the evaluation (default: in the run, else evaluations/). An existing one is continued.'),
+	samples: integer('K', 'Completions per question (default 1).'),
+	benchmark: choice(benchmarkNames, 'NAME', 'Read, score, and sample the rows of --dataset the way this benchmark does.'),
+	protocol: choice(['r1'], 'NAME', 'Use the DeepSeek-R1 evaluation settings: temperature 0.6, top-p 0.95, 16 samples.'),
+	category: text('NAME', 'Category column, for results per category.'),
+	out: path('DIR', 'Evaluation folder (default: in the run, else evaluations/). An existing evaluation is continued.'),
 	baseline: path(
 		'DIR',
-		'Evaluation of the same questions to guard against: exit status 1 if accuracy fell (p < 0.05).',
+		'Earlier evaluation on the same questions. Exits with status 1 if accuracy fell (p < 0.05).',
 	),
 	against: text(
 		'OTHER',
-		'Another evaluation, or a policy to evaluate the same way: the difference, question by question.',
+		'Another evaluation, or a policy to evaluate the same way, for a per-question comparison.',
 	),
-	train: repeatable(path('FILE', 'JSONL that the policy was trained on, to find overlaps with the questions.')),
+	train: repeatable(path('FILE', 'JSONL the policy was trained on, checked for overlap with the questions.')),
 	concurrency: integer('N', 'Concurrent questions (default 16).'),
 	seed: integer('S', 'Random seed (default 0).'),
 	...group('Sampling', {
 		temperature: number('T', 'Sampling temperature (default 1).'),
 		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
-		'max-tokens': integer('N', 'Max tokens of a completion.'),
+		'max-tokens': integer('N', 'Max tokens per completion.'),
 	}),
 	...policyOptions,
 	...problemOptions('held-out'),
@@ -65,7 +65,7 @@ export const evaluateVerb = defineVerb({
 	name: 'evaluate',
 	group: 'Search and evaluate',
 	usage: '--policy P --dataset FILE [options]',
-	summary: 'Evaluate a policy on questions: pass@1, pass@k, cons@k with confidence intervals (docs/evaluation.md).',
+	summary: 'Evaluate a policy on a set of questions: pass@1, pass@k, and cons@k with confidence intervals (docs/evaluation.md).',
 	options,
 	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
@@ -136,7 +136,7 @@ async function otherOf(
 	const folder = await folderOf(other);
 	if (folder !== (values.out === undefined ? await folderOf(spec) : resolve(values.out)))
 		return { spec: other, folder };
-	throw new Failure('invalid', '--against is the policy being evaluated.', 'Choose another checkpoint.');
+	throw new Failure('invalid', '--against specifies the policy being evaluated.', 'Choose another checkpoint.');
 }
 
 /**
@@ -164,12 +164,12 @@ async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
 		throw new Failure(
 			'missing',
 			`${path} does not contain an evaluation.`,
-			'Use the --out folder of another evaluation.',
+			'Specify the --out folder of another evaluation.',
 		);
 	}
 	const questions = [...(await readQuestions(path, file.problems.count)).values()];
 	if (questions.length > 0) return questions;
-	throw new Failure('invalid', `The evaluation ${path} has no finished questions.`, 'Let it finish first.');
+	throw new Failure('invalid', `The evaluation in ${path} has no finished questions.`, 'Wait until it has some.');
 }
 
 /** Returns the output folder: inside the run of the evaluated checkpoint, or under the working directory. */
@@ -200,11 +200,11 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 				: protocols[protocol];
 	const named = await problemsOf(values, 'held-out');
 	if (benchmark !== null && named?.from !== 'file') {
-		throw new Failure('invalid', `--benchmark ${benchmark} needs its file.`, 'Use --dataset FILE (JSONL).');
+		throw new Failure('invalid', `--benchmark ${benchmark} requires a dataset file.`, 'Use --dataset FILE (JSONL).');
 	}
 	const problems = benchmark !== null && named?.from === 'file' ? { ...named, benchmark } : named;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No questions given.', 'Use --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No questions specified.', 'Use --dataset FILE, --task NAME or --run RUN.');
 	}
 	const policy = await policyOf(values);
 	const { concurrency, 'max-tokens': maxTokens } = values;

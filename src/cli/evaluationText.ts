@@ -48,7 +48,7 @@ export function evaluationLines({
 		...curve('best', bestAtK),
 		...curve('judged', judgedAtK),
 		`  tokens    ${tokens.all.toFixed(1)} per completion${apart(tokens)}`,
-		`  truncated ${truncated === null ? 'not recorded' : percent(truncated)}; without an answer ${percent(unanswered)}`,
+		`  truncated ${truncated === null ? 'not recorded' : percent(truncated)}; no answer ${percent(unanswered)}`,
 		...(byLength.length < 2
 			? []
 			: [
@@ -56,11 +56,11 @@ export function evaluationLines({
 				]),
 		...(calibration === null
 			? []
-			: [`  agreement with the majority as confidence: calibration error ${share(calibration.error)}`]),
+			: [`  majority agreement as confidence: calibration error ${share(calibration.error)}`]),
 		...categories
 			.slice(0, maxCategories)
 			.map((row) => `  ${row.name}: ${interval(row)}, ${formatCounted(row.problems, 'question')}`),
-		...(categories.length > maxCategories ? [`  and ${categories.length - maxCategories} more kinds`] : []),
+		...(categories.length > maxCategories ? [`  and ${categories.length - maxCategories} more categories`] : []),
 		...(contamination === null ? [] : [`  training  ${contaminationText(contamination)}`]),
 	];
 }

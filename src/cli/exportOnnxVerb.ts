@@ -23,7 +23,7 @@ async function findCheckpoint(named: string, best: boolean): Promise<string> {
 	throw new Failure(
 		'missing',
 		`${run} has no complete checkpoint${best && checkpoints.length > 0 ? ' with a measured accuracy' : ''}.`,
-		'Wait for its first checkpoint.',
+		'Wait until it has saved a checkpoint.',
 	);
 }
 
@@ -31,10 +31,10 @@ export const exportOnnxVerb = defineVerb({
 	name: 'export-onnx',
 	group: 'Runs',
 	arguments: [{ name: 'run or checkpoint', phrase: 'a run or a checkpoint', type: 'path' }],
-	summary: 'Write the policy as an ONNX file, with tokenizer.json beside it.',
+	summary: 'Export the policy as an ONNX file, together with its tokenizer.json.',
 	options: {
 		out: path('PATH', 'Output file (NAME.onnx) or existing folder (default: policy.onnx in the current folder).'),
-		best: flag("The run's best checkpoint instead of its latest."),
+		best: flag("Export the run's best checkpoint instead of its latest."),
 	},
 	async run({ values, positionals, output }) {
 		const folder = await findCheckpoint(positionals[0] as string, values.best ?? false);
@@ -42,8 +42,8 @@ export const exportOnnxVerb = defineVerb({
 			if (!(error instanceof Failure) || error.reason !== 'unsupported') throw error;
 			throw new Failure(
 				'unsupported',
-				`${folder} is a checkpoint of the PyTorch engine: this exports only models of the embedded engine.`,
-				`It is a Hugging Face model folder: use optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
+				`${folder} is a PyTorch checkpoint; only models from the embedded engine can be exported.`,
+				`It is a Hugging Face model folder. Run optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
 			);
 		});
 		const out = await target(resolve(values.out ?? '.'));
@@ -69,7 +69,7 @@ async function target(path: string): Promise<string> {
 	if (path.endsWith('.onnx')) return path;
 	throw new Failure(
 		'invalid',
-		`--out is ${path}, which is neither a folder nor an .onnx file name.`,
-		'Use one of these.',
+		`--out is ${path}, which is neither an existing folder nor an .onnx file name.`,
+		'Specify an existing folder or a file name that ends in .onnx.',
 	);
 }

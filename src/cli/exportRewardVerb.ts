@@ -10,23 +10,23 @@ import { defineVerb } from './verb.ts';
 
 const options = {
 	to: choice(exportTargets, 'TRAINER', 'Target trainer. Required.'),
-	out: path('PATH', 'Output module (default: NAME_TRAINER.py beside the reward file).'),
-	reward: text('NAME', 'Only this reward of the file (default: all).'),
-	answer: text('COLUMN', 'Argument that receives the gold answer (default answer).'),
-	conversational: flag('The reward takes completions as lists of messages.'),
-	python: path('PATH', 'Python that parses the file (default python3).'),
+	out: path('PATH', 'Output module (default: NAME_TRAINER.py next to the reward file).'),
+	reward: text('NAME', 'Export only this reward (default: all in the file).'),
+	answer: text('COLUMN', 'Name of the argument for the gold answer (default answer).'),
+	conversational: flag('Pass completions to the reward as message lists.'),
+	python: path('PATH', 'Python for parsing the file (default python3).'),
 } as const satisfies Options;
 
 export const exportRewardVerb = defineVerb({
 	name: 'export-reward',
 	group: 'Rewards',
 	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path' }],
-	summary: 'Write a Python reward as a module for another trainer, and list what will not work there.',
+	summary: 'Export a Python reward as a module for another trainer, and list what will not work there.',
 	options,
 	async run({ values, positionals, output }) {
 		const { to: target } = values;
 		if (target === undefined) {
-			throw new Failure('invalid', '--to is missing.', `Choose one of ${exportTargets.join(', ')}.`);
+			throw new Failure('invalid', '--to is required.', `Choose one of ${exportTargets.join(', ')}.`);
 		}
 		const file = resolve(positionals[0] as string);
 		const { python } = await findRewardPrograms({ python: values.python ?? null });

@@ -59,37 +59,37 @@ const options = {
 	as: choice(exportFormats, 'FORMAT', 'Output format. Required.'),
 	out: path('FILE', 'Output file (default: NAME.FORMAT.jsonl in the current folder).'),
 	replace: flag('Replace an existing file.'),
-	format: text('NAME', 'Trainer whose format the folder is read as, if several match.'),
+	format: text('NAME', 'Trainer format to read the folder as, if several match.'),
 	...group('Selection', {
-		steps: text('A-B', 'Steps A to B; also A alone, or A- for all from A.'),
+		steps: text('A-B', 'Steps A to B; A alone for one step, A- for all steps from A.'),
 		'min-reward': number('X', 'Min reward.'),
 		'max-reward': number('X', 'Max reward.'),
-		correct: flag('Only completions that the accuracy reward calls correct.'),
-		wrong: flag('Only completions that the accuracy reward calls incorrect.'),
-		finished: flag('Only completions that finished within the max length.'),
+		correct: flag('Only completions that the accuracy reward scores as correct.'),
+		wrong: flag('Only completions that the accuracy reward scores as incorrect.'),
+		finished: flag('Only completions that ended before the max length.'),
 		group: repeatable(text('STEP/GROUP', 'Only this group.')),
 		rollout: repeatable(text('STEP/GROUP/INDEX', 'Only this rollout.')),
-		'best-per-group': integer('N', 'sft, cases: the N best of each group by reward.', 1),
-		validation: flag('Rollouts of evaluations instead of training.'),
+		'best-per-group': integer('N', 'sft, cases: keep the N highest-reward rollouts per group.', 1),
+		validation: flag('Export evaluation rollouts instead of training rollouts.'),
 	}),
 	...group('Format', {
 		form: choice(
 			[...textForms, 'messages'],
 			'FORM',
-			'sft, dpo: form of the text (default: as recorded). messages is for sft.',
+			'sft, dpo: text format (default: as recorded). messages is only for sft.',
 		),
 		unique: flag('sft: skip exact duplicates of earlier examples.'),
-		perturb: text('KIND:SHARE', `sft: change each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`),
-		seed: integer('S', 'sft: seed of the perturbation (default 0).'),
+		perturb: text('KIND:SHARE', `sft: perturb each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`),
+		seed: integer('S', 'sft: perturbation seed (default 0).'),
 		'pairs-per-group': integer('N', 'dpo: max pairs per group (default 1).', 1),
-		margin: number('X', 'dpo: min reward difference of a pair. preferences: of mean ratings (default: any).'),
-		'length-ratio': number('X', 'dpo: max length ratio of a pair (default: any).'),
-		reward: text('NAME', 'cases: recorded reward whose value is expected (default accuracy).'),
-		'case-reward': text('NAME', 'cases: function of the reward file that the cases test.'),
+		margin: number('X', 'dpo: min reward difference within a pair. preferences: min difference in mean rating (default: any).'),
+		'length-ratio': number('X', 'dpo: max length ratio within a pair (default: any).'),
+		reward: text('NAME', 'cases: recorded reward that provides the expected values (default accuracy).'),
+		'case-reward': text('NAME', 'cases: reward function tested by the cases.'),
 		neutral: choice(
 			neutralLabels,
 			'LABEL',
-			'trl-stepwise, math-shepherd: what a neutral step counts as (default wrong).',
+			'trl-stepwise, math-shepherd: label for neutral steps (default wrong).',
 		),
 	}),
 } as const satisfies Options;
@@ -100,7 +100,7 @@ export const exportVerb = defineVerb({
 	name: 'export',
 	group: 'Runs',
 	arguments: [{ name: 'run or step labels', phrase: 'a run', type: 'path' }],
-	summary: 'Write rollouts of a run, or labels of their steps, as training data for other programs (docs/exports.md).',
+	summary: 'Export rollouts or step labels from a run as training data for other tools (docs/exports.md).',
 	options,
 	async run({ values, positionals, output }) {
 		const as = formatOf(values);
@@ -125,14 +125,14 @@ export const exportVerb = defineVerb({
 function formatOf(values: Values): ExportFormat {
 	const { as } = values;
 	if (as === undefined) {
-		throw new Failure('invalid', '--as is missing.', `Choose one of ${exportFormats.join(', ')}.`);
+		throw new Failure('invalid', '--as is required.', `Choose one of ${exportFormats.join(', ')}.`);
 	}
 	for (const [name, formats] of Object.entries(takes) as [keyof Values, readonly ExportFormat[]][]) {
 		if (values[name] === undefined || formats.includes(as)) continue;
-		throw new Failure('invalid', `--${name} does not apply to --as ${as}.`, `It applies to ${formats.join(', ')}.`);
+		throw new Failure('invalid', `--${name} does not apply to --as ${as}.`, `It only applies to ${formats.join(', ')}.`);
 	}
 	if (values.correct && values.wrong) {
-		throw new Failure('invalid', '--correct and --wrong cannot be combined.', 'Choose one of them.');
+		throw new Failure('invalid', '--correct and --wrong cannot be combined.', 'Use only one of them.');
 	}
 	return as;
 }
@@ -150,7 +150,7 @@ async function exportFrom(
 	const path = resolve(named);
 	if ((await lstat(path).catch(() => null))?.isFile()) {
 		if (isLabels) return convertStepLabels(path, labels, out(basename(path).replace(/\.jsonl?$/, '')), how);
-		throw new Failure('invalid', `${path} is a file, and --as ${as} needs a run.`, 'Use a run folder.');
+		throw new Failure('invalid', `${path} is a file, but --as ${as} requires a run.`, 'Specify a run folder.');
 	}
 	const run = await openRun(await findAnyRun(named), values.format === undefined ? {} : { format: values.format });
 	const selection = selectionOf(values);
@@ -192,7 +192,7 @@ async function requestOf(
 		throw new Failure('invalid', '--form messages does not apply to --as dpo.', 'Use --form conversational.');
 	}
 	if (lengthRatio !== undefined && lengthRatio < 1) {
-		throw new Failure('invalid', `--length-ratio is ${lengthRatio}.`, 'Use 1 or more: --length-ratio 1.5.');
+		throw new Failure('invalid', `Invalid --length-ratio value ${lengthRatio}.`, 'Use a value of at least 1, such as --length-ratio 1.5.');
 	}
 	return {
 		as,
@@ -245,7 +245,7 @@ function stepsOf(text: string | undefined): RolloutSelection['steps'] {
 	const sound =
 		match !== null && (from ?? to) !== undefined && (range.from ?? 0) <= (range.to ?? Number.POSITIVE_INFINITY);
 	if (sound) return range;
-	throw new Failure('invalid', `--steps is "${text}", which is not a range of steps.`, 'Use the form --steps 10-20.');
+	throw new Failure('invalid', `--steps value "${text}" is not a valid step range.`, 'Use the format --steps 10-20.');
 }
 
 function placeOf(text: string, option: string, parts: number): number[] {
@@ -255,7 +255,7 @@ function placeOf(text: string, option: string, parts: number): number[] {
 	throw new Failure(
 		'invalid',
 		`${option} is "${text}", not ${form}.`,
-		`Use the form ${option} ${parts === 2 ? '12/3' : '12/3/0'}.`,
+		`Use the format ${option} ${parts === 2 ? '12/3' : '12/3/0'}.`,
 	);
 }
 
@@ -266,7 +266,7 @@ function progressLine({ done, total, read, written }: ExportProgress): string {
 
 function summaryLines({ path, read, what, written, leftOut, unreadable, faults, bytes }: ExportSummary): string[] {
 	const lines = [`${path}: ${formatCounted(written, 'line')} (${formatBytes(bytes)}) from ${read} ${what}`];
-	for (const one of leftOut) lines.push(`  left out: ${leftOutText(one, what)}`);
+	for (const one of leftOut) lines.push(`  skipped: ${leftOutText(one, what)}`);
 	if (unreadable > 0) lines.push(`  unreadable: ${unreadable}`);
 	for (const { file, line, message } of faults.slice(0, 5)) {
 		lines.push(`    ${file}${line === null ? '' : `:${line}`}: ${message}`);

@@ -14,8 +14,8 @@ export const feedbackVerb = defineVerb({
 	name: 'feedback',
 	group: 'Runs',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
-	summary: "Show human ratings and preferences of a run's completions, and how well raters and rewards agree.",
-	options: { format: text('NAME', 'Trainer whose format the folder is read as, if several match.') },
+	summary: "Show human ratings and preferences for a run's completions, and how well raters and rewards agree.",
+	options: { format: text('NAME', 'Trainer format to read the folder as, if several match.') },
 	async run({ values, positionals, output }) {
 		const folder = await findAnyRun(positionals[0] as string);
 		const run = await openRun(folder, values.format === undefined ? {} : { format: values.format });
@@ -25,7 +25,7 @@ export const feedbackVerb = defineVerb({
 		const foreign = run.format === ownFormat ? await foreignFeedback(run.folder, feedback) : 0;
 		output.object({ run: run.folder, ...agreement, foreign, unreadable: log.unreadable });
 		if (agreement.raters.length === 0) {
-			output.line('No completion of this run is rated yet. Rate some in the rollouts panel with + and -.');
+			output.line('This run has no ratings yet. Rate completions with + and - in the rollouts panel.');
 			return 0;
 		}
 		for (const { name, ratings, preferences } of agreement.raters) {
@@ -34,22 +34,22 @@ export const feedbackVerb = defineVerb({
 		const { alpha, shared, pairs, undecided, reward, blind } = agreement;
 		output.line(
 			alpha === null
-				? `Rater agreement: unknown (${shared} completions were rated by two or more).`
-				: `Rater agreement: Krippendorff's alpha ${number(alpha)} on ${shared} completions (1: all agree, 0: chance).`,
+				? `Rater agreement: unknown (${shared} completions rated by two or more people).`
+				: `Rater agreement: Krippendorff's alpha ${number(alpha)} on ${shared} completions (1: perfect, 0: chance).`,
 		);
-		output.line(`Decided pairs: ${pairs}; equal or disputed: ${undecided}.`);
+		output.line(`Decided pairs: ${pairs}; tied or disputed: ${undecided}.`);
 		if (reward !== null) {
 			const { accuracy, low, high } = reward.share;
 			output.line(
-				`The reward agrees with ${number(accuracy)} [${number(low)}, ${number(high)}] of the ${reward.pairs} pairs whose rewards differ.`,
+				`The reward agrees with raters on ${number(accuracy)} [${number(low)}, ${number(high)}] of the ${reward.pairs} pairs with different rewards.`,
 			);
 		}
-		if (blind > 0) output.line(`In ${blind} pairs both rewards are equal: the reward misses what raters see.`);
+		if (blind > 0) output.line(`${blind} pairs have equal rewards: the reward misses differences that raters see.`);
 		if (pairs > 0)
-			output.line('reasoning-lab export <run> --as preferences writes the pairs for dpo and reward-model.');
+			output.line('To export the pairs for dpo and reward-model, run reasoning-lab export <run> --as preferences.');
 		if (foreign > 0) {
 			output.line(
-				`${foreign} of the judged completions are not among this run's rollouts: is the file from another run? Its pairs are exported anyway.`,
+				`${foreign} of the rated completions are not in this run's rollouts. The ratings file may belong to another run. Its pairs are exported anyway.`,
 			);
 		}
 		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);

@@ -21,16 +21,16 @@ export async function findRun(named: string): Promise<string> {
 	const path = resolve(named);
 	for (const candidate of [path, runOfCheckpoint(path)]) if (await isRunFolder(candidate)) return candidate;
 	if (await lstat(path).catch(() => null)) {
-		throw new Failure('invalid', `${path} is not a run: it has no run.json.`, 'Use a folder in runs/.');
+		throw new Failure('invalid', `${path} is not a run: run.json is missing.`, 'Specify a folder in runs/.');
 	}
 	const known = await knownRuns();
 	const whole = known.filter((run) => basename(run) === named);
 	const matches = whole.length > 0 ? whole : known.filter((run) => nameOf(basename(run)) === named);
 	if (matches.length === 1) return matches[0] as string;
 	if (matches.length > 1) {
-		throw new Failure('invalid', `Several runs are named ${named}: ${matches.join(', ')}.`, 'Use the folder.');
+		throw new Failure('invalid', `Several runs are named ${named}: ${matches.join(', ')}.`, 'Specify the run folder instead.');
 	}
-	throw new Failure('missing', `There is no run ${named}.`, 'See reasoning-lab status for known runs.');
+	throw new Failure('missing', `Run ${named} not found.`, 'To list known runs, use reasoning-lab status.');
 }
 
 /** Returns an existing folder from any trainer unchanged, or looks up one of our own runs by name. */

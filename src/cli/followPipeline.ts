@@ -24,7 +24,7 @@ export async function followPipeline(folder: string, output: CliOutput, attempt:
 				if (!kept.has(name) && !first) {
 					erase(output);
 					output.object({ kind: 'kept', stage: stage.name, folder: name });
-					output.line(printable(`${stage.name} runs again: its earlier outputs are kept as ${name}`));
+					output.line(printable(`Rerunning ${stage.name}; its earlier outputs are kept as ${name}`));
 				}
 				kept.add(name);
 			}

@@ -24,7 +24,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 	let folder: string | null = null;
 	const interrupted = async (count: number) => {
 		if (folder === null || count > 1) process.exit(130);
-		output.line('Stopping the running stage with a checkpoint; press Ctrl+C again to stop waiting.');
+		output.line('Saving a checkpoint and stopping the running stage. Press Ctrl+C again to exit without waiting.');
 		await stopPipeline(folder);
 	};
 	const release = onInterrupt((count) => {
@@ -42,7 +42,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 		output.object({ kind: 'started', folder: started.folder, id: record.id, pid: record.pid });
 		if (detach) {
 			output.line(
-				`Runs as process ${record.pid}. Follow it with reasoning-lab pipeline status, stop it with reasoning-lab stop.`,
+				`Running as process ${record.pid}. Check progress with reasoning-lab pipeline status; stop with reasoning-lab stop.`,
 			);
 			return 0;
 		}
@@ -59,11 +59,11 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 			throw new Failure(
 				'internal',
 				`The runner of ${view.folder} exited without an error message.`,
-				'See pipeline.log there.',
+				'See pipeline.log in that folder.',
 			);
 		}
 		if (view.status === 'stopped') {
-			output.line(`Stopped. Resume it with: reasoning-lab pipeline resume ${view.folder}`);
+			output.line(`Stopped. To resume, run: reasoning-lab pipeline resume ${view.folder}`);
 		}
 		return 0;
 	} finally {

@@ -34,7 +34,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 
 	const stop = async (run: string, record: RunRecord) => {
 		stopping = true;
-		output.line('Stopping with a checkpoint; press Ctrl+C again to kill the run.');
+		output.line('Saving a checkpoint and stopping. Press Ctrl+C again to kill the run.');
 		await stopEngine(run, record, true);
 	};
 	const interrupted = async (count: number) => {
@@ -69,7 +69,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		output.object({ kind: 'started', folder: started.folder, id: started.record.id, pid: started.record.pid });
 		if (options.detach) {
 			output.line(
-				`Runs as process ${started.record.pid}. Follow it with reasoning-lab status, stop it with reasoning-lab stop.`,
+				`Running as process ${started.record.pid}. Check progress with reasoning-lab status; stop with reasoning-lab stop.`,
 			);
 			return 0;
 		}
@@ -83,7 +83,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 	} catch (error) {
 		if (!ended || folder === null) throw error;
 		output.object({ kind: 'ended', folder, status: 'crashed' });
-		output.line(`Killed. Resume it with: reasoning-lab resume ${folder}`);
+		output.line(`Killed. To resume, run: reasoning-lab resume ${folder}`);
 		return 0;
 	} finally {
 		release();
@@ -103,14 +103,14 @@ async function report(
 		throw new Failure(
 			'internal',
 			`The engine of ${folder} exited without an error message at step ${record.step}.`,
-			'See engine.log there; resume the run with reasoning-lab resume.',
+			'See engine.log in that folder, then resume with reasoning-lab resume.',
 		);
 	}
 	const took = formatClock(record.updated - record.created);
 	output.line(
 		status === 'finished'
 			? `Finished after ${record.step} steps in ${took}: ${folder}`
-			: `${status === 'stopped' ? 'Stopped' : 'Ended'} at step ${record.step}. Resume it with: reasoning-lab resume ${folder}`,
+			: `${status === 'stopped' ? 'Stopped' : 'Ended'} at step ${record.step}. To resume, run: reasoning-lab resume ${folder}`,
 	);
 	if (summary && status === 'finished') output.summary(await summarizeRun(folder));
 	return 0;

@@ -23,22 +23,22 @@ const options = {
 	out: path('DIR', 'Output folder (default: data/NAME). An existing one is continued.'),
 	spec: path(
 		'FILE',
-		'All settings as JSON, as in data.json of an output folder. Options given beside it take precedence.',
+		'All settings as JSON, like data.json in an output folder. Command-line options take precedence.',
 	),
-	keep: choice(keptSolutions, 'WHICH', 'Which solutions to keep (default: correct with a gold answer, else best).'),
+	keep: choice(keptSolutions, 'WHICH', 'Solutions to keep (default: correct if a gold answer is available, else best).'),
 	most: integer('N', 'Max solutions per problem (default 4).'),
-	least: number('X', 'Min reward of a solution.'),
+	least: number('X', 'Min reward per solution.'),
 	form: text('FORM', 'sft, journey, dpo: standard (default) or conversational.'),
-	trees: flag('Keep the logs of all searches.'),
+	trees: flag('Save the logs of all searches.'),
 	searches: integer('N', 'Concurrent problems (default 64).'),
-	...group('Kinds of data', {
-		trials: integer('N', 'journey: abandoned branches narrated at each place (default 1).'),
+	...group('Data types', {
+		trials: integer('N', 'journey: abandoned branches narrated per branching point (default 1).'),
 		span: text('SPAN', 'dpo: step (default) or completion.'),
 		pairs: integer('N', 'dpo: max pairs per node.'),
-		margin: number('X', 'dpo: min difference of a pair.'),
+		margin: number('X', 'dpo: min score difference within a pair.'),
 		solutions: integer('N', 'step labels: solutions per problem (default 1).'),
-		completions: integer('N', 'step labels: completions from each step (default 8).'),
-		threshold: number('X', 'step labels: share of correct completions that makes a step correct (default: any).'),
+		completions: integer('N', 'step labels: completions sampled from each step (default 8).'),
+		threshold: number('X', 'step labels: min fraction of correct completions for a correct step (default: any).'),
 	}),
 	...problemOptions('training'),
 	...omitSpec,
@@ -50,7 +50,7 @@ export const generateDataVerb = defineVerb({
 	name: 'generate-data',
 	group: 'Search and evaluate',
 	usage: '--policy P --strategy S --dataset FILE [options]',
-	summary: 'Search a dataset and write the results as training data (docs/data-generation.md).',
+	summary: 'Run searches on a dataset and write the results as training data (docs/data-generation.md).',
 	options,
 	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
@@ -80,7 +80,7 @@ export const generateDataVerb = defineVerb({
 			display.end();
 			output.object({ kind: 'data', folder, ...made });
 			const { problems, before, failed, failures, tokens, lines, bytes, seconds, state } = made;
-			const earlier = before === 0 ? '' : ` (${before} of them earlier)`;
+			const earlier = before === 0 ? '' : ` (including ${before} from earlier)`;
 			output.line(
 				`${formatCounted(problems, 'problem')}${earlier}, ${formatCounted(tokens, 'token')}, ${formatClock(seconds)}`,
 			);
@@ -89,10 +89,10 @@ export const generateDataVerb = defineVerb({
 			}
 			if (problems > 0 && spec.exports.every((kind) => (lines[kind] ?? 0) === 0)) output.line(`  ${whyNothing(spec)}`);
 			if (failed > 0) {
-				output.line(`  failed: ${formatCounted(failed, 'problem')}; run the same command again to retry them`);
+				output.line(`  failed: ${formatCounted(failed, 'problem')}; rerun the same command to retry`);
 				for (const { message, count } of failures) output.line(printable(`    ${count}: ${message}`));
 			}
-			if (state === 'stopped') output.line('stopped; run the same command again to continue');
+			if (state === 'stopped') output.line('stopped; rerun the same command to continue');
 			output.line(printable(folder));
 			return state === 'ended' && failed === 0 ? 0 : 1;
 		} finally {
@@ -104,16 +104,16 @@ export const generateDataVerb = defineVerb({
 
 /** Explains why no examples were written. */
 function whyNothing({ keep, least }: DataSpec): string {
-	if (keep === 'all') return 'nothing was kept: no search found a solution';
-	const missing = keep === 'best' || least !== undefined ? 'no solution has that reward' : 'no solution is correct';
-	return `nothing was kept: ${missing} (--keep all keeps every one)`;
+	if (keep === 'all') return 'no examples kept: no search found a solution';
+	const missing = keep === 'best' || least !== undefined ? 'no solution meets the reward criterion' : 'no solution is correct';
+	return `no examples kept: ${missing} (use --keep all to keep every solution)`;
 }
 
 async function specOf(values: Values): Promise<DataSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const problems = (await problemsOf(values, 'training')) ?? file.problems;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No problems given.', 'Use --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME or --run RUN.');
 	}
 	const { spec: _, ...search } = values;
 	const searched = file.search as Record<string, unknown> | undefined;

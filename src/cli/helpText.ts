@@ -45,7 +45,7 @@ function grouped(options: Options): Map<string, (readonly [string, string])[]> {
 
 export function helpText(verbs: readonly Verb[]): string {
 	return [
-		'reasoning-lab trains small reasoning models, reads runs of any trainer, and searches with any policy.',
+		'reasoning-lab trains small reasoning models, reads runs from any trainer, and runs searches with any policy.',
 		'',
 		'Usage: reasoning-lab COMMAND [options]',
 		...verbGroups.flatMap((group) => [
@@ -58,8 +58,8 @@ export function helpText(verbs: readonly Verb[]): string {
 			),
 		]),
 		'',
-		'Every command accepts --json: JSON, one object per line, and nothing else on stdout.',
-		'Exit status: 0 success, 1 failure, 2 bad input. See reasoning-lab help COMMAND.',
+		'Every command accepts --json: stdout then contains only JSON, one object per line.',
+		'Exit status: 0 success, 1 failure, 2 invalid input. See reasoning-lab help COMMAND.',
 	].join('\n');
 }
 

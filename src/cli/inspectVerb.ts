@@ -18,7 +18,7 @@ export const inspectVerb = defineVerb({
 	name: 'inspect',
 	group: 'Runs',
 	arguments: [{ name: 'folder', phrase: 'a folder', type: 'path' }],
-	summary: 'Show the contents of a run of any trainer, what could not be read, and likely problems.',
+	summary: 'Show the contents of a run from any trainer, read errors, and likely problems.',
 	options: {
 		format: text('NAME', 'Format to read the folder as, if several match: trl, verl, ... (docs/formats.md).'),
 	},
@@ -68,13 +68,13 @@ function linesOf(inspection: Inspection): string[] {
 		...errors
 			.slice(0, maxErrors)
 			.map(({ message, rollouts }) => `error in ${formatCounted(rollouts, 'rollout')}: ${message}`),
-		...(errors.length > maxErrors ? [`  and ${errors.length - maxErrors} other errors (--json has all)`] : []),
+		...(errors.length > maxErrors ? [`  and ${errors.length - maxErrors} more errors (use --json for all)`] : []),
 		...notes.map((note) => `note: ${note}`),
 		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${formatCounted(lost, 'record')}`,
 		...skipped.slice(0, maxShown).map(({ file, line, message }) => {
 			return `  ${file}${line === null ? '' : `, line ${line}`}: ${message}`;
 		}),
-		...(skipped.length > maxShown ? [`  and ${skipped.length - maxShown} more (--json has all)`] : []),
+		...(skipped.length > maxShown ? [`  and ${skipped.length - maxShown} more (use --json for all)`] : []),
 	];
 }
 

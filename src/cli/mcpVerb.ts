@@ -6,9 +6,9 @@ import { packageVersion } from './versionVerb.ts';
 export const mcpVerb = defineVerb({
 	name: 'mcp',
 	group: 'Runs',
-	summary: 'Serve runs to agents over the Model Context Protocol on standard input and output (docs/mcp.md).',
+	summary: 'Serve runs to agents over the Model Context Protocol on stdin and stdout (docs/mcp.md).',
 	options: {
-		folder: repeatable(path('FOLDER', 'Folder whose runs are served (default: the current folder).')),
+		folder: repeatable(path('FOLDER', 'Folder of the runs to serve (default: the current folder).')),
 	},
 	async run({ values }) {
 		const [{ serveStdio }, { createServer }, { Runs }, version] = await Promise.all([

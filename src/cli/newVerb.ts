@@ -18,16 +18,16 @@ export const newVerb = defineVerb({
 	name: 'new',
 	group: 'Train',
 	arguments: [{ name: 'folder', phrase: 'a folder', type: 'path' }],
-	summary: 'Create a project from a template: recipe, data, rewards.',
+	summary: 'Create a project from a template, with a recipe, data, and rewards.',
 	options: {
 		template: choice(templateNames, 'NAME', 'Template to copy (default starter).'),
-		keep: flag('Keep existing files and add the missing ones.'),
+		keep: flag('Keep existing files and add only missing ones.'),
 		replace: flag('Replace existing files.'),
 	},
 	async run({ values, positionals, output }) {
 		const { template: id = 'starter', keep = false, replace = false } = values;
 		const template = projectTemplates.find((one) => one.id === id) as (typeof projectTemplates)[number];
-		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be combined.', 'Choose one.');
+		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be combined.', 'Use only one of them.');
 		const folder = resolve(positionals[0] as string);
 		const files = await templateFiles(templatesFolder(), template.id);
 		if (!keep && !replace) {
@@ -36,7 +36,7 @@ export const newVerb = defineVerb({
 				throw new Failure(
 					'exists',
 					`${folder} already has ${conflicts.slice(0, 4).join(', ')}${conflicts.length > 4 ? ` and ${conflicts.length - 4} more` : ''}.`,
-					'Choose another folder, or --keep or --replace them.',
+					'Choose another folder, or use --keep or --replace.',
 				);
 			}
 		}
@@ -44,7 +44,7 @@ export const newVerb = defineVerb({
 		const recipe = join(folder, template.recipe);
 		output.object({ folder, template: template.id, recipe, files: files.map(({ path }) => path) });
 		output.line(printable(`Created ${folder} with ${files.length} files.`));
-		output.line(printable(`Start it: reasoning-lab run ${relative(process.cwd(), recipe) || recipe}`));
+		output.line(printable(`To start training, run: reasoning-lab run ${relative(process.cwd(), recipe) || recipe}`));
 		return 0;
 	},
 });

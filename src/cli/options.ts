@@ -61,6 +61,6 @@ export const group = <const T extends Options>(heading: string, options: T): T =
 
 /** Options supported by every verb. */
 export const commonOptions = {
-	json: flag('Print JSON, one object per line, and nothing else on stdout.'),
+	json: flag('Print only JSON to stdout, one object per line.'),
 	help: flag('Show this help.'),
 } as const satisfies Options;

@@ -55,7 +55,7 @@ function checkCount({ name, arguments: declared }: Accepted<Options>, given: rea
 	if (given.length > max) {
 		throw new Failure(
 			'invalid',
-			`Unexpected argument ${JSON.stringify(given[max])} of reasoning-lab ${name}.`,
+			`Unexpected argument ${JSON.stringify(given[max])} for reasoning-lab ${name}.`,
 			`See reasoning-lab help ${name}.`,
 		);
 	}
@@ -71,7 +71,7 @@ export function missingArgument(verb: string, phrase: string): Failure {
 function unknownOption(verb: string, option: string, known: readonly string[]): Failure {
 	const near = suggest(option.replace(/^-+/, ''), known);
 	const advice = near === null ? `See reasoning-lab help ${verb}.` : `Did you mean "--${near}"?`;
-	return new Failure('invalid', `Unknown option "${option.slice(0, 80)}" of reasoning-lab ${verb}.`, advice);
+	return new Failure('invalid', `Unknown option "${option.slice(0, 80)}" for reasoning-lab ${verb}.`, advice);
 }
 
 function readValue({ type, min }: Option, written: string | boolean, option: string): string | number | boolean {
@@ -86,21 +86,21 @@ export function oneOf<T extends string>(text: string, known: readonly T[], optio
 	const found = known.find((name) => name === text);
 	if (found !== undefined) return found;
 	const near = didYouMean(text, known);
-	const names = known.length === 1 ? `The only value is ${known[0]}.` : `Choose one of ${known.join(', ')}.`;
+	const names = known.length === 1 ? `The only valid value is ${known[0]}.` : `Choose one of ${known.join(', ')}.`;
 	throw new Failure('invalid', `${option} is "${text.slice(0, 80)}".`, near === null ? names : `${names} ${near}`);
 }
 
 function integerOf(text: string, option: string, min: number): number {
 	const value = Number(text);
 	if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
-		throw new Failure('invalid', `${option} is "${text}", which is not a whole number.`, `Example: ${option} 1.`);
+		throw new Failure('invalid', `${option} value "${text}" is not an integer.`, `Example: ${option} 1.`);
 	}
 	if (value >= min) return value;
-	throw new Failure('invalid', `${option} is ${value}, and must be at least ${min}.`);
+	throw new Failure('invalid', `${option} is ${value}, but the minimum is ${min}.`);
 }
 
 function numberOf(text: string, option: string): number {
 	const value = Number(text);
 	if (text.trim() !== '' && Number.isFinite(value)) return value;
-	throw new Failure('invalid', `${option} is "${text}", which is not a number.`, `Example: ${option} 0.5.`);
+	throw new Failure('invalid', `${option} value "${text}" is not a number.`, `Example: ${option} 0.5.`);
 }

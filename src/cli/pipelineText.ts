@@ -21,7 +21,7 @@ export function pipelineLines({ name, status, folder, stages, record }: Pipeline
 	return [
 		`${name}: ${status}  ${folder}`,
 		...lines.map((line) => line.trimEnd()),
-		...(kept.length === 0 ? [] : [`set aside: ${kept.join(', ')}`]),
+		...(kept.length === 0 ? [] : [`kept earlier outputs: ${kept.join(', ')}`]),
 		...(record.error === undefined || status === 'running'
 			? []
 			: [actionOf(record.error)].filter((line) => line !== '')),
@@ -54,13 +54,13 @@ export function stageLine(stage: StageView): string | null {
 		case 'running':
 			return `${name} (${type}) runs`;
 		case 'finished':
-			return `${name} has finished${seconds === null ? '' : ` in ${formatClock(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
+			return `${name} finished${seconds === null ? '' : ` in ${formatClock(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
 		case 'skipped':
 			return `${name} was skipped: ${why}`;
 		case 'failed':
-			return `${name} has failed: ${why}`;
+			return `${name} failed: ${why}`;
 		case 'stopped':
-			return `${name} has stopped at ${stepsOf(stage)}`;
+			return `${name} stopped at ${stepsOf(stage)}`;
 		case 'waiting':
 			return null;
 	}

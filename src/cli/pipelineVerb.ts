@@ -24,10 +24,10 @@ export const pipelineVerb = defineVerb({
 		{ name: 'action', phrase: 'status, resume or stop', type: actions },
 		{ name: 'pipeline', phrase: 'a pipeline', type: 'path', optional: true },
 	],
-	summary: 'Show, resume or stop a pipeline: a recipe whose stages have names (docs/pipelines.md).',
+	summary: 'Show, resume, or stop a pipeline, that is, a recipe with named stages (docs/pipelines.md).',
 	options: group('resume', {
-		recipe: path('FILE', 'Changed recipe: changed stages, and the stages after them, run again.'),
-		'accept-changes': flag('Use outputs of stages as they are now, even if they were edited.'),
+		recipe: path('FILE', 'Modified recipe: changed stages and all stages after them are rerun.'),
+		'accept-changes': flag('Use stage outputs as they are, even if they were edited.'),
 		...runCodeOption,
 		detach: flag('Return as soon as the pipeline is running.'),
 	}),
@@ -36,13 +36,13 @@ export const pipelineVerb = defineVerb({
 		if (action !== 'resume' && Object.keys(values).length > 0) {
 			throw new Failure(
 				'invalid',
-				`These options are for pipeline resume, not pipeline ${action}.`,
+				`These options are only for pipeline resume, not pipeline ${action}.`,
 				'See reasoning-lab help pipeline.',
 			);
 		}
 		if (action === 'status') return showStatus(context, named);
 		if (named === undefined) {
-			throw new Failure('invalid', `reasoning-lab pipeline ${action} needs a pipeline.`, 'Use its folder or its name.');
+			throw new Failure('invalid', `reasoning-lab pipeline ${action} requires a pipeline.`, 'Specify its folder or name.');
 		}
 		const folder = await findPipeline(named);
 		if (action === 'stop') return stop(context, folder);
@@ -77,7 +77,7 @@ async function showStatus({ output }: VerbContext, named: string | undefined): P
 	output.object({
 		pipelines: views.map(({ record, ...view }, i) => ({ ...view, rounds: rounds[i], error: record.error ?? null })),
 	});
-	if (views.length === 0) output.line('There are no pipelines yet. Start one with: reasoning-lab run NAME.recipe.json');
+	if (views.length === 0) output.line('No pipelines found. To start one, run: reasoning-lab run NAME.recipe.json');
 	for (const [i, view] of views.entries()) {
 		if (i > 0) output.line('');
 		for (const line of pipelineLines(view)) output.line(printable(line));
@@ -92,7 +92,7 @@ async function stop({ output }: VerbContext, folder: string): Promise<number> {
 		// The runner may still be shutting down.
 		await engineReleased(folder, record, { lock: pipelineFiles.lock });
 		output.object({ folder, status: before });
-		output.line(`${folder} is not running: it is ${before}.`);
+		output.line(`${folder} is not running (status: ${before}).`);
 		return 0;
 	}
 	await stopPipeline(folder);
@@ -119,7 +119,7 @@ async function findPipeline(named: string): Promise<string> {
 	const matches = whole.length > 0 ? whole : known.filter((folder) => nameOf(basename(folder)) === named);
 	if (matches.length === 1) return matches[0] as string;
 	if (matches.length > 1) {
-		throw new Failure('invalid', `Several pipelines are named ${named}: ${matches.join(', ')}.`, 'Use the folder.');
+		throw new Failure('invalid', `Several pipelines are named ${named}: ${matches.join(', ')}.`, 'Specify the pipeline folder instead.');
 	}
-	throw new Failure('missing', `There is no pipeline ${named}.`, 'See reasoning-lab pipeline status.');
+	throw new Failure('missing', `Pipeline ${named} not found.`, 'To list pipelines, use reasoning-lab pipeline status.');
 }

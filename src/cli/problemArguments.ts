@@ -12,13 +12,13 @@ import { choice, group, integer, type OptionValues, path, text } from './options
  */
 export const problemOptions = (part: DatasetPart) =>
 	group('Problems', {
-		dataset: path('FILE', 'Problems of a dataset file.'),
-		prompt: text('COLUMN', 'Prompt column of the dataset (default: detected).'),
-		answer: text('COLUMN', 'Answer column of the dataset (default: detected).'),
-		task: text('NAME', 'Problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'),
-		run: path('RUN', "Problems of a run's dataset."),
-		part: choice(datasetParts, 'PART', `Part of a generator or a run (default ${part}).`),
-		limit: integer('N', 'Only the first N problems (default: all; of a generator 500).'),
+		dataset: path('FILE', 'Use problems from a dataset file.'),
+		prompt: text('COLUMN', 'Prompt column (default: detected).'),
+		answer: text('COLUMN', 'Answer column (default: detected).'),
+		task: text('NAME', 'Use problems from a generator: addition, countdown, ..., or {"task": NAME, ...}.'),
+		run: path('RUN', "Use problems from a run's dataset."),
+		part: choice(datasetParts, 'PART', `Part of a generator or run (default ${part}).`),
+		limit: integer('N', 'Use only the first N problems (default: all; 500 for generators).'),
 	});
 
 type Values = OptionValues<ReturnType<typeof problemOptions>>;
@@ -32,7 +32,7 @@ export async function problemsOf(values: Values, part: DatasetPart): Promise<Pro
 		throw new Failure(
 			'invalid',
 			`${named.map((name) => `--${name}`).join(' and ')} cannot be combined.`,
-			'Choose one of them.',
+			'Use only one of them.',
 		);
 	}
 	const common = limit === undefined ? {} : { limit };
@@ -61,7 +61,7 @@ function taskOf(written: string): unknown {
 		throw new Failure(
 			'invalid',
 			'--task is not a JSON object.',
-			'Use the form --task \'{"task": "addition", "digits": 2}\'.',
+			'Use the format --task \'{"task": "addition", "digits": 2}\'.',
 		);
 	}
 }

@@ -94,10 +94,10 @@ export function eventText(event: EventLine): string | null {
 		case 'resumed':
 			return `resumed from step ${text(event.fromStep)} (attempt ${text(event.attempt)})`;
 		case 'hyperparameters':
-			return `hyper-parameters from step ${text(event.fromStep)}: ${text(event.changes)}`;
+			return `hyperparameters changed at step ${text(event.fromStep)}: ${text(event.changes)}`;
 		case 'paused':
 			return event.because === 'rewards'
-				? `paused at step ${event.step}: continue with reasoning-lab resume, or stop with reasoning-lab stop`
+				? `paused at step ${event.step}: use reasoning-lab resume to continue or reasoning-lab stop to stop`
 				: `paused at step ${event.step}`;
 		case 'continued':
 			return `continued at step ${event.step}`;

@@ -20,9 +20,9 @@ export const queryVerb = defineVerb({
 	summary: 'Query rollouts and metrics of a run, or of all runs in a folder, with SQL (docs/queries.md).',
 	options: {
 		limit: integer('N', `Max rows (default ${defaultLimit}).`),
-		csv: flag('Print comma-separated values with a header.'),
-		timeout: integer('S', 'Time limit of the statement in seconds (default 60).'),
-		'no-index': flag('Keep no index for the next query.'),
+		csv: flag('Print CSV with a header row.'),
+		timeout: integer('S', 'Query timeout in seconds (default 60).'),
+		'no-index': flag('Do not save an index for later queries.'),
 	},
 	async run({ values, positionals, output }) {
 		const [folder, sql] = positionals as [string, string];
@@ -56,10 +56,10 @@ export const queryVerb = defineVerb({
 					if (run.state === 'failed') return [`Cannot read ${run.run}: ${run.message}`];
 					if (run.skipped === 0) return [];
 					const records = formatCounted(run.skipped, 'record');
-					return [`${run.run}: ${records} could not be read (${run.message}).`];
+					return [`${run.run}: could not read ${records} (${run.message}).`];
 				}),
-				...(cut ? ['Not all folders were searched for runs.'] : []),
-				...(table.truncated ? [`There are more rows than ${table.rows.length}; use --limit for more.`] : []),
+				...(cut ? ['Some folders were not searched for runs.'] : []),
+				...(table.truncated ? [`Only the first ${table.rows.length} rows are shown; use --limit to show more.`] : []),
 			];
 			if (output.json) {
 				const { columns, rows, truncated, millis } = table;

@@ -38,15 +38,15 @@ const options = {
 			'workspace[=FOLDER], dataset=FILE, calculator, code[=python|javascript], none (default: workspace,calculator).',
 		),
 	),
-	web: text('URL', 'Search server to query as well.'),
-	'web-key-variable': text('NAME', 'Environment variable with the key of the search server.'),
-	sandbox: text('MODE', 'Sandbox of code: auto, bubblewrap, container:IMAGE or unsafe.'),
+	web: text('URL', 'Search server to query in addition to the tools.'),
+	'web-key-variable': text('NAME', 'Environment variable with the API key for the search server.'),
+	sandbox: text('MODE', 'Sandbox for code: auto, bubblewrap, container:IMAGE, or unsafe.'),
 	rounds: integer('N', 'Max revisions (default 3). Set other parameters with --param, such as --param words=400.'),
-	report: path('FILE', 'Write the full report in Markdown.'),
+	report: path('FILE', 'Write the full report as Markdown to this file.'),
 	force: flag('Replace an existing report.'),
-	from: path('LOG', 'Report a finished research instead of starting one.'),
-	continue: path('LOG', 'Continue the research of a log instead of starting one.'),
-	log: path('FILE', 'Log file (default: a new one in searches/ of the current folder).'),
+	from: path('LOG', 'Print the result from a log instead of starting new research.'),
+	continue: path('LOG', 'Continue the research in a log instead of starting over.'),
+	log: path('FILE', 'Log file (default: a new file in searches/ in the current folder).'),
 	...agentOptions,
 } as const satisfies Options;
 
@@ -58,7 +58,7 @@ export const reflexionVerb = defineVerb({
 	usage: '<question> --policy P [options]',
 	arguments: [{ name: 'question', phrase: 'a question', type: 'text', optional: true }],
 	summary:
-		'Research a question: draft, query tools, revise until nothing is missing. Ends with a cited answer (docs/reflexion.md).',
+		'Research a question: draft an answer, query tools, and revise until nothing is missing. Produces an answer with citations (docs/reflexion.md).',
 	options,
 	async run({ values, positionals, ...context }) {
 		const [question] = positionals;
@@ -67,8 +67,8 @@ export const reflexionVerb = defineVerb({
 			throw new Failure(
 				'invalid',
 				begun.length === 0
-					? 'reasoning-lab reflexion needs a question.'
-					: 'Use only one of a question, --continue and --from.',
+					? 'reasoning-lab reflexion requires a question.'
+					: 'A question, --continue, and --from cannot be combined.',
 				'See reasoning-lab help reflexion.',
 			);
 		}
@@ -98,7 +98,7 @@ async function requireRoom(report: string, force: boolean): Promise<void> {
 		throw new Failure(
 			'missing',
 			`The report folder ${dirname(report)} does not exist.`,
-			'Create it, or choose another.',
+			'Create it, or choose another folder.',
 		);
 	}
 }
@@ -171,8 +171,8 @@ function requireResearch(log: string, events: readonly TreeEvent[]): void {
 	if (start?.t !== 'start' || start.strategy === 'reflexion') return;
 	throw new Failure(
 		'invalid',
-		`${log} is not a research log: its strategy is ${start.strategy}.`,
-		'See reasoning-lab tree, or continue it with reasoning-lab search --continue.',
+		`${log} is not a research log; its strategy is ${start.strategy}.`,
+		'View it with reasoning-lab tree, or continue it with reasoning-lab search --continue.',
 	);
 }
 
@@ -196,9 +196,9 @@ function webKey({ web, 'web-key-variable': variable }: Values): Record<string, s
 	if (variable === undefined) return {};
 	const key = process.env[variable];
 	if (web === undefined || !URL.canParse(web)) {
-		throw new Failure('invalid', '--web-key-variable is for the key of a search server.', 'Set its URL with --web.');
+		throw new Failure('invalid', '--web-key-variable requires a search server.', 'Set the server URL with --web.');
 	}
-	if (!key) throw new Failure('missing', `The environment variable ${variable} is not set.`, 'Set it to the key.');
+	if (!key) throw new Failure('missing', `The environment variable ${variable} is not set.`, 'Set it to the API key.');
 	const keys = { ...apiKeysOf(process.env), [new URL(web).origin]: key };
 	return { [apiKeysVariable]: JSON.stringify(keys) };
 }
@@ -215,8 +215,8 @@ function toolOf(written: string): ToolSpec {
 	}
 	throw new Failure(
 		'invalid',
-		`--tools has "${written}", which is not a tool.`,
-		'Use a list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, code=javascript; for a search server use --web URL.',
+		`"${written}" in --tools is not a valid tool.`,
+		'Use a comma-separated list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, code=javascript. For a search server, use --web URL.',
 	);
 }
 
@@ -262,10 +262,10 @@ function asJson(research: Research) {
 }
 
 function linesOf({ result, open, reason, tools, tokens, promptTokens, cost, answers, seconds }: Research): string[] {
-	if (result === null) return ['There is no answer.', reason];
+	if (result === null) return ['No answer found.', reason];
 	const references = result.references.map(({ number, source, supported, note }) => {
 		const verdict =
-			supported === true ? 'supported' : `${supported === false ? 'not supported' : 'not judged'}: ${note}`;
+			supported === true ? 'supported' : `${supported === false ? 'not supported' : 'not checked'}: ${note}`;
 		return `  [${number}] ${source} (${verdict})`;
 	});
 	const failed = tools.filter(({ error }) => error !== null).length;
@@ -273,12 +273,12 @@ function linesOf({ result, open, reason, tools, tokens, promptTokens, cost, answ
 		...result.text.split('\n'),
 		'',
 		...(references.length === 0 ? [] : ['References:', ...references, '']),
-		...(open.length === 0 ? [] : ['Open critique:', ...open.map(({ kind, text }) => `  ${kind}: ${text}`), '']),
+		...(open.length === 0 ? [] : ['Unresolved critique:', ...open.map(({ kind, text }) => `  ${kind}: ${text}`), '']),
 		reason,
 		[
-			`a draft and ${formatCounted(answers.length - 1, 'revision')}`,
-			`${formatCounted(tools.length, 'query', 'queries')}${failed === 0 ? '' : `, ${failed} of them failed`}`,
-			`${formatCounted(tokens, 'token')}${promptTokens === null ? '' : `, ${promptTokens} of prompts`}`,
+			`1 draft and ${formatCounted(answers.length - 1, 'revision')}`,
+			`${formatCounted(tools.length, 'query', 'queries')}${failed === 0 ? '' : `, ${failed} failed`}`,
+			`${formatCounted(tokens, 'token')}${promptTokens === null ? '' : `, ${promptTokens} prompt tokens`}`,
 			...(cost === null ? [] : [`cost ${cost.toFixed(4)}`]),
 			`${seconds.toFixed(1)} s`,
 		].join('; '),

@@ -16,16 +16,16 @@ type Format = keyof typeof renderers;
 const endings: Readonly<Record<Format, string>> = { html: 'html', markdown: 'md' };
 
 const options = {
-	out: path('FILE', 'Output file, replaced if it exists (default: NAME-report.html in the current folder); -: stdout.'),
-	format: choice(['html', 'markdown'], 'FORMAT', 'Output format (default: by the extension of --out, else html).'),
-	part: choice(['evaluations'], 'PART', "Only the evaluations of a run's checkpoints."),
+	out: path('FILE', 'Output file, overwritten if it exists (default: NAME-report.html in the current folder). Use - for stdout.'),
+	format: choice(['html', 'markdown'], 'FORMAT', 'Output format (default: from the extension of --out, else html).'),
+	part: choice(['evaluations'], 'PART', "Include only the evaluations of a run's checkpoints."),
 } as const satisfies Options;
 
 export const reportVerb = defineVerb({
 	name: 'report',
 	group: 'Runs',
 	arguments: [{ name: 'run or pipeline', phrase: 'a run', type: 'path', max: 20 }],
-	summary: 'Write the results of a run, several runs or a pipeline as HTML or Markdown (docs/reports.md).',
+	summary: 'Report the results of a run, several runs, or a pipeline as HTML or Markdown (docs/reports.md).',
 	options,
 	async run({ values, positionals, output }) {
 		const format = values.format ?? formatOf(values.out);
@@ -35,7 +35,7 @@ export const reportVerb = defineVerb({
 			const options = { now: Date.now() / 1000, signal: interrupt.signal };
 			const part: ReportPart = values.part ?? 'all';
 			if (positionals.length > 1 && part !== 'all') {
-				throw new Failure('invalid', '--part is for one run, and several are given.', 'Pass one, or leave out --part.');
+				throw new Failure('invalid', '--part applies only to a single run.', 'Specify one run, or omit --part.');
 			}
 			const report =
 				positionals.length > 1
@@ -52,7 +52,7 @@ export const reportVerb = defineVerb({
 			await writeFileAtomic(path, text);
 			const bytes = Buffer.byteLength(text);
 			output.object({ kind: 'report', path, format, bytes, runs, gaps, claims });
-			output.line(printable(`${path}: report of ${report.document.title} (${formatBytes(bytes)})`));
+			output.line(printable(`${path}: report for ${report.document.title} (${formatBytes(bytes)})`));
 			for (const gap of gaps.slice(0, 5)) output.line(printable(`  ${gap}`));
 			return 0;
 		} finally {

@@ -11,7 +11,7 @@ export function requireNode(verb: string, node: string = process.versions.node):
 	if (readers.has(verb) || nodeIsNewEnough(node)) return;
 	throw new Failure(
 		'version',
-		`reasoning-lab ${verb} needs Node 22.18 or newer, and this is Node ${node} (${process.execPath}).`,
-		'Install a newer Node, or run it with another installed one.',
+		`reasoning-lab ${verb} requires Node 22.18 or later, but this is Node ${node} (${process.execPath}).`,
+		'Install a newer version of Node, or use another installed version.',
 	);
 }

@@ -15,8 +15,8 @@ export const rescoreVerb = defineVerb({
 	group: 'Rewards',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
 	summary:
-		"Score a run's recorded rollouts again with its own copies of the rewards. Exit status 1 if a value differs.",
-	options: { steps: text('A-B', 'Only rollouts of these steps.'), ...runCodeOption },
+		"Rescore a run's recorded rollouts with the run's own copies of the rewards. Exits with status 1 if any value differs.",
+	options: { steps: text('A-B', 'Only rollouts from these steps.'), ...runCodeOption },
 	async run({ values, positionals, output }) {
 		const steps = parseSteps(values.steps);
 		const run = await findRun(positionals[0] as string);
@@ -47,7 +47,7 @@ export function parseSteps(text: string | undefined): { first: number; last: num
 	const first = Number(match?.[1]);
 	const last = Number(match?.[2] ?? match?.[1]);
 	if (match && first <= last) return { first, last };
-	throw new Failure('invalid', `--steps is "${text}", which is not a range of steps.`, 'Use the form --steps 10-20.');
+	throw new Failure('invalid', `--steps value "${text}" is not a valid step range.`, 'Use the format --steps 10-20.');
 }
 
 const valueText = (value: RescoreDifference['recorded']) =>
@@ -56,7 +56,7 @@ const valueText = (value: RescoreDifference['recorded']) =>
 function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescoring): string[] {
 	const width = Math.max(...columns.map(({ name }) => name.length));
 	const told = columns.map(({ name, rows, equal, different, failedThen, failedNow }) => {
-		const failures = failedThen + failedNow === 0 ? '' : `  (failed on ${failedThen} then, ${failedNow} now)`;
+		const failures = failedThen + failedNow === 0 ? '' : `  (failures: ${failedThen} recorded, ${failedNow} now)`;
 		const share = rows === 0 ? '-' : `${formatNumber((100 * equal) / rows)}%`;
 		return `${name.padEnd(width)}  ${share} equal, ${different} different${failures}`;
 	});
@@ -66,11 +66,11 @@ function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescori
 	);
 	const more = columns.reduce((sum, { different }) => sum + different, 0) - differences.length;
 	return [
-		`${rows} rollouts of ${steps.length} generation batches`,
+		`${rows} rollouts from ${steps.length} generation batches`,
 		...told,
 		...(examples.length === 0 ? [] : ['', ...examples]),
 		...(more > 0 ? [`and ${more} more`] : []),
 		...remarks,
-		...(equal ? ['All values match the recorded ones.'] : []),
+		...(equal ? ['All values match the recorded values.'] : []),
 	];
 }

@@ -14,12 +14,12 @@ export const resumeVerb = defineVerb({
 	name: 'resume',
 	group: 'Train',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
-	summary: 'Continue a stopped, crashed or paused run, or start a new run from one of its checkpoints.',
+	summary: 'Resume a stopped, crashed, or paused run, or start a new run from one of its checkpoints.',
 	options: {
-		checkpoint: integer('STEP', 'Start a new run beside the old one from the checkpoint of this step.'),
+		checkpoint: integer('STEP', 'Start a new run from the checkpoint at this step and keep the original run.'),
 		...runCodeOption,
 		detach: flag('Return as soon as the engine is running.'),
-		summary: flag('End with one line of JSON, as run does.'),
+		summary: flag('Finish with one line of JSON, as run does.'),
 		...group('With --checkpoint', changeOptions),
 	},
 	async run({ values, positionals, output, engine }) {
@@ -32,8 +32,8 @@ export const resumeVerb = defineVerb({
 		if (step === null && Object.keys(changes).length > 0) {
 			throw new Failure(
 				'invalid',
-				'A run resumes with its original recipe, which cannot be changed.',
-				'Add --checkpoint STEP to start a new run from a checkpoint.',
+				'A run can only resume with its original recipe.',
+				'To start a new run from a checkpoint, add --checkpoint STEP.',
 			);
 		}
 		return foregroundRun({

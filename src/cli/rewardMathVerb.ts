@@ -29,9 +29,9 @@ export const rewardMathVerb = defineVerb({
 		{ name: 'prediction', phrase: 'a prediction', type: 'text', optional: true },
 	],
 	summary:
-		'Show how the accuracy reward judges an answer: 1 correct, 0 incorrect, null if the gold answer cannot be parsed.',
+		'Show how the accuracy reward scores an answer: 1 correct, 0 incorrect, null if the gold answer cannot be parsed.',
 	options: {
-		pairs: path('FILE', 'JSONL with {"gold", "prediction"} on each line: prints one verdict per line, in order.'),
+		pairs: path('FILE', 'JSONL with {"gold", "prediction"} on each line. Prints one verdict per line, in input order.'),
 	},
 	reorder: answersLast,
 	async run({ values, positionals, output }) {
@@ -39,7 +39,7 @@ export const rewardMathVerb = defineVerb({
 			if (positionals.length > 0) {
 				throw new Failure(
 					'invalid',
-					'--pairs reads answers only from the file.',
+					'--pairs cannot be combined with answers on the command line.',
 					'See reasoning-lab help reward-math.',
 				);
 			}
@@ -51,7 +51,7 @@ export const rewardMathVerb = defineVerb({
 			const missing = gold === undefined ? 'a gold answer' : 'a prediction';
 			throw new Failure(
 				'invalid',
-				`reasoning-lab reward-math needs ${missing}.`,
+				`reasoning-lab reward-math requires ${missing}.`,
 				'See reasoning-lab help reward-math.',
 			);
 		}
@@ -72,7 +72,7 @@ function judge(compare: MathComparer, gold: string, prediction: string): Verdict
 	const answer = soleAnswer(parseTrace(prediction));
 	const verdict = compare(gold, answer ?? '', { sole: true });
 	if (answer !== null || verdict.value === null) return verdict;
-	return { value: 0, reason: 'The completion has no answer section, or several.' };
+	return { value: 0, reason: 'The completion has no answer section or several.' };
 }
 
 /** Moves everything that is not an option of this verb behind `--`, because answers can start with a minus sign. */
@@ -100,7 +100,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 	const info = await stat(path).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${path}`);
 	});
-	if (!info.isFile()) throw new Failure('invalid', `${path} is not a file.`, 'Use a JSONL file of pairs.');
+	if (!info.isFile()) throw new Failure('invalid', `${path} is not a file.`, 'Specify a JSONL file of pairs.');
 	const splitter = new LineSplitter();
 	let line = 0;
 	let bad = 0;
@@ -110,12 +110,12 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 		const pair = v.safeParse(pairSchema, parseLine(bytes));
 		if (!pair.success) {
 			bad++;
-			print({ value: null, reason: `Line ${line} is not a pair {"gold", "prediction"}.` });
+			print({ value: null, reason: `Line ${line} is not a valid {"gold", "prediction"} pair.` });
 			return;
 		}
 		const { gold, prediction } = pair.output;
 		const text = goldText(gold);
-		if (text === null) print({ value: null, reason: 'There is no gold answer.' });
+		if (text === null) print({ value: null, reason: 'The gold answer is missing.' });
 		else {
 			const { value, reason } = judge(compare, text, goldText(prediction) ?? '');
 			print({ value, reason });

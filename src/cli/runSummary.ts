@@ -42,8 +42,8 @@ export async function summarizeRun(folder: string): Promise<RunSummary> {
 	if (start === undefined || end === undefined || end.step <= start.step) {
 		throw new Failure(
 			'missing',
-			`${folder} has no held-out evaluations before and after GRPO updates, so there is nothing to summarize.`,
-			'Let the run finish its grpo stage.',
+			`Cannot summarize ${folder}: it has no held-out evaluations before and after GRPO updates.`,
+			'Wait until the run finishes its grpo stage.',
 		);
 	}
 	const batches = generationBatches(lines);

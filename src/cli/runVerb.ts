@@ -10,12 +10,12 @@ import { defineVerb } from './verb.ts';
 
 /** Options shared by all verbs that start a run from a recipe. */
 export const changeOptions = {
-	seed: integer('N', "Random seed, instead of the recipe's."),
-	set: repeatable(text('KEY=VALUE', 'Override one key of the recipe, such as stages.1.steps=50.')),
+	seed: integer('N', "Random seed; overrides the recipe's."),
+	set: repeatable(text('KEY=VALUE', 'Override a recipe key, such as stages.1.steps=50.')),
 	control: choice(
 		['shuffle'],
 		'NAME',
-		'Control experiment. shuffle: permute the advantages of every grpo stage, so that the run cannot learn.',
+		'Control experiment. shuffle: permute the advantages in every grpo stage so that the run cannot learn.',
 	),
 } as const satisfies Options;
 
@@ -32,18 +32,18 @@ export const runVerb = defineVerb({
 	group: 'Train',
 	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
 	summary:
-		'Start and follow a run, or a pipeline if the stages of the recipe have names. Ctrl+C stops it with a checkpoint.',
+		'Start and follow a run, or a pipeline if the recipe has named stages. Ctrl+C stops it with a checkpoint.',
 	options: {
 		...changeOptions,
 		detach: flag('Return as soon as the engine is running. The run continues in the background.'),
-		summary: flag('End with one line of JSON: held-out accuracy before and after GRPO, and times.'),
+		summary: flag('Finish with one line of JSON: held-out accuracy before and after GRPO, and timings.'),
 	},
 	async run({ values, positionals, output, engine }) {
 		const changes = recipeChanges(values);
 		const recipe = positionals[0] as string;
 		if ((await readPipelineFile(recipe, changes)) !== null) {
 			if (values.summary) {
-				throw new Failure('invalid', '--summary is for a single run, but this recipe is a pipeline.', 'Leave it out.');
+				throw new Failure('invalid', '--summary works only with a single run, but this recipe is a pipeline.', 'Omit it.');
 			}
 			return foregroundPipeline({
 				output,

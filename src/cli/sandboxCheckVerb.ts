@@ -10,11 +10,11 @@ import { defineVerb } from './verb.ts';
 export const sandboxCheckVerb = defineVerb({
 	name: 'sandbox-check',
 	group: 'Setup',
-	summary: 'Try to escape the sandbox that runs model-written code, and report what held.',
+	summary: 'Try to escape the sandbox for model-written code, and report which attempts were blocked.',
 	options: {
 		sandbox: text(
 			'MODE',
-			`auto, bubblewrap, container:IMAGE or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,
+			`auto, bubblewrap, container:IMAGE, or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,
 		),
 	},
 	async run({ values, output }) {
@@ -41,7 +41,7 @@ const words: Readonly<Record<IsolationAttempt['outcome'], string>> = {
 	held: 'held',
 	escaped: 'ESCAPED',
 	skipped: 'skipped',
-	untried: 'not tried',
+	untried: 'not tested',
 };
 
 function table({ attempts, held, failed, skipped, untried, durationMs }: IsolationReport): string[] {
@@ -58,6 +58,6 @@ function table({ attempts, held, failed, skipped, untried, durationMs }: Isolati
 			),
 		];
 	});
-	const rest = `${untried === 0 ? '' : `, ${untried} not tried`}${skipped === 0 ? '' : `, ${skipped} skipped`}`;
+	const rest = `${untried === 0 ? '' : `, ${untried} not tested`}${skipped === 0 ? '' : `, ${skipped} skipped`}`;
 	return [...lines, '', `${held} blocked, ${failed} not blocked${rest} (${(durationMs / 1000).toFixed(1)} s)`];
 }

@@ -26,11 +26,11 @@ import { group, integer, number, type Options, type OptionValues, path, repeatab
 export const policyOptions = group('Policy', {
 	policy: path(
 		'P',
-		"A checkpoint's folder, a run (RUN, RUN@12, RUN@best, RUN@live), http://HOST/v1, a script (.json, .jsonl), or JSON.",
+		"A checkpoint folder, a run (RUN, RUN@12, RUN@best, RUN@live), http://HOST/v1, a script (.json, .jsonl), or JSON.",
 	),
-	model: text('NAME', 'Model of the server. Required if it has several.'),
-	api: text('API', 'API of the server: chat (default) or completions.'),
-	'key-variable': text('NAME', 'Environment variable with the API key of the server. Files cannot name it.'),
+	model: text('NAME', 'Model on the server. Required if the server has several.'),
+	api: text('API', 'Server API: chat (default) or completions.'),
+	'key-variable': text('NAME', 'Environment variable with the API key for the server. Files cannot set this.'),
 	system: text('TEXT', 'System message for the server.'),
 });
 
@@ -38,25 +38,25 @@ export const policyOptions = group('Policy', {
 export const searchOptions = {
 	...group('Search', {
 		strategy: text('NAME', 'best-of-n, beam, mcts, ... (default: best-of-n with a scorer, else self-consistency).'),
-		param: repeatable(text('NAME=VALUE', 'Parameter of the strategy, such as n=16. Values are JSON or text.')),
+		param: repeatable(text('NAME=VALUE', 'Strategy parameter, such as n=16. Values are JSON or plain text.')),
 		guide: text(
 			'SCORER',
-			'Scorer of steps: self-evaluation, mean-logprob, self-certainty, majority, value, process, reward:NAME, or JSON.',
+			'Step scorer: self-evaluation, mean-logprob, self-certainty, majority, value, process, reward:NAME, or JSON.',
 		),
-		judge: text('SCORER', 'Scorer that chooses among final answers (default: the guide).'),
+		judge: text('SCORER', 'Scorer that selects the final answer (default: the guide).'),
 		reward: text('R', 'Same as --guide reward:R. R is a built-in reward or FILE#NAME; gold:R uses the gold answer.'),
 		budget: text('LIST', 'Limits such as tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).'),
-		split: text('RULE', 'Where a step ends: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.'),
+		split: text('RULE', 'Rule for splitting completions into steps: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.'),
 		concurrency: integer('N', 'Concurrent requests (default 8).'),
 		seed: integer('S', 'Random seed (default 0).'),
-		spec: path('FILE', 'All settings as JSON. Options given beside it take precedence.'),
+		spec: path('FILE', 'All settings as JSON. Command-line options take precedence.'),
 	}),
 	...group('Sampling', {
 		temperature: number('T', 'Sampling temperature (default 1).'),
 		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
-		'max-tokens': integer('N', 'Max tokens of a completion.'),
-		'max-step-tokens': integer('N', 'Max tokens of a step (default 256).'),
-		alternatives: integer('N', 'Log each token with its N most likely alternatives, if the policy reports them.'),
+		'max-tokens': integer('N', 'Max tokens per completion.'),
+		'max-step-tokens': integer('N', 'Max tokens per step (default 256).'),
+		alternatives: integer('N', 'Log the N most likely alternatives for each token, if the policy reports them.'),
 	}),
 	...policyOptions,
 } as const satisfies Options;
@@ -104,8 +104,8 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 		if (otherwise !== undefined) return decodeOrThrow(policySpecSchema, otherwise, 'The policy');
 		throw new Failure(
 			'invalid',
-			'No policy given.',
-			'Use --policy with a run (reasoning-lab status lists them), a script, or http://HOST/v1.',
+			'No policy specified.',
+			'Use --policy with a run (reasoning-lab status lists runs), a script, or http://HOST/v1.',
 		);
 	}
 	if (named.trimStart().startsWith('{')) {
@@ -120,7 +120,7 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 		throw new Failure(
 			'missing',
 			`The file ${path} does not exist.`,
-			'--policy takes a script, a run, a checkpoint or a server.',
+			'--policy accepts a script, a run, a checkpoint, or a server.',
 		);
 	}
 	return runOf(named);
@@ -136,8 +136,8 @@ async function serverOf(address: string, values: PolicyValues): Promise<PolicySp
 	if (url === null) {
 		throw new Failure(
 			'invalid',
-			`--policy is "${address}", which is not a URL.`,
-			'Use the form http://127.0.0.1:8000/v1.',
+			`--policy value "${address}" is not a valid URL.`,
+			'Use the format http://127.0.0.1:8000/v1.',
 		);
 	}
 	const named = values.model ?? decodeURIComponent(url.hash.slice(1));
@@ -213,7 +213,7 @@ async function runOf(named: string): Promise<PolicySpec> {
 		'missing',
 		`${run} has no complete checkpoint${which === 'newest' ? '' : ` "${which}"`}.`,
 		checkpoints.length === 0
-			? 'Wait for its first checkpoint.'
+			? 'Wait until it has saved a checkpoint.'
 			: `Available steps: ${checkpoints.map(({ step }) => step).join(', ')}.`,
 	);
 }
@@ -226,8 +226,8 @@ export async function scorerOf(written: string, option: string): Promise<ScorerS
 	if (match === null) {
 		throw new Failure(
 			'invalid',
-			`${option} is "${written}", which is not a scorer.`,
-			`Use one of ${plainScorers.join(', ')}, reward:NAME or gold:NAME.`,
+			`${option} value "${written}" is not a valid scorer.`,
+			`Use one of ${plainScorers.join(', ')}, reward:NAME, or gold:NAME.`,
 		);
 	}
 	const gold = /(^|:)gold:/.test(written.slice(0, written.length - (match[2] as string).length));
@@ -256,8 +256,8 @@ export function budgetOf(written: string, option = '--budget'): SearchBudget {
 		if (match === null) {
 			throw new Failure(
 				'invalid',
-				`${option} is "${written}", which is not a budget.`,
-				`Use the form ${option} tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).`,
+				`${option} value "${written}" is not a valid budget.`,
+				`Use the format ${option} tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).`,
 			);
 		}
 		budget[match[1] as string] = Number(match[2]);
@@ -270,7 +270,7 @@ export function paramsOf(written: readonly string[]): Record<string, unknown> {
 	return Object.fromEntries(
 		written.map((entry) => {
 			const at = entry.indexOf('=');
-			if (at < 1) throw new Failure('invalid', `--param is "${entry}".`, 'Use the form --param n=16.');
+			if (at < 1) throw new Failure('invalid', `Invalid --param value "${entry}".`, 'Use the format --param n=16.');
 			return [entry.slice(0, at).trim(), paramValue(entry.slice(at + 1))];
 		}),
 	);
@@ -299,7 +299,7 @@ function parsed(written: string, option: string): Record<string, unknown> {
 	try {
 		value = JSON.parse(written);
 	} catch (error) {
-		throw new Failure('invalid', `${option} is not JSON: ${(error as Error).message}.`);
+		throw new Failure('invalid', `${option} is not valid JSON: ${(error as Error).message}.`);
 	}
 	if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
 	throw new Failure('invalid', `${option} is not a JSON object.`);

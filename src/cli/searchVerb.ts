@@ -22,15 +22,15 @@ import { defineVerb, type VerbContext } from './verb.ts';
 
 /** Options that specify the problem and its gold answer. */
 export const problemOptions = group('Problem', {
-	answer: text('TEXT', 'Gold answer: the result shows whether it was found.'),
-	dataset: path('FILE', 'Take the problem from a JSONL file instead of the argument.'),
-	row: integer('N', 'Row of the dataset, from 1 (default 1).', 1),
+	answer: text('TEXT', 'Gold answer. If given, the result shows whether it was found.'),
+	dataset: path('FILE', 'Read the problem from a JSONL file instead of the argument.'),
+	row: integer('N', 'Dataset row, starting from 1 (default 1).', 1),
 });
 
 const options = {
 	...problemOptions,
-	log: path('FILE', "Log file (default: searches/ of the policy's run, else of the current folder)."),
-	continue: path('LOG', 'Continue the search of a log, with the budget of --budget.'),
+	log: path('FILE', "Log file (default: in searches/ of the policy's run, else of the current folder)."),
+	continue: path('LOG', 'Continue the search in a log with the budget given by --budget.'),
 	...searchOptions,
 } as const satisfies Options;
 
@@ -47,7 +47,7 @@ export const searchVerb = defineVerb({
 	group: 'Search and evaluate',
 	usage: '<problem> --policy P [options]',
 	arguments: [{ name: 'problem', phrase: 'a problem', type: 'text', optional: true }],
-	summary: 'Search for the answer of one problem and log the tree. Ctrl+C stops the search.',
+	summary: 'Search for the answer to one problem and log the search tree. Ctrl+C stops the search.',
 	options,
 	async run({ values, positionals, ...context }) {
 		if (values.continue === undefined) return started(values, positionals[0], context);
@@ -81,8 +81,8 @@ function requireNoProblem(values: Values, text: string | undefined): void {
 	if (wrong.length === 0) return;
 	throw new Failure(
 		'invalid',
-		`${wrong.join(' and ')} cannot be combined with --continue: the log has its own.`,
-		'Leave out what the log has, or set everything again with --policy or --spec.',
+		`${wrong.join(' and ')} cannot be combined with --continue, because the log defines the same settings.`,
+		'Omit these options, or respecify all settings with --policy or --spec.',
 	);
 }
 
@@ -159,7 +159,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 		...totals,
 	});
 	const verdict = correct === null ? '' : correct ? '  (right)' : '  (wrong)';
-	const bound = isOracle(session) ? '  chosen by the gold answer: an upper bound, not a result' : '';
+	const bound = isOracle(session) ? '  selected with the gold answer: an upper bound, not a result' : '';
 	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}${bound}`));
 	const used = [
 		formatCounted(totals.nodes, 'node'),
@@ -170,7 +170,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 	if (totals.cost !== null) used.push(`cost ${totals.cost.toFixed(4)}`);
 	output.line(`${used.join(', ')}; ended: ${outcome.stop}${message === null ? '' : `: ${printable(message)}`}`);
 	const { count, last } = session.faults;
-	if (count > 0 && last !== message) output.line(printable(`${formatCounted(count, 'fault')}, the last one: ${last}`));
+	if (count > 0 && last !== message) output.line(printable(`${formatCounted(count, 'fault')}; last: ${last}`));
 	output.line(printable(session.log));
 }
 
@@ -192,8 +192,8 @@ export async function problemOf(values: ProblemValues, text: string | undefined,
 	if ((text === undefined) === (values.dataset === undefined)) {
 		throw new Failure(
 			'invalid',
-			text === undefined ? `reasoning-lab ${verb} needs a problem.` : 'A problem and --dataset cannot be combined.',
-			text === undefined ? 'Pass it, or select a row: --dataset FILE --row 1.' : 'Choose one of them.',
+			text === undefined ? `reasoning-lab ${verb} requires a problem.` : 'A problem and --dataset cannot be combined.',
+			text === undefined ? 'Pass it as an argument, or select a dataset row with --dataset FILE --row 1.' : 'Use only one of them.',
 		);
 	}
 	const answer = values.answer ?? null;

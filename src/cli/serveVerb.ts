@@ -15,33 +15,33 @@ const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const
 
 const options = {
 	...group('Server', {
-		port: integer('N', `Port on 127.0.0.1 (default ${defaults.port}; 0: any free port).`),
-		name: text('NAME', "Model name (default: the policy's name, with other characters as hyphens)."),
+		port: integer('N', `Port on 127.0.0.1 (default ${defaults.port}; 0 selects any free port).`),
+		name: text('NAME', "Model name (default: the policy name, with other characters replaced by hyphens)."),
 		'system-messages': choice(
 			['keep', 'prepend', 'drop'],
 			'HOW',
-			'What to do with system messages (default keep). prepend: put them before the problem.',
+			'How to handle system messages (default keep). prepend inserts them before the problem.',
 		),
 		timeout: integer(
 			'SECONDS',
-			`Time limit of a search, which then answers with what it has (default ${defaults.timeout}; max ${defaults.nodes} nodes unless --budget sets nodes).`,
+			`Time limit per search, after which the best answer so far is returned (default ${defaults.timeout}; max ${defaults.nodes} nodes unless --budget sets nodes).`,
 		),
 		grace: integer(
 			'SECONDS',
-			`How long running requests may continue after Ctrl+C (default ${defaults.grace}). A second Ctrl+C ends them.`,
+			`Time that running requests have to finish after Ctrl+C (default ${defaults.grace}). A second Ctrl+C cancels them.`,
 		),
 		'max-requests': integer('N', 'Max concurrent searches (default 8).'),
 		'max-waiting': integer('N', 'Max queued requests (default 1000).'),
-		'max-body': integer('BYTES', 'Max size of a request (default 1048576).'),
+		'max-body': integer('BYTES', 'Max request size (default 1048576).'),
 	}),
 	...group('Access', {
 		'token-file': path(
 			'FILE',
-			`File with the token that clients must send (default: the variable ${tokenVariable}, else a new token, which is printed).`,
+			`File with the token that clients must send (default: the environment variable ${tokenVariable}, else a new token, printed at startup).`,
 		),
 		token: text('TEXT', 'The token itself. Other users of this machine may see it in the process list.'),
-		'no-token': flag('Require no token: every program of every user of this machine has access.'),
-		'allow-origin': repeatable(text('URL', 'Web page that may use the API.')),
+		'no-token': flag('Do not require a token. Any program run by any user of this machine gets access.'),
+		'allow-origin': repeatable(text('URL', 'Web origin that may use the API.')),
 	}),
 	...searchOptions,
 } as const satisfies Options;
@@ -55,7 +55,7 @@ export const serveVerb = defineVerb({
 	async run({ values, output, engine, args }) {
 		const token = await tokenOf(values);
 		const { port = defaults.port } = values;
-		if (port > 65_535) throw new Failure('invalid', `--port is ${port}.`, 'Choose one up to 65535.');
+		if (port > 65_535) throw new Failure('invalid', `Invalid --port value ${port}.`, 'Use a port up to 65535.');
 		const how = systemMessagesOf(values['system-messages']);
 		const given = await searchSpecOf(values);
 		const spec = {
@@ -112,10 +112,10 @@ export const serveVerb = defineVerb({
 					token: made,
 				});
 				output.line(
-					printable(`${model} is listening on ${url}, searching with ${spec.strategy}. Press Ctrl+C to stop.`),
+					printable(`${model} is listening on ${url}, using ${spec.strategy} search. Press Ctrl+C to stop.`),
 				);
 				if (made !== null) output.line(`Token: ${made}`);
-				if (secret === null) output.line('No token is required: anyone who can reach the port can use it.');
+				if (secret === null) output.line('No token is required: anyone who can reach the port can use the API.');
 				await new Promise<void>((resolve, reject) => {
 					interrupted = (count) => server.close(count > 1 ? 0 : graceMs).then(resolve, reject);
 					if (interrupt.signal.aborted) interrupted(1);
@@ -139,11 +139,11 @@ async function tokenOf(values: {
 }): Promise<string | null | undefined> {
 	const file = values['token-file'];
 	if (file !== undefined && (values.token !== undefined || values['no-token'])) {
-		throw new Failure('invalid', '--token-file cannot be given with --token or --no-token.', 'Choose one of them.');
+		throw new Failure('invalid', '--token-file cannot be combined with --token or --no-token.', 'Use only one of them.');
 	}
 	if (values['no-token']) {
 		if (values.token !== undefined) {
-			throw new Failure('invalid', '--token and --no-token cannot be combined.', 'Choose one of them.');
+			throw new Failure('invalid', '--token and --no-token cannot be combined.', 'Use only one of them.');
 		}
 		return null;
 	}
@@ -158,7 +158,7 @@ async function tokenOf(values: {
 
 function systemMessagesOf(how: string | undefined): SystemMessages | undefined {
 	if (how === undefined || how === 'keep' || how === 'prepend' || how === 'drop') return how;
-	throw new Failure('invalid', `--system-messages is "${how}".`, 'Choose keep, prepend or drop.');
+	throw new Failure('invalid', `Invalid --system-messages value "${how}".`, 'Use keep, prepend, or drop.');
 }
 
 async function readToken(file: string): Promise<string> {

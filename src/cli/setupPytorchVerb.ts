@@ -20,23 +20,23 @@ import { defineVerb } from './verb.ts';
 import { packageVersion } from './versionVerb.ts';
 
 const options = {
-	python: path('PATH', 'Python to create it with (default: the best on this machine).'),
-	device: choice(deviceWishes, 'DEVICE', 'Build of torch (default auto, by the hardware).'),
+	python: path('PATH', 'Python for creating the environment (default: the best one on this machine).'),
+	device: choice(deviceWishes, 'DEVICE', 'torch build (default auto, based on the hardware).'),
 	with: repeatable(
 		text('EXTRA', `Also install: ${setupExtras.map((extra) => `${extra} (${extraWords[extra]})`).join('; ')}.`),
 	),
 	installer: choice(installerWishes, 'NAME', 'Installer to use (default auto).'),
 	'index-url': text('URL', "Package index to use instead of the installer's default."),
-	'pip-argument': repeatable(text('ARG', 'Extra argument for pip or uv pip, as --pip-argument=ARG.')),
+	'pip-argument': repeatable(text('ARG', 'Additional argument for pip or uv pip, written as --pip-argument=ARG.')),
 	requirements: path(
 		'FOLDER',
-		'Other versions: a folder with base.txt, ray.txt, gpu.txt, vllm.txt, qlora.txt, uv.txt.',
+		'Folder with requirement files for other versions: base.txt, ray.txt, gpu.txt, vllm.txt, qlora.txt, uv.txt.',
 	),
 	folder: path(
 		'FOLDER',
-		`Folder of the environment (default: the environment variable ${folderVariable}, else in the data folder).`,
+		`Environment folder (default: the environment variable ${folderVariable}, else in the data folder).`,
 	),
-	plan: flag('Show what would be installed, and install nothing.'),
+	plan: flag('Show what would be installed without installing it.'),
 	again: flag('Recreate an existing environment.'),
 	remove: flag('Remove the environment.'),
 } as const satisfies Options;
@@ -44,7 +44,7 @@ const options = {
 export const setupPytorchVerb = defineVerb({
 	name: 'setup-pytorch',
 	group: 'Setup',
-	summary: 'Create the Python environment of the PyTorch engine. Ctrl+C undoes it.',
+	summary: 'Create the Python environment for the PyTorch engine. Ctrl+C undoes it.',
 	options,
 	async run({ values, output }) {
 		const folder = ManagedFolder.at(values.folder === undefined ? null : resolve(values.folder));
@@ -80,7 +80,7 @@ export const setupPytorchVerb = defineVerb({
 			if (state.kind === 'ready' && state.outdated.length === 0 && missing.length === 0 && !values.again) {
 				output.object({ kind: 'ready', python: state.python, environment: state.record });
 				output.line(`Already set up: ${state.python}`);
-				output.line('Check it with reasoning-lab doctor, or recreate it with --again.');
+				output.line('Run reasoning-lab doctor to check it, or add --again to recreate it.');
 				return 0;
 			}
 			return await setUp(choices, output);
@@ -120,8 +120,8 @@ async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> 
 async function remove(folder: ManagedFolder, output: CliOutput): Promise<number> {
 	const left = await removeEnvironment(folder);
 	output.object({ kind: 'removed', folder: folder.path, left });
-	output.line(`Removed from ${folder.path}.`);
-	if (left.length > 0) output.line(`Not removed because running programs use it: ${left.join(', ')}`);
+	output.line(`Removed ${folder.path}.`);
+	if (left.length > 0) output.line(`Could not remove files in use by running programs: ${left.join(', ')}`);
 	return 0;
 }
 
@@ -129,7 +129,7 @@ function showPlan(plan: SetupPlan, output: CliOutput): void {
 	const { commands, build, ...rest } = plan;
 	output.object({ kind: 'plan', ...rest, build, commands: commands.map(({ title }) => title) });
 	output.line(`${planSentence(plan)}.`);
-	output.line(`Into ${plan.folder}`);
-	if (plan.diskBytes > 5e9) output.line(`Installing ${formatBytes(plan.diskBytes)} takes a while.`);
+	output.line(`Target folder: ${plan.folder}`);
+	if (plan.diskBytes > 5e9) output.line(`This installs ${formatBytes(plan.diskBytes)} and may take a while.`);
 	for (const note of plan.notes) output.line(printable(`Note: ${note}`));
 }

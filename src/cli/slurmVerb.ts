@@ -14,10 +14,10 @@ export const slurmVerb = defineVerb({
 	name: 'slurm',
 	group: 'Train',
 	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
-	summary: 'Prepare a run for a Slurm cluster: its folder, with a script for sbatch.',
+	summary: 'Prepare a run folder with an sbatch script for a Slurm cluster.',
 	options: {
 		nodes: integer('N', 'Number of nodes (default 1).', 1),
-		'gpus-per-node': integer('N', 'GPUs per node, one process each (default 8; with "device": "cpu" 0).'),
+		'gpus-per-node': integer('N', 'GPUs per node, with one process each (default 8; 0 with "device": "cpu").'),
 		'cpus-per-node': integer('N', 'CPU cores per node (default 8).', 1),
 		time: text('T', 'Time limit in Slurm format (default 24:00:00).'),
 		partition: text('P', 'Slurm partition.'),
@@ -25,9 +25,9 @@ export const slurmVerb = defineVerb({
 		mem: text('M', 'Memory per node in Slurm format.'),
 		python: path(
 			'PATH',
-			"Python with the trainer's packages on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
+			"Python with the trainer's packages, available on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
 		),
-		node: path('PATH', 'Node.js on the first node (default: REASONING_LAB_NODE, else node on the PATH there).'),
+		node: path('PATH', 'Node.js on the first node (default: REASONING_LAB_NODE, else node on its PATH).'),
 		...changeOptions,
 	},
 	async run({ values, positionals, output, engine }) {
@@ -42,8 +42,8 @@ export const slurmVerb = defineVerb({
 		if (onProcessor && askedGpus !== undefined && askedGpus > 0) {
 			throw new Failure(
 				'invalid',
-				`The recipe trains on the CPU ("device": "cpu"), so the ${askedGpus} GPUs of --gpus-per-node would be idle.`,
-				'Leave it out, or add --set device=cuda.',
+				`The recipe trains on the CPU ("device": "cpu"), so the ${askedGpus} GPUs requested by --gpus-per-node would be idle.`,
+				'Omit --gpus-per-node, or add --set device=cuda.',
 			);
 		}
 		const gpusPerNode = askedGpus ?? (onProcessor ? 0 : 8);
@@ -74,7 +74,7 @@ export const slurmVerb = defineVerb({
 		const script = join(folder, 'slurm.sh');
 		await writeFile(script, slurmScript({ ...options, name: recipe.name, run: folder }), { mode: 0o755 });
 		output.object({ run: folder, script, processes });
-		output.line(`Prepared ${folder} for ${formatCounted(processes, 'process', 'processes')}. Start it with`);
+		output.line(`Prepared ${folder} for ${formatCounted(processes, 'process', 'processes')}. To start it, run`);
 		output.line(`  sbatch ${script}`);
 		return 0;
 	},

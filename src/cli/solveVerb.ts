@@ -13,7 +13,7 @@ export const solveVerb = defineVerb({
 	group: 'Search and evaluate',
 	usage: '<problem> --policy P [options]',
 	arguments: [{ name: 'problem', phrase: 'a problem', type: 'text', optional: true }],
-	summary: 'Print only the answer of one problem, without a log. Exit status 1 if there is none.',
+	summary: 'Print only the answer to one problem, without writing a log. Exits with status 1 if no answer is found.',
 	options: { ...problemOptions, ...searchOptions },
 	async run({ values, positionals, output, engine, args }) {
 		const problem = await problemOf(values, positionals[0], 'solve');
@@ -47,9 +47,9 @@ export const solveVerb = defineVerb({
 
 function whyNone(stop: StopReason, nodes: number): string {
 	if (stop === 'complete' || stop === 'solved' || stop === 'exhausted') {
-		return nodes === 0 ? 'the policy returned no text.' : 'no completion has one between its answer tags.';
+		return nodes === 0 ? 'the policy returned no text.' : 'no completion has an answer between its answer tags.';
 	}
 	return stop === 'stopped'
-		? 'stopped before there was one.'
-		: `the ${stop} budget was exhausted before there was one.`;
+		? 'stopped before an answer was found.'
+		: `the ${stop} budget was exhausted before an answer was found.`;
 }

@@ -45,14 +45,14 @@ export const statusVerb = defineVerb({
 	name: 'status',
 	group: 'Train',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path', optional: true, max: Number.POSITIVE_INFINITY }],
-	summary: 'Show the named runs, or all known runs and those below the current folder.',
+	summary: 'Show the given runs, or all known runs and runs below the current folder.',
 	async run({ positionals, output }) {
 		const folders = positionals.length > 0 ? await Promise.all(positionals.map(findRun)) : await knownRuns();
 		const states = await Promise.all(folders.map(stateOf));
 		states.sort((a, b) => (b.record?.created ?? 0) - (a.record?.created ?? 0));
 		output.object({ runs: states });
 		if (states.length === 0) {
-			output.line('There are no runs yet. Start one with: reasoning-lab run NAME.recipe.json');
+			output.line('No runs found. To start one, run: reasoning-lab run NAME.recipe.json');
 			return 0;
 		}
 		const head = ['name', 'status', 'stage', 'step', 'reward', 'time', 'folder'];

@@ -30,8 +30,8 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 	if (identity === null) {
 		throw new Failure(
 			'unavailable',
-			`No engine of ${folder} was found for this user.`,
-			'It may run on another machine.',
+			`No engine process for ${folder} was found under the current user.`,
+			'It may be running on another machine.',
 		);
 	}
 	const started = await descendantsOf(identity.pid);
@@ -41,7 +41,7 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 	if (left === undefined) return;
 	throw new Failure(
 		'timeout',
-		`The engine of ${folder} has exited, but process ${left.pid}, which it started, is still running.`,
-		'Kill it with the tools of your system.',
+		`The engine of ${folder} has exited, but its child process ${left.pid} is still running.`,
+		'Kill it with the tools of your operating system.',
 	);
 }

@@ -10,10 +10,10 @@ export const stopVerb = defineVerb({
 	name: 'stop',
 	group: 'Train',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
-	summary: 'Stop a run after its current batch with a checkpoint, and wait until it has stopped.',
+	summary: 'Stop a run with a checkpoint after its current batch, and wait until it has stopped.',
 	options: {
-		'no-checkpoint': flag('Write no checkpoint. A resume starts from the last one.'),
-		now: flag('End the process immediately. A resume starts from the last checkpoint.'),
+		'no-checkpoint': flag('Do not write a checkpoint. Resuming starts from the last checkpoint.'),
+		now: flag('Kill the process immediately. Resuming starts from the last checkpoint.'),
 	},
 	async run({ values, positionals, output }) {
 		const folder = await findRun(positionals[0] as string);
@@ -25,7 +25,7 @@ export const stopVerb = defineVerb({
 				await endEngineNow(folder, record);
 			});
 			output.object({ folder, status, step: record.step });
-			output.line(`${folder} is not running: it is ${status}.`);
+			output.line(`${folder} is not running (status: ${status}).`);
 			return 0;
 		}
 		if (values.now) await endEngineNow(folder, record);

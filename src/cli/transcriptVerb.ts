@@ -42,7 +42,7 @@ export const transcriptVerb = defineVerb({
 			for (const line of linesOf(transcript, found, file.transcripts.length > 1)) output.line(printable(line));
 		}
 		const more = file.transcripts.length - maxShown;
-		if (more > 0) output.line(`and ${more} more conversations (--json has all)`);
+		if (more > 0) output.line(`and ${more} more conversations (use --json for all)`);
 		return 0;
 	},
 });
@@ -58,8 +58,8 @@ async function readText(path: string, name: string): Promise<string> {
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
 				'unsupported',
-				`${name} has ${formatCount(stat.size)} bytes; the limit is ${formatCount(transcriptLimits.characters)}.`,
-				'Save the conversation you want to check as a separate file.',
+				`${name} is ${formatCount(stat.size)} bytes; the limit is ${formatCount(transcriptLimits.characters)}.`,
+				'Save the conversation to check in a separate file.',
 			);
 		}
 		const bytes = await handle.readFile();

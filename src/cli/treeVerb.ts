@@ -17,8 +17,8 @@ export const treeVerb = defineVerb({
 	name: 'tree',
 	group: 'Search and evaluate',
 	arguments: [{ name: 'file', phrase: 'a file', type: 'path' }],
-	summary: 'Show a search tree of any program: totals and a small drawing.',
-	options: { tree: integer('N', 'Which tree of the file, from 1 (default 1).') },
+	summary: 'Show totals and a small drawing of a search tree from any tool.',
+	options: { tree: integer('N', 'Tree to show, starting from 1 (default 1).') },
 	async run({ values, positionals, output }) {
 		const path = resolve(positionals[0] as string);
 		const file = await readTreeFile(path);
@@ -28,8 +28,8 @@ export const treeVerb = defineVerb({
 			const { length } = file.trees;
 			throw new Failure(
 				'invalid',
-				`${basename(path)} has ${length === 1 ? 'one tree' : `${length} trees`}, and --tree is ${number}.`,
-				`Use --tree with a number from 1 to ${length}.`,
+				`${basename(path)} has ${length === 1 ? 'one tree' : `${length} trees`}, but --tree is ${number}.`,
+				`Set --tree to a number from 1 to ${length}.`,
 			);
 		}
 		const tree = treeOf(chosen);
@@ -46,7 +46,7 @@ export const treeVerb = defineVerb({
 		for (const [i, one] of file.trees.slice(0, file.trees.length === 1 ? 0 : maxListed).entries()) {
 			output.line(`${i + 1 === number ? '> ' : '  '}${i + 1}. ${printable(one.name)}: ${summary(one)}`);
 		}
-		if (file.trees.length > maxListed) output.line(`  and ${file.trees.length - maxListed} more (--json has all)`);
+		if (file.trees.length > maxListed) output.line(`  and ${file.trees.length - maxListed} more (use --json for all)`);
 		if (file.trees.length === 1) output.line(summary(chosen));
 		for (const line of searchLines(chosen)) output.line(printable(line));
 		for (const fault of [...file.faults, ...chosen.faults]) output.line(`warning: ${printable(fault)}`);

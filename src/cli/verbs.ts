@@ -8,7 +8,7 @@ const helpVerb = defineVerb({
 	name: 'help',
 	group: 'Setup',
 	arguments: [{ name: 'command', phrase: 'a command', type: 'verb', optional: true }],
-	summary: 'Show all commands, or the options of one.',
+	summary: 'List all commands, or show the options for one.',
 	async run({ positionals, output }) {
 		const [name] = positionals;
 		const named = name === undefined ? null : await findVerb(name);

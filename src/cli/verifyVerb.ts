@@ -21,21 +21,21 @@ const errorsShown = 5;
 const options = {
 	dataset: path(
 		'FILE',
-		'JSONL rows to make correct and incorrect answers of (default: what @dataset or a recipe names).',
+		'JSONL rows to build correct and incorrect answers from (default: the file given by @dataset or a recipe).',
 	),
-	run: path('DIR', "Use the run's latest recorded rollouts."),
-	cases: path('FILE', 'Use these labeled cases (default: NAME.cases.jsonl beside the reward, with the dataset).'),
-	reward: text('NAME', 'Only this reward of the file (default: all).'),
+	run: path('DIR', "Score the run's latest recorded rollouts."),
+	cases: path('FILE', 'Score these labeled cases (default: NAME.cases.jsonl next to the reward, together with the dataset).'),
+	reward: text('NAME', 'Verify only this reward (default: all in the file).'),
 	rows: integer('N', 'Number of rows to score (default 200).', 1),
-	seed: integer('S', 'Seed that selects rows and incorrect answers (default 1).'),
-	python: path('PATH', 'Python that runs *.reward.py files (default: REASONING_LAB_PYTHON, else python3).'),
+	seed: integer('S', 'Seed for selecting rows and incorrect answers (default 1).'),
+	python: path('PATH', 'Python for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
 export const verifyVerb = defineVerb({
 	name: 'verify',
 	group: 'Rewards',
 	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path' }],
-	summary: 'Run a reward on data, labeled cases or recorded rollouts. Exit status 1 if a case or the reward fails.',
+	summary: 'Run a reward on data, labeled cases, or recorded rollouts. Exits with status 1 if a case or the reward fails.',
 	options,
 	async run({ values, positionals, output }) {
 		const file = resolve(positionals[0] as string);
@@ -59,7 +59,7 @@ export const verifyVerb = defineVerb({
 			});
 			if (plan.rows.length + plan.cases.length === 0 && (values.dataset ?? values.cases) !== undefined) {
 				const named = values.dataset ?? values.cases;
-				throw new Failure('invalid', `${named} has no rows to verify on. ${plan.remarks.join(' ')}`.trim());
+				throw new Failure('invalid', `${named} has no rows to verify. ${plan.remarks.join(' ')}`.trim());
 			}
 			const { verifications } = await verifier.verify(plan, verifier.open(plan), {
 				signal,
@@ -90,10 +90,10 @@ async function requireReward(file: string): Promise<void> {
 		throw new Failure(
 			'invalid',
 			`${file} is not a reward file.`,
-			'Use a *.reward.ts, *.reward.js or *.reward.py file.',
+			'Specify a *.reward.ts, *.reward.js, or *.reward.py file.',
 		);
 	}
-	if (!info?.isFile()) throw new Failure('missing', `The reward file ${file} does not exist.`, 'Fix the path.');
+	if (!info?.isFile()) throw new Failure('missing', `The reward file ${file} does not exist.`, 'Check the path.');
 }
 
 async function whatOf(values: { dataset?: string; run?: string; cases?: string }): Promise<WhatToVerify> {
@@ -102,7 +102,7 @@ async function whatOf(values: { dataset?: string; run?: string; cases?: string }
 		throw new Failure(
 			'invalid',
 			`${given.map((name) => `--${name}`).join(' and ')} cannot be combined.`,
-			'Choose one of them.',
+			'Use only one of them.',
 		);
 	}
 	if (values.run !== undefined) return { kind: 'rollouts', run: await findRun(values.run) };

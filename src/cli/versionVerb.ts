@@ -6,7 +6,7 @@ import { defineVerb } from './verb.ts';
 export const versionVerb = defineVerb({
 	name: 'version',
 	group: 'Setup',
-	summary: 'Print the version.',
+	summary: 'Show the version.',
 	async run({ output }) {
 		const version = await packageVersion();
 		output.object({ version, runFormat, control: controlVersion, node: process.version });

@@ -55,7 +55,7 @@ export async function estimatePipeline(
 		const { name, type } = stage;
 		const minutes = typeof stage.minutes === 'number' ? stage.minutes : null;
 		if (isRunnerStage(type)) {
-			const reason = 'It samples from the policy, which needs less memory than training.';
+			const reason = 'This stage samples from the policy and needs less memory than training.';
 			stages.push({ name, type, minutes, estimate: null, reason });
 			continue;
 		}
@@ -72,7 +72,7 @@ export async function estimatePipeline(
 	}
 	const known = stages.flatMap(({ name, estimate }) => (estimate === null ? [] : [{ name, estimate }]));
 	if (known.length === 0) {
-		throw failure ?? new Failure('unsupported', `No stage of ${pipeline.name} trains.`, 'Add a training stage.');
+		throw failure ?? new Failure('unsupported', `${pipeline.name} has no training stage.`, 'Add one.');
 	}
 	const largest = known.reduce((a, b) => (b.estimate.total > a.estimate.total ? b : a));
 	const training = stages.filter(({ type }) => !isRunnerStage(type));

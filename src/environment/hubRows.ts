@@ -44,14 +44,14 @@ export async function downloadHubRows(
 	{ python, rows, out, signal, onProgress, environment = {} }: HubRowsOptions,
 ): Promise<{ readonly rows: number; readonly whole: boolean }> {
 	if (!hasHubDatasetForm(id)) {
-		throw new Failure('invalid', `"${id.slice(0, 200)}" is not a Hub dataset id.`, 'Use the form openai/gsm8k.');
+		throw new Failure('invalid', `"${id.slice(0, 200)}" is not a Hugging Face dataset ID.`, 'Use the format openai/gsm8k.');
 	}
 	for (const [what, name] of [
 		['configuration', config],
 		['split', split],
 	] as const) {
 		if (name === null || namePattern.test(name)) continue;
-		throw new Failure('invalid', `"${name.slice(0, 200)}" is no name of a ${what}.`, "See the dataset's page.");
+		throw new Failure('invalid', `"${name.slice(0, 200)}" is not a valid ${what} name.`, "Check the dataset's page for valid names.");
 	}
 	await ensureFolder(dirname(out));
 	const aside = `${out}.${randomBytes(4).toString('hex')}.part`;
@@ -82,7 +82,7 @@ export async function downloadHubRows(
 			throw new Failure(
 				last.includes('ModuleNotFoundError') ? 'missing' : 'internal',
 				`Cannot read the dataset ${id}: ${last.slice(0, 300) || `${python} exited with ${code}`}.`,
-				'Run Doctor to see what the Python environment lacks.',
+				'Run Doctor to check the Python environment.',
 			);
 		}
 		await rename(aside, out).catch((error: unknown) => {

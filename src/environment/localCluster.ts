@@ -114,11 +114,11 @@ export class LocalCluster {
 			throw new Failure(
 				'invalid',
 				`A cluster started here is already running at ${before}.`,
-				'Use it, or stop it first.',
+				'Use that cluster, or stop it first.',
 			);
 		}
 		if (await listensAt(address)) {
-			throw new Failure('invalid', `${address} is already in use.`, 'Choose another port in "ray.address".');
+			throw new Failure('invalid', `${address} is already in use.`, 'Choose a different port in "ray.address".');
 		}
 		await ensureFolder(this.#folder);
 		await rm(this.log, { force: true });
@@ -138,7 +138,7 @@ export class LocalCluster {
 		});
 		const ended = new Promise<string>((resolve) => {
 			child.once('error', ({ message }) => resolve(message));
-			child.once('exit', (code, name) => resolve(`it ended with ${name ?? `status ${code}`}`));
+			child.once('exit', (code, name) => resolve(`the process exited with ${name ?? `status ${code}`}`));
 		});
 		await log.close();
 		child.unref();
@@ -179,7 +179,7 @@ export class LocalCluster {
 
 	async #remember(pid: number, marker: string, address: string): Promise<void> {
 		const start = await processStart(pid);
-		if (start === null) throw new Failure('unavailable', 'Ray exited right after it started.');
+		if (start === null) throw new Failure('unavailable', 'Ray exited immediately after it started.');
 		const { host } = await ownIdentity();
 		const record: ClusterRecord = {
 			...{ format: 1, host, boot: await bootId(), pid, processStart: start, marker, address },
@@ -211,8 +211,8 @@ export class LocalCluster {
 		if (/No module named '?ray\b/.test(text)) {
 			return new Failure(
 				'missing',
-				`${python} has no Ray.`,
-				`Install it: ${python} -m pip install "ray[default,train]"`,
+				`Ray is not installed in ${python}.`,
+				`To install it, run: ${python} -m pip install "ray[default,train]"`,
 			);
 		}
 		const last = text.trim().split('\n').at(-1)?.trim().slice(0, 300) ?? '';

@@ -47,7 +47,7 @@ export async function torchPython(settings: TorchPythonSettings = {}): Promise<T
 	}
 	const variable = variables[pythonVariable];
 	if (variable) {
-		return { python: await namedInterpreter(variable, `The variable ${pythonVariable}`), source: 'variable' };
+		return { python: await namedInterpreter(variable, `The environment variable ${pythonVariable}`), source: 'variable' };
 	}
 	const managed = await ManagedFolder.at(settings.folder ?? null, variables).current();
 	if (managed !== null) return { python: managed.python, source: 'managed' };
@@ -60,7 +60,7 @@ export async function torchPython(settings: TorchPythonSettings = {}): Promise<T
 export function noTorchPython(): Failure {
 	return new Failure(
 		'missing',
-		'No Python environment with PyTorch is set up.',
+		'No PyTorch environment is set up.',
 		'Run Set Up PyTorch Engine in the editor, or reasoning-lab setup-pytorch.',
 	);
 }

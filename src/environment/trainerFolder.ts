@@ -10,5 +10,5 @@ export async function trainerFolder(): Promise<string> {
 		const file = await stat(join(folder, 'requirements', 'base.txt')).catch(() => null);
 		if (file?.isFile()) return folder;
 	}
-	throw new Failure('missing', 'The trainer of the PyTorch engine is missing.', 'Reinstall Reasoning Lab.');
+	throw new Failure('missing', 'The PyTorch trainer is missing.', 'Reinstall Reasoning Lab.');
 }

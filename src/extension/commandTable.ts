@@ -28,8 +28,8 @@ export class CommandTable extends Disposable {
 					if (trustedCommands.has(id) && !vscode.workspace.isTrusted) {
 						throw new Failure(
 							'denied',
-							'This workspace is not trusted, so its programs, rewards and policies are not run.',
-							'Trust the workspace first.',
+							'Programs, rewards, and policies are disabled because this workspace is not trusted.',
+							'Trust the workspace, then try again.',
 						);
 					}
 					return await handler(...args);

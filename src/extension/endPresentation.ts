@@ -21,8 +21,8 @@ export function endText(view: RunView, lastLine: string | null): string {
 			const action = record.error.action ? ` ${displayText(record.error.action, 300)}` : '';
 			return `${name} crashed${at}: ${displayText(record.error.message, 300)}${action}`;
 		}
-		const words = lastLine === null ? '' : ` Its log ends with: ${lastLine}`;
-		return `${name} crashed${at}: the engine exited without an error message, as when it is killed or runs out of memory.${words}`;
+		const words = lastLine === null ? '' : ` Last log line: ${lastLine}`;
+		return `${name} crashed${at}: the engine exited without an error message, possibly because it was killed or ran out of memory.${words}`;
 	}
 	const elapsed = elapsedOf(view, 0);
 	const after = elapsed === null ? '' : ` after ${formatDuration(elapsed)}`;

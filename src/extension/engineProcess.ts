@@ -26,7 +26,7 @@ export async function endEngine(folder: string, record: AnyRunRecord): Promise<v
 		throw new Failure(
 			'unavailable',
 			`Process ${record.pid} did not identify itself as the engine of ${folder}, so it was not killed.`,
-			'Kill it with the tools of your system.',
+			'Kill it with the tools of your operating system.',
 		);
 	}
 	const started = await descendantsOf(engine.pid);
@@ -39,7 +39,7 @@ export async function endEngine(folder: string, record: AnyRunRecord): Promise<v
 }
 
 function doesNotEnd(pid: number): Failure {
-	return new Failure('timeout', `Process ${pid} is still running.`, 'Kill it with the tools of your system.');
+	return new Failure('timeout', `Process ${pid} is still running.`, 'Kill it with the tools of your operating system.');
 }
 
 /** @returns false if the engine has already exited */

@@ -7,8 +7,8 @@ import { displayText } from './runView.ts';
 export const agreeForeignCode: Agree = async ({ folder, uses }) => {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
 	const answer = await vscode.window.showWarningMessage(
-		`You did not start ${displayText(basename(folder))} on this machine, or its recipe has changed since. Run its code?`,
-		{ modal: true, detail: `Continuing uses ${shown.map((use) => displayText(use, 200)).join(', ')}.` },
+		`You did not start ${displayText(basename(folder))} on this machine, or its recipe has changed since you did. Run its code?`,
+		{ modal: true, detail: `This uses ${shown.map((use) => displayText(use, 200)).join(', ')}.` },
 		{ title: 'Run Code' },
 	);
 	return answer !== undefined;

@@ -10,8 +10,8 @@ export function requireTrust(): void {
 	if (vscode.workspace.isTrusted) return;
 	throw new Failure(
 		'denied',
-		'This workspace is not trusted, so no training is started.',
-		'Trust the workspace first.',
+		'Training is disabled because this workspace is not trusted.',
+		'Trust the workspace, then try again.',
 	);
 }
 
@@ -19,12 +19,12 @@ export function requireTrust(): void {
 export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartOptions, 'engine' | 'node'>> {
 	const engine = join(extension.fsPath, 'dist', 'engine.js');
 	if (!(await isFile(engine))) {
-		throw new Failure('missing', `The engine ${engine} is missing.`, 'Reinstall Reasoning Lab.');
+		throw new Failure('missing', `The engine file ${engine} is missing.`, 'Reinstall Reasoning Lab.');
 	}
 	const node = settings.nodePath();
 	if (node === null) return { engine };
 	if (isAbsolute(node) && !(await isFile(node))) {
-		throw new Failure('missing', `The setting reasoningLab.node.path names ${node}, which does not exist.`, 'Fix it.');
+		throw new Failure('missing', `The setting reasoningLab.node.path is ${node}, which does not exist.`, 'Correct the path.');
 	}
 	return { engine, node };
 }

@@ -74,7 +74,7 @@ async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undef
 		canSelectFiles: false,
 		canSelectFolders: true,
 		openLabel: 'Create project here',
-		title: 'Folder of the new project',
+		title: 'Folder for the new project',
 	});
 	return chosen?.[0];
 }
@@ -85,7 +85,7 @@ async function askConflict(conflicts: readonly string[], folder: vscode.Uri): Pr
 	const keep = 'Keep Mine';
 	const replace = 'Replace';
 	const answer = await vscode.window.showWarningMessage(
-		`${folder.fsPath} already has ${few}${more}.`,
+		`${folder.fsPath} already contains ${few}${more}.`,
 		{ modal: true, detail: 'Kept files are not changed. Replaced files are lost.' },
 		keep,
 		replace,

@@ -26,7 +26,7 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 	provideTextDocumentContent(uri: vscode.Uri): string {
 		return (
 			this.#contents.get(uri.with({ fragment: '' }).toString()) ??
-			'This text was shown in an earlier window. Open it again from its run.'
+			'This text was opened in an earlier window. Open it again from its run.'
 		);
 	}
 

@@ -96,13 +96,13 @@ async function missingFiles(
 
 function missing(name: string, { engine }: Recipe, key: readonly (string | number)[]): string {
 	const what = key.at(0) === 'model' && key.at(-1) === 'path' ? 'model folder' : 'file';
-	const start = `There is no ${what} "${name}": paths are relative to the recipe's folder`;
+	const start = `The ${what} "${name}" does not exist (paths are relative to the recipe's folder)`;
 	if (engine !== 'embedded') return `${start}.`;
 	if (what === 'model folder' && hasHubForm(name)) {
-		return `${start}, and the embedded engine reads only its own checkpoints; for a Hub model set "engine": "pytorch".`;
+		return `${start}, and the embedded engine only supports its own checkpoints. For a Hub model, set "engine": "pytorch".`;
 	}
 	return what === 'file' && hasHubDatasetForm(name) && name.includes('/')
-		? `${start}; for a Hub dataset set "engine": "pytorch".`
+		? `${start}. For a Hub dataset, set "engine": "pytorch".`
 		: `${start}.`;
 }
 

@@ -21,7 +21,7 @@ export class RunController {
 
 	async pause(view: RunView): Promise<void> {
 		try {
-			await withProgress({ title: `Pausing ${nameOf(view)}`, why: 'finishing its step first' }, (signal) =>
+			await withProgress({ title: `Pausing ${nameOf(view)}`, why: 'finishing the current step first' }, (signal) =>
 				this.#request(view, 'run/pause', {}, signal),
 			);
 		} catch (error) {
@@ -45,7 +45,7 @@ export class RunController {
 	async stop(view: RunView): Promise<void> {
 		try {
 			await withProgress(
-				{ title: `Stopping ${nameOf(view)}`, why: 'finishing its step and saving a checkpoint first' },
+				{ title: `Stopping ${nameOf(view)}`, why: 'finishing the current step and saving a checkpoint first' },
 				async (signal) => {
 					const record = await this.#request(view, 'run/stop', { checkpoint: true }, signal);
 					const { engineReleased } = await import('../runs/engineRelease.ts');
@@ -62,8 +62,8 @@ export class RunController {
 			if (over && failure.reason !== 'timeout') return;
 			const text =
 				failure.reason === 'cancelled'
-					? `${nameOf(view)} is still finishing its step and saving a checkpoint. If you stop it now, it can be resumed from the newest checkpoint.`
-					: `${nameOf(view)} does not stop: ${failure.message}`;
+					? `${nameOf(view)} is still finishing its current step and saving a checkpoint. If you force it to stop now, it can be resumed from the latest checkpoint.`
+					: `Could not stop ${nameOf(view)}: ${failure.message}`;
 			void this.#notices.warning(text, [{ title: 'Force Stop', run: () => this.end(view) }]);
 		}
 	}
@@ -71,16 +71,16 @@ export class RunController {
 	/** Stops the engine without finishing its step. The run can be resumed from its latest checkpoint. */
 	async end(view: RunView): Promise<void> {
 		const record = (this.#store.get(view.folder) ?? view).record;
-		if (record === null) throw new Failure('missing', `${nameOf(view)} has no engine.`);
+		if (record === null) throw new Failure('missing', `${nameOf(view)} does not have an engine.`);
 		const { endEngine } = await import('./engineProcess.ts');
-		await withProgress({ title: `Ending ${nameOf(view)}` }, () => endEngine(view.folder, record));
+		await withProgress({ title: `Stopping ${nameOf(view)}` }, () => endEngine(view.folder, record));
 		await this.#store.reload(view.folder);
 	}
 
 	/** @returns the folder of the checkpoint */
 	async checkpoint(view: RunView): Promise<string> {
 		const { path } = await withProgress(
-			{ title: `Saving a checkpoint of ${nameOf(view)}`, why: 'finishing its step first' },
+			{ title: `Saving a checkpoint for ${nameOf(view)}`, why: 'finishing the current step first' },
 			(signal) => this.#request(view, 'run/checkpoint', {}, signal),
 		);
 		return path;
@@ -89,7 +89,7 @@ export class RunController {
 	/** @returns the first step for which the changes apply */
 	async setHyperparameters(view: RunView, changes: Hyperparameters): Promise<number> {
 		const { fromStep } = await withProgress(
-			{ title: `Changing ${nameOf(view)}`, why: 'finishing its step first' },
+			{ title: `Updating ${nameOf(view)}`, why: 'finishing the current step first' },
 			(signal) => this.#request(view, 'run/setHyperparameters', changes, signal),
 		);
 		return fromStep;
@@ -113,6 +113,6 @@ export class RunController {
 }
 
 function recordOf(view: RunView): AnyRunRecord {
-	if (view.record === null) throw new Failure('missing', view.fault ?? `${nameOf(view)} has no engine.`);
+	if (view.record === null) throw new Failure('missing', view.fault ?? `${nameOf(view)} does not have an engine.`);
 	return view.record;
 }

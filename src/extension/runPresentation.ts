@@ -45,7 +45,7 @@ export function stateOf(view: RunView): State {
 
 export function stateText(view: RunView): string {
 	// The files show whether the run is still being written, but not why it stopped.
-	if (isForeign(view)) return view.status === 'running' ? 'being written' : 'not written to now';
+	if (isForeign(view)) return view.status === 'running' ? 'being written' : 'inactive';
 	const wait = isLive(view) && view.record !== null && view.status !== 'paused' ? engineWaitOf(view.record) : null;
 	return wait?.words ?? stateWords[stateOf(view)];
 }
@@ -152,7 +152,7 @@ export function presentStatusBar(view: RunView): StatusBarPresentation {
 	];
 	return {
 		text: `$(${iconOf(view).id}) ${joined(parts)}`,
-		tooltip: `${nameOf(view)}: ${stateText(view)}. Open the dashboard.`,
+		tooltip: `${nameOf(view)}: ${stateText(view)}. Click to open the dashboard.`,
 		spoken: `Reasoning Lab run ${nameOf(view)}, ${stateText(view)}, ${parts.filter(Boolean).join(', ')}`,
 	};
 }

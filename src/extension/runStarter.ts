@@ -131,7 +131,7 @@ export class RunStarter {
 			...(await launchSettings(this.#needs.extension)),
 			environment: { ...(await this.#needs.environment(from)), ...torch },
 		};
-		const started = await withProgress({ title, why: 'starting its runner' }, (signal) =>
+		const started = await withProgress({ title, why: 'starting the runner' }, (signal) =>
 			begin(pipelines, { ...launch, signal }),
 		);
 		const { folder } = started;
@@ -193,7 +193,7 @@ export class RunStarter {
 			}
 		};
 		try {
-			const started = await withProgress({ title, why: 'starting its engine' }, (signal) =>
+			const started = await withProgress({ title, why: 'starting the engine' }, (signal) =>
 				begin(runs, {
 					...launch,
 					signal,
@@ -230,7 +230,7 @@ export class RunStarter {
 		const rest = faults.length - 1;
 		const more = rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'}.` : '';
 		const name = document.uri.path.split('/').pop() ?? '';
-		const text = first ? `${name}, line ${first.line}: ${first.message}${more}` : `${name} is not a recipe.`;
+		const text = first ? `${name}, line ${first.line}: ${first.message}${more}` : `${name} is not a valid recipe.`;
 		const goTo = async () => {
 			const position = new vscode.Position((first?.line ?? 1) - 1, (first?.column ?? 1) - 1);
 			await vscode.window.showTextDocument(document, { selection: new vscode.Range(position, position) });

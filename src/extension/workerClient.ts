@@ -115,7 +115,7 @@ export class WorkerClient extends Disposable {
 						settle();
 						try {
 							const schema = this.#options.results[method] as Schema<unknown>;
-							resolve(decodeOrThrow(schema, value, `The ${this.#options.name}'s answer to ${method}`));
+							resolve(decodeOrThrow(schema, value, `The ${this.#options.name}'s response to ${method}`));
 						} catch (error) {
 							reject(error);
 						}
@@ -141,7 +141,7 @@ export class WorkerClient extends Disposable {
 			throw new Failure(
 				'unavailable',
 				`The ${this.#options.name} has exited ${this.#crashes.length + this.#restarts.length} times${this.#words === '' ? '' : `: ${this.#words}`}.`,
-				'Check the log, and reload the window to try again.',
+				'Check the log, then reload the window to try again.',
 			);
 		}
 		const { program, args = [], node, log } = this.#options;
@@ -197,7 +197,7 @@ export class WorkerClient extends Disposable {
 		const failure = new Failure(
 			'unavailable',
 			`The ${name} exited unexpectedly${words === '' ? '' : `: ${words}`}.`,
-			'Try again; it restarts automatically.',
+			'Try again. The worker restarts automatically.',
 		);
 		for (const pending of [...running.pending]) {
 			// Retry requests that the worker dropped to serve another request.

@@ -92,6 +92,6 @@ async function checkFree(path: string, replace: boolean): Promise<void> {
 	throw new Failure(
 		'exists',
 		`${path} already exists.`,
-		info.isFile() ? 'Choose another file, or allow replacing it.' : 'Choose another file.',
+		info.isFile() ? 'Choose another file, or allow overwriting.' : 'Choose a different file.',
 	);
 }

@@ -72,7 +72,7 @@ export class FileLock {
 		try {
 			await ensureFolder(folder);
 			if (!(await lstat(folder)).isDirectory())
-				throw new Failure('invalid', `${folder} is not a folder, so it cannot be a lock.`);
+				throw new Failure('invalid', `${folder} is not a folder, so it cannot be used as a lock.`);
 			for (;;) {
 				const all = await generations(folder);
 				const newest = all.at(-1) ?? 0;
@@ -87,7 +87,7 @@ export class FileLock {
 					throw new Failure(
 						'busy',
 						`${what} is in use by process ${holder.pid}${where}.`,
-						'Stop that process first, or wait until it exits.',
+						'Stop that process, or wait until it exits.',
 					);
 				}
 				const lock = await FileLock.#create(folder, newest + 1, identity);

@@ -90,7 +90,7 @@ export class LineFile implements FrameFile {
 		try {
 			return { ...place, records: [parseLooseJson(text)], fault: null, torn: false };
 		} catch {
-			return { ...place, records: [], fault: last ? 'truncated JSON' : 'not JSON', torn: last };
+			return { ...place, records: [], fault: last ? 'truncated JSON' : 'invalid JSON', torn: last };
 		}
 	}
 }

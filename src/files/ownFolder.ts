@@ -23,7 +23,7 @@ export async function requireInside(base: string, ...parts: string[]): Promise<s
 		});
 		if (found === null || found.isDirectory()) continue;
 		if (!found.isSymbolicLink()) {
-			throw new Failure('invalid', `${path} is not a folder, so nothing was written.`, 'Move it away.');
+			throw new Failure('invalid', `${path} is not a folder, so nothing was written.`, 'Move or rename it.');
 		}
 		await requireMarked(path);
 	}
@@ -35,8 +35,8 @@ async function requireMarked(link: string): Promise<void> {
 	if (target === null || !(await stat(target)).isDirectory()) {
 		throw new Failure(
 			'invalid',
-			`${link} is a link that does not lead to a folder, so nothing was written.`,
-			'Remove it.',
+			`${link} is a link, but not to a folder, so nothing was written.`,
+			'Remove the link.',
 		);
 	}
 	const names = await readdir(target).catch((error: unknown) => {
@@ -45,13 +45,13 @@ async function requireMarked(link: string): Promise<void> {
 	if (names.includes(linkMarker)) return;
 	if (names.length === 0) {
 		await writeFile(join(target, linkMarker), '', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-			if (error.code !== 'EEXIST') throw Failure.from(error, `Cannot write into ${target}`);
+			if (error.code !== 'EEXIST') throw Failure.from(error, `Cannot write to ${target}`);
 		});
 		return;
 	}
 	throw new Failure(
 		'invalid',
-		`${link} is a link to ${target}, which contains other files, so nothing was written.`,
-		`If the link is yours, create an empty file ${linkMarker} in ${basename(target)}; otherwise replace the link with a folder.`,
+		`${link} links to ${target}, which contains other files, so nothing was written.`,
+		`If you created the link, add an empty file named ${linkMarker} to ${basename(target)}. Otherwise, replace the link with a folder.`,
 	);
 }

@@ -17,7 +17,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 	let path = root;
 	for (const [i, part] of parts.entries()) {
 		if (part === '' || part === '.' || part === '..' || part.includes('\\')) {
-			throw new Failure('invalid', `${relative} is not a name inside a run folder.`);
+			throw new Failure('invalid', `${relative} is not a valid path inside a run folder.`);
 		}
 		path = join(path, part);
 		const stat = await lstat(path).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 export async function openNamed(path: string, what = path, flags: number = constants.O_RDONLY): Promise<FileHandle> {
 	const handle = await open(path, flags | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		const { code } = error as { code?: unknown };
-		if (code === 'ENOENT') throw new Failure('missing', `${what} does not exist.`, 'Fix the path.', { cause: error });
+		if (code === 'ENOENT') throw new Failure('missing', `${what} does not exist.`, 'Correct the path.', { cause: error });
 		// ENXIO: a socket.
 		if (code === 'ENXIO') throw notRegular(what);
 		throw Failure.from(error, `${what} cannot be read`);
@@ -65,7 +65,7 @@ export async function openNamed(path: string, what = path, flags: number = const
 }
 
 function notRegular(what: string): Failure {
-	return new Failure('invalid', `${what} is not a regular file, so it was not read.`, 'Use a file.');
+	return new Failure('invalid', `${what} is not a regular file, so it was not read.`, 'Choose a regular file.');
 }
 
 /**
@@ -79,7 +79,7 @@ export async function openToAppend(path: string): Promise<FileHandle> {
 	});
 	if ((await handle.stat()).isFile()) return handle;
 	await handle.close();
-	throw new Failure('invalid', `${path} is not a regular file, so nothing was written.`, 'Remove it, then try again.');
+	throw new Failure('invalid', `${path} is not a regular file, so nothing was written.`, 'Remove it and try again.');
 }
 
 /**

@@ -25,7 +25,7 @@ export function encodingAdvice(bytes: Uint8Array): string {
 			: bytes.some((byte) => byte >= 0x80 && byte < 0xa0)
 				? 'WINDOWS-1252'
 				: 'ISO-8859-1';
-	return `It looks like ${encoding}: convert it to UTF-8, for example with iconv -f ${encoding} -t UTF-8 FILE > NEW.`;
+	return `The encoding looks like ${encoding}. Convert the file to UTF-8, for example with iconv -f ${encoding} -t UTF-8 FILE > NEW.`;
 }
 
 /** Returns the one-based line of the first invalid bytes. UTF-8 sequences never span a line break. */

@@ -68,7 +68,7 @@ export class Runs {
 		const runs = await this.list();
 		const found = runs.find(({ name, folder }) => name === named || folder === named);
 		if (found !== undefined) return found;
-		throw new Failure('missing', `There is no known run "${named.slice(0, 200)}".`, 'Call list_runs for their names.');
+		throw new Failure('missing', `Unknown run "${named.slice(0, 200)}".`, 'Call list_runs to list run names.');
 	}
 
 	async open(named: string): Promise<{ readonly run: KnownRun; readonly content: RunContent }> {
@@ -104,9 +104,9 @@ export class Runs {
 		}
 		const found = isAbsolute(path) && (await realpath(path).catch(() => null)) !== null;
 		if (found) {
-			throw new Failure('denied', `${path} is not below a folder of this server.`, 'Start the server with --folder.');
+			throw new Failure('denied', `${path} is not inside a folder that this server can access.`, 'Pass its folder with --folder when starting the server.');
 		}
-		throw new Failure('missing', `There is no file ${path} below the folders of this server.`);
+		throw new Failure('missing', `${path} was not found in the server's folders.`);
 	}
 
 	async dispose(): Promise<void> {

@@ -31,7 +31,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 			concurrency: settings.concurrency,
 			seed: work.recipe.seed,
 		},
-		`The evaluation of the stage "${work.stage.name}"`,
+		`The evaluation in the stage "${work.stage.name}"`,
 	);
 	const context = contextOf(work);
 	try {
@@ -46,7 +46,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 			if (work.signal.aborted) return { kind: 'stopped' };
 			throw new Failure(
 				'unavailable',
-				`Only ${done} of ${total} questions were answered: ${failureText(failures)}`,
+				`Only ${done} of ${total} problems were answered: ${failureText(failures)}`,
 				'Resume the pipeline.',
 			);
 		}

@@ -18,7 +18,7 @@ async function main(): Promise<number> {
 	});
 	const { pipeline, engine } = values;
 	if (pipeline === undefined || engine === undefined) {
-		throw new Failure('invalid', 'The runner needs a pipeline and an engine.', 'Start it with reasoning-lab run.');
+		throw new Failure('invalid', 'The runner requires --pipeline and --engine.', 'Use reasoning-lab run to start it.');
 	}
 	return PipelineRunner.run(
 		{ folder: pipeline, engine, recipe: values.recipe ?? null, acceptChanges: values['accept-changes'] ?? false },

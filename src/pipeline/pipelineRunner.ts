@@ -248,7 +248,7 @@ export class PipelineRunner {
 			if ((await lstat(join(this.#options.folder, name)).catch(() => null)) === null) break;
 		}
 		await rename(folder, join(this.#options.folder, name)).catch((error: unknown) => {
-			throw Failure.from(error, `Cannot set ${folder} aside`);
+			throw Failure.from(error, `Cannot rename ${folder}`);
 		});
 		const kept = this.#states.get(stage.name)?.kept ?? [];
 		this.#change(stage, { kept: [...kept, name] });
@@ -318,8 +318,8 @@ async function checkedStates(
 			else if (!acceptChanges) {
 				throw new Failure(
 					'mismatch',
-					`${path}, an output of the stage "${stage.name}", ${found === null ? 'is missing' : 'has changed since'}.`,
-					'Restore it, or resume with --accept-changes to accept it and rerun the stages that read it.',
+					`${path}, an output of the stage "${stage.name}", ${found === null ? 'is missing' : 'has changed'}.`,
+					'Restore it, or resume with --accept-changes to accept it and rerun the stages that depend on it.',
 				);
 			} else if (found === null) gone = true;
 			else outputs.push({ ...output, ...found });

@@ -20,7 +20,7 @@ export function contextOf({ engine, folder }: StageWork): SearchContext {
 /** Returns the checkpoint that the stage starts from. */
 export function policyOf({ recipe, stage }: StageWork): PolicySpec {
 	if ('path' in recipe.model) return { kind: 'checkpoint', folder: recipe.model.path };
-	throw new Failure('invalid', `The stage "${stage.name}" has no policy.`, 'Add "from" with a stage that trains.');
+	throw new Failure('invalid', `The stage "${stage.name}" has no policy.`, 'Set "from" to a training stage.');
 }
 
 export function problemsOf({ recipe }: StageWork, part: DatasetPart, limit: number): ProblemsSpec {

@@ -64,7 +64,7 @@ function specOf(work: StageWork, settings: Settings): DataSpec {
 	return decodeOrThrow(
 		dataSpecSchema as v.GenericSchema<unknown, DataSpec>,
 		spec,
-		`The search of the stage "${work.stage.name}"`,
+		`The search in the stage "${work.stage.name}"`,
 	);
 }
 

@@ -47,6 +47,6 @@ export async function dataOutputs(
 const keptNothing = (name: string, kind: DataKind) =>
 	new Failure(
 		'missing',
-		`The stage "${name}" kept no ${kind}: no sample passed its filter.`,
-		'Train the policy further, sample more, or keep more of it, then resume with the changed recipe (--recipe).',
+		`The stage "${name}" kept no ${kind} because no sample passed its filter.`,
+		'Train the policy longer, draw more samples, or relax the filter, then resume with the changed recipe (--recipe).',
 	);

@@ -43,7 +43,7 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 	// immediately.
 	await engineReleased(folder, record);
 	if (status === 'stopped' && late) {
-		const cut = `its ${work.stage.minutes} minutes ran out at step ${record.step}`;
+		const cut = `time limit of ${work.stage.minutes} min reached at step ${record.step}`;
 		const made = await finishedRun(work);
 		if (made.outputs.length > 0) return { kind: 'finished', ...made, cut };
 		throw new Failure('timeout', `No checkpoint was saved: ${cut}.`, 'Raise "minutes".');
@@ -53,8 +53,8 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		if (record.error !== undefined) throw failureOf(record.error);
 		throw new Failure(
 			'internal',
-			`The engine of the stage "${work.stage.name}" exited without an error message at step ${record.step}.`,
-			`See ${join(folder, runFiles.log)}; resume the pipeline to continue.`,
+			`The engine for the stage "${work.stage.name}" exited without an error message at step ${record.step}.`,
+			`Check ${join(folder, runFiles.log)}, then resume the pipeline.`,
 		);
 	}
 	return { kind: 'finished', ...(await finishedRun(work)) };

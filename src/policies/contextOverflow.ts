@@ -10,7 +10,7 @@ export class ContextOverflow extends Failure {
 		super(
 			'invalid',
 			message,
-			'Use shorter steps, a smaller depth, or a policy with a longer context.',
+			'Use shorter steps, a lower depth, or a policy with a longer context.',
 			cause === undefined ? undefined : { cause },
 		);
 		this.context = context;
@@ -18,9 +18,9 @@ export class ContextOverflow extends Failure {
 }
 
 export function contextOverflow(policy: string, tokens: number | null, context: number | null): ContextOverflow {
-	const what = tokens === null ? 'Prompt as sent' : `The prompt of ${tokens} tokens`;
-	const room = context === null ? 'its context' : `its context of ${context} tokens`;
-	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
+	const what = tokens === null ? 'the prompt' : `the ${tokens}-token prompt`;
+	const room = context === null ? 'the context' : `the ${context}-token context`;
+	return new ContextOverflow(`${policy}: ${what} does not fit into ${room}.`, context);
 }
 
 /**

@@ -43,7 +43,7 @@ export async function probePolicy(spec: PolicySpec, context: PolicyContext): Pro
 	try {
 		const problem = await problemFor(spec, context);
 		const { sample, capabilities, notes } = await tryOut(policy, problem ?? question, signal);
-		const unknown = problem === null && spec.kind !== 'scripted' ? ['No problem of its dataset was found.'] : [];
+		const unknown = problem === null && spec.kind !== 'scripted' ? ['No problem from its dataset was found, so a generic one was used.'] : [];
 		const all = [...policy.notes, ...unknown, ...notes];
 		return { capabilities, model: policy.model, sample, millis: performance.now() - began, notes: all };
 	} finally {
@@ -85,23 +85,23 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 	const found: { -readonly [K in keyof PolicyCapabilities]: PolicyCapabilities[K] } = { ...claimed };
 	const notes: string[] = [];
 	const sample = greedy.text;
-	if (sample === '') return { sample, capabilities: claimed, notes: ['It returned no text for the test problem.'] };
+	if (sample === '') return { sample, capabilities: claimed, notes: ['The policy returned no text for the test problem.'] };
 
 	if (claimed.logprobs && greedy.logprob === null) {
 		found.logprobs = false;
-		notes.push('It does not return log-probabilities.');
+		notes.push('The policy does not return log-probabilities.');
 	}
 	if (claimed.alternatives > 0) {
 		const told = await ask(policy, problem, { temperature: 0, maxTokens: 4, tokens: claimed.alternatives });
 		const most = told instanceof Failure ? 0 : Math.max(0, ...(told.detail?.top ?? []).map((top) => top.length));
 		found.alternatives = most;
-		if (most === 0) notes.push('It does not return alternative tokens.');
+		if (most === 0) notes.push('The policy does not return alternative tokens.');
 	}
 	if (claimed.seed) {
 		const [first, second] = [await ask(policy, problem, { seed: 5 }), await ask(policy, problem, { seed: 5 })];
 		if (textOf(first) !== textOf(second)) {
 			found.seed = false;
-			notes.push('The same seed gives different texts.');
+			notes.push('Equal seeds give different completions.');
 		}
 	}
 	if (claimed.prefix) {
@@ -112,7 +112,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const goesOn = !(rest instanceof Failure) && `${prefix}${rest.text}`.startsWith(sample);
 		if (!goesOn && greedy.finish === 'end') {
 			found.prefix = false;
-			notes.push('Continuing from a prefix does not reproduce its own completion.');
+			notes.push('The policy does not reproduce its own completion when continuing from a prefix of it.');
 		}
 	}
 	const text = { messages: [{ role: 'user', content: problem }], completion: sample };
@@ -120,14 +120,14 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const scored = await policy.score?.([text]).catch(() => undefined);
 		if (scored?.[0]?.length === undefined || scored[0].length === 0) {
 			found.score = false;
-			notes.push('It does not score given texts.');
+			notes.push('The policy cannot score given text.');
 		}
 	}
 	for (const head of claimed.heads) {
 		const values = await policy.value?.([text], head).catch(() => undefined);
 		if (typeof values?.[0] === 'number') continue;
 		found.heads = found.heads.filter((one) => one !== head);
-		notes.push(`Its head "${head}" returns no values.`);
+		notes.push(`The head "${head}" returns no values.`);
 	}
 	return { sample, capabilities: found, notes };
 }

@@ -7,13 +7,13 @@ import { choice, count, described, flag, real, text } from './recipeFields.ts';
  * this file. The rewards themselves are implemented in src/core/reward.
  */
 
-export const rewardWeight = real('Weight in the sum (default 1).', -1e6, 1e6);
+export const rewardWeight = real('Weight in the sum (default: 1).', -1e6, 1e6);
 
 /** Reward name, used as a column name in metrics and rollouts. */
 export const rewardName = described(
 	v.pipe(
-		v.string('must be a text'),
-		v.regex(/^[A-Za-z0-9_][A-Za-z0-9_ .-]{0,63}$/, 'must be up to 64 letters, digits, blanks, dots, _ or -'),
+		v.string('must be a string'),
+		v.regex(/^[A-Za-z0-9_][A-Za-z0-9_ .-]{0,63}$/, 'must be up to 64 letters, digits, spaces, dots, _ or -'),
 	),
 	'Column name in metrics and rollouts; must be unique (default: the value of "use").',
 );
@@ -27,7 +27,7 @@ const reward = <const U extends string, O extends v.ObjectEntries>(use: U, sente
 		...options,
 	});
 
-const goldColumn = v.optional(text("Column of the row that holds the gold value (default: the dataset's answer)."));
+const goldColumn = v.optional(text("Column that contains the gold value (default: the dataset's answer)."));
 
 export const lengthUnits = ['tokens', 'characters', 'words'] as const;
 export type LengthUnit = (typeof lengthUnits)[number];
@@ -35,10 +35,10 @@ export const lengthSections = ['completion', 'thinking'] as const;
 export type LengthSection = (typeof lengthSections)[number];
 const measured = {
 	unit: v.optional(
-		choice(lengthUnits, 'Unit of the length. Tokens are those of the embedded engine if a row has no count.'),
+		choice(lengthUnits, 'Unit of length. If a row has no token count, tokens are those of the embedded engine.'),
 		'tokens',
 	),
-	of: v.optional(choice(lengthSections, 'Part whose length counts.'), 'completion'),
+	of: v.optional(choice(lengthSections, 'Part of the completion to measure.'), 'completion'),
 };
 
 export const languageNames = [
@@ -77,7 +77,7 @@ export type StepAggregate = (typeof stepAggregates)[number];
 const address = (words: string) =>
 	described(
 		v.pipe(
-			v.string('must be a text'),
+			v.string('must be a string'),
 			v.regex(
 				/^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/,
 				'must be an http:// or https:// address without user name and query',
@@ -91,10 +91,10 @@ const end = v.number('must be [low, high]');
 
 /** Request settings shared by the judge and process models. */
 const requests = {
-	concurrency: v.optional(count('Requests in flight at once.', 1, 256), 8),
-	timeoutSeconds: v.optional(real('Timeout of one request.', 0.1, 3600), 60),
+	concurrency: v.optional(count('Maximum number of concurrent requests.', 1, 256), 8),
+	timeoutSeconds: v.optional(real('Timeout per request.', 0.1, 3600), 60),
 	retries: v.optional(
-		count('Retries after a timeout, a lost connection, 429 or 5xx, with increasing delays.', 0, 20),
+		count('Number of retries after a timeout, a lost connection, 429 or 5xx, with increasing delays.', 0, 20),
 		4,
 	),
 };
@@ -103,21 +103,21 @@ export const accuracyOptions = reward('accuracy', 'The answer is correct.', {});
 
 export const formatOptions = reward(
 	'format',
-	'Every tag of the template occurs once, in order, with nothing outside.',
+	'Each template tag occurs exactly once, in order, with no text outside.',
 	{},
 );
 
-export const exactMatchOptions = reward('exact-match', 'The answer is the gold text.', {
+export const exactMatchOptions = reward('exact-match', 'The answer is identical to the gold text.', {
 	column: goldColumn,
 	ignoreCase: v.optional(flag('Ignore case.'), false),
 });
 
-export const multipleChoiceOptions = reward('multiple-choice', 'The answer names the correct option.', {
+export const multipleChoiceOptions = reward('multiple-choice', 'The answer is the correct option.', {
 	column: goldColumn,
-	options: v.optional(text('Column with the option texts: a list, or an object from letters to texts.'), 'options'),
+	options: v.optional(text('Column with the option texts: either a list, or an object that maps letters to texts.'), 'options'),
 	indexFrom: v.optional(
 		count(
-			'A gold number is the option index, counted from this value; without it, numbers are not accepted as gold.',
+			'Index of the first option, for gold values that are option numbers. If omitted, gold values cannot be numbers.',
 			0,
 			1,
 		),
@@ -128,7 +128,7 @@ export const tagCountOptions = reward('tag-count', 'An equal share for each tag 
 
 export const languageConsistencyOptions = reward(
 	'language-consistency',
-	'Share of target-language words in the thinking.',
+	'Fraction of target-language words in the thinking.',
 	{
 		language: v.optional(choice(languageNames, 'ISO 639-1 code of the target language.'), 'en'),
 	},
@@ -136,10 +136,10 @@ export const languageConsistencyOptions = reward(
 
 export const softOverlongOptions = reward(
 	'soft-overlong',
-	'A penalty that grows over the last stretch before the maximum length.',
+	'A penalty that increases as the length approaches the maximum.',
 	{
-		maxLength: count('Length at which the penalty is full (L_max).'),
-		cacheLength: count('Length of the stretch over which it grows (L_cache); at most maxLength.'),
+		maxLength: count('Length at which the penalty is largest (L_max).'),
+		cacheLength: count('Length of the interval over which the penalty increases (L_cache); at most maxLength.'),
 		...measured,
 	},
 );
@@ -147,14 +147,14 @@ export const softOverlongOptions = reward(
 export const lengthTargetModes = ['near', 'exact', 'max'] as const;
 export const lengthTargetOptions = reward(
 	'length-target',
-	'How close the length is to a target, or whether it stays below it.',
+	'How close the length is to a target, or whether it is below the target.',
 	{
-		target: v.optional(count('Target length, unless the column of the row has one.', 0)),
+		target: v.optional(count('Target length for rows without a value in the column.', 0)),
 		column: v.optional(text('Column with the target length of each row.')),
 		mode: v.optional(
 			choice(
 				lengthTargetModes,
-				'near: 1 at the target, 0 from "range" away. exact and max: the length terms of L1 (LCPO-Exact, LCPO-Max); max is 0 for incorrect answers.',
+				'near: 1 at the target, decreasing to 0 at distance "range". exact and max: the length terms of L1 (LCPO-Exact, LCPO-Max); max is 0 for incorrect answers.',
 			),
 			'near',
 		),
@@ -167,22 +167,22 @@ export const lengthTargetOptions = reward(
 
 export const cosineLengthOptions = reward(
 	'cosine-length',
-	'Correct answers: shorter is better; incorrect ones: longer is better.',
+	'Rewards short correct answers and long incorrect answers.',
 	{
-		maxLength: count('Length at which the cosine ends.'),
+		maxLength: count('Length at which the cosine schedule ends.'),
 		correctShort: v.optional(real('Value of a correct answer of length 0.', -1000, 1000), 1),
-		correctLong: v.optional(real('Value of a correct answer of maxLength.', -1000, 1000), 0.5),
+		correctLong: v.optional(real('Value of a correct answer of length maxLength.', -1000, 1000), 0.5),
 		wrongShort: v.optional(real('Value of an incorrect answer of length 0.', -1000, 1000), -1),
-		wrongLong: v.optional(real('Value of an incorrect answer of maxLength.', -1000, 1000), -0.5),
+		wrongLong: v.optional(real('Value of an incorrect answer of length maxLength.', -1000, 1000), -0.5),
 		exceeded: v.optional(
-			real('Value of any answer of maxLength or longer (r_e of the paper; default: as at maxLength).', -1000, 1000),
+			real('Value of any answer of length maxLength or more (r_e in the paper; default: same as at maxLength).', -1000, 1000),
 		),
 		...measured,
 	},
 );
 
-export const repetitionOptions = reward('repetition', 'A penalty by the share of repeated n-grams.', {
-	ngram: v.optional(count('Words or characters of an n-gram.', 1, 100), 3),
+export const repetitionOptions = reward('repetition', 'A penalty proportional to the fraction of repeated n-grams.', {
+	ngram: v.optional(count('Number of words or characters per n-gram.', 1, 100), 3),
 	maxPenalty: v.optional(
 		described(
 			v.pipe(
@@ -190,17 +190,17 @@ export const repetitionOptions = reward('repetition', 'A penalty by the share of
 				v.minValue(-1000, 'must be at least -1000'),
 				v.maxValue(0, 'must be at most 0'),
 			),
-			'Value when all n-grams are the same.',
+			'Value when all n-grams are identical.',
 		),
 		-1,
 	),
 	unit: v.optional(choice(['words', 'characters'], 'Unit of the n-grams.'), 'words'),
-	of: v.optional(choice(lengthSections, 'Part whose n-grams count.'), 'completion'),
+	of: v.optional(choice(lengthSections, 'Part of the completion whose n-grams count.'), 'completion'),
 });
 
-export const codeTestsOptions = reward('code-tests', "The answer's code passes the tests, in the sandbox.", {
+export const codeTestsOptions = reward('code-tests', "The answer's code passes the tests in the sandbox.", {
 	mode: v.optional(
-		choice(['all', 'fraction'], 'all: 1 when every test passes, else 0; fraction: the share that passes.'),
+		choice(['all', 'fraction'], 'all: 1 if every test passes, otherwise 0; fraction: the fraction of tests that pass.'),
 		'all',
 	),
 	language: v.optional(choice(['python', 'javascript'], 'Language of the code.'), 'python'),
@@ -209,23 +209,23 @@ export const codeTestsOptions = reward('code-tests', "The answer's code passes t
 			'Column with the tests (default: the first of tests, test_list, test, input_output, test_cases, public_test_cases, verification_info).',
 		),
 	),
-	timeoutSeconds: v.optional(real('Wall-clock limit of one test.', 0.1, 600), 5),
-	memoryMb: v.optional(count('Memory limit of the program in MB.', 16, 65_536), 256),
+	timeoutSeconds: v.optional(real('Wall-clock limit per test.', 0.1, 600), 5),
+	memoryMb: v.optional(count('Memory limit for the program, in MB.', 16, 65_536), 256),
 });
 
 export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that matches a schema.', {
 	schema: v.optional(
 		described(
-			v.record(v.string(), v.unknown(), 'must be a JSON Schema, an object'),
-			'The schema of every row (draft 2020-12, 2019-09 or 07).',
+			v.record(v.string(), v.unknown(), 'must be a JSON Schema object'),
+			'Schema for every row (draft 2020-12, 2019-09 or 07).',
 		),
 	),
-	column: v.optional(text('Column with the schema of each row, an object or its text; it wins over "schema".')),
-	partial: v.optional(real('Value of JSON that does not match the schema.', 0, 1), 0),
-	fence: v.optional(flag('Allow one Markdown code fence around the JSON.'), false),
+	column: v.optional(text('Column with a schema for each row, either an object or its text. Takes precedence over "schema".')),
+	partial: v.optional(real('Value for valid JSON that does not match the schema.', 0, 1), 0),
+	fence: v.optional(flag('Allow a Markdown code fence around the JSON.'), false),
 });
 
-export const reflectionOptions = reward('reflection', 'Behaviors of careful thinking, detected by wording.', {
+export const reflectionOptions = reward('reflection', 'Signs of careful reasoning, detected by phrasing.', {
 	behaviours: v.optional(
 		described(
 			v.pipe(
@@ -233,17 +233,17 @@ export const reflectionOptions = reward('reflection', 'Behaviors of careful thin
 					v.picklist(behaviourNames),
 					`must be a list of ${behaviourNames.map((name) => `"${name}"`).join(', ')}`,
 				),
-				v.minLength(1, 'needs at least one behavior'),
+				v.minLength(1, 'must contain at least one behavior'),
 			),
-			'Which behaviors count (default: all).',
+			'Behaviors to count (default: all).',
 		),
 	),
 	mode: v.optional(
-		choice(['count', 'density'], 'count: total markers; density: markers per thousand characters of thinking.'),
+		choice(['count', 'density'], 'count: total number of markers; density: markers per thousand characters of thinking.'),
 		'count',
 	),
-	cap: v.optional(real('Markers (or markers per thousand characters) at which the value reaches 1.', 0.001, 1000), 4),
-	perPhrase: v.optional(count('Max times the same phrase counts.', 1, 1000), 2),
+	cap: v.optional(real('Number of markers (or markers per thousand characters) at which the value reaches 1.', 0.001, 1000), 4),
+	perPhrase: v.optional(count('Maximum number of times that the same phrase counts.', 1, 1000), 2),
 });
 
 export const judgeOptions = reward(
@@ -251,32 +251,32 @@ export const judgeOptions = reward(
 	'A language model compares the answer with the gold answer, or grades it.',
 	{
 		url: address('Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1.'),
-		model: text('Name of the model on that server.'),
+		model: text('Model name on the server.'),
 		verdict: v.optional(
-			choice(['yes-no', 'score'], 'Kind of verdict: yes (1) or no (0), or a score on a scale, mapped to 0 to 1.'),
+			choice(['yes-no', 'score'], 'Type of verdict: yes (1) or no (0), or a score on a scale, mapped to the range 0 to 1.'),
 			'yes-no',
 		),
 		scale: v.optional(
-			described(v.tuple([end, end], 'must be [low, high]'), 'score: the lowest and the highest score.'),
+			described(v.tuple([end, end], 'must be [low, high]'), 'score: lowest and highest possible score.'),
 			[0, 10],
 		),
 		judged: v.optional(
-			choice(['answer', 'completion'], 'What the judge sees: only the answer, or the whole completion.'),
+			choice(['answer', 'completion'], 'Text that the judge sees: only the answer, or the whole completion.'),
 			'answer',
 		),
 		gold: v.optional(
 			choice(
 				['required', 'optional', 'never'],
-				'Whether the gold answer is shown; required: rows without one do not apply (null).',
+				'Whether to show the gold answer to the judge. With required, the reward does not apply to rows without one (null).',
 			),
 			'required',
 		),
 		column: goldColumn,
 		prompt: v.optional(
-			text('Prompt of the judge, with {problem}, {gold} and {response} (default: built in; see docs/rewards.md).'),
+			text('Judge prompt, with {problem}, {gold} and {response} (default: built-in; see docs/rewards.md).'),
 		),
-		temperature: v.optional(real('Sampling temperature of the judge.', 0, 2), 0),
-		maxTokens: v.optional(count('Max reply length in tokens.', 1, 131_072), 1024),
+		temperature: v.optional(real('Sampling temperature for the judge.', 0, 2), 0),
+		maxTokens: v.optional(count('Maximum reply length in tokens.', 1, 131_072), 1024),
 		body: v.optional(
 			described(
 				v.record(v.string(), v.unknown(), 'must be an object'),
@@ -285,50 +285,50 @@ export const judgeOptions = reward(
 		),
 		...requests,
 		cache: v.optional(
-			text('A JSONL file, relative to the recipe, that keeps verdicts between runs (default: in memory only).'),
+			text('JSONL file, relative to the recipe, that stores verdicts across runs (default: in memory only).'),
 		),
-		inputPrice: v.optional(real('Price per million prompt tokens; the total is logged.', 0), 0),
+		inputPrice: v.optional(real('Price per million prompt tokens, used to log the total cost.', 0), 0),
 		outputPrice: v.optional(real('Price per million reply tokens.', 0), 0),
 	},
 );
 
 export const processOptions = reward('process', 'A process reward model scores each step of the thinking.', {
-	model: v.optional(text('An ONNX file, or a folder with model.onnx and tokenizer.json, relative to the recipe.')),
-	tokenizer: v.optional(text('The tokenizer.json of the ONNX model (default: the one next to it).')),
-	url: v.optional(address('URL of a server that scores steps, instead of "model".')),
+	model: v.optional(text('ONNX file, or folder with model.onnx and tokenizer.json, relative to the recipe.')),
+	tokenizer: v.optional(text('tokenizer.json for the ONNX model (default: the one next to it).')),
+	url: v.optional(address('URL of a server that scores steps, as an alternative to "model".')),
 	api: v.optional(
 		choice(
 			['steps', 'pooling'],
-			"url: request format of the server: {question, steps} or vLLM's /pooling; see docs/rewards.md.",
+			"url: request format, either {question, steps} or vLLM's /pooling; see docs/rewards.md.",
 		),
 		'steps',
 	),
-	modelName: v.optional(text('pooling: name of the model on the server.')),
+	modelName: v.optional(text('pooling: model name on the server.')),
 	steps: v.optional(
-		choice(stepSplits, 'How the thinking is split: by lines, blank lines, "Step n" or numbered lines, or sentences.'),
+		choice(stepSplits, 'How to split the thinking into steps: by lines, blank lines, "Step n" or numbered lines, or sentences.'),
 		'paragraphs',
 	),
-	aggregate: v.optional(choice(stepAggregates, 'How step scores are aggregated.'), 'min'),
+	aggregate: v.optional(choice(stepAggregates, 'How to aggregate step scores.'), 'min'),
 	separator: v.optional(
-		text("Text after each step; the score at its last token is the step's (model, pooling)."),
+		text("Text appended to each step. The score at its last token is the step's score (model, pooling)."),
 		'\n\n',
 	),
 	activation: v.optional(
 		choice(
 			['none', 'sigmoid', 'softmax'],
-			"How the model's output at a token becomes a score; softmax: the last class is the good one.",
+			"How to convert the model's output at a token to a score. With softmax, the last class is the positive one.",
 		),
 		'none',
 	),
-	maxSteps: v.optional(count('Max steps; further ones are scored as part of the last one.', 1, 10_000), 256),
-	maxTokens: v.optional(count('model: max input length in tokens; longer rows have an error.', 8, 131_072), 4096),
+	maxSteps: v.optional(count('Maximum number of steps. Further steps are scored as part of the last one.', 1, 10_000), 256),
+	maxTokens: v.optional(count('model: maximum input length in tokens. Longer rows result in an error.', 8, 131_072), 4096),
 	...requests,
 });
 
 export const rewardModelOptions = reward('reward-model', 'A trained reward model scores the whole completion.', {
-	path: text('A checkpoint folder of a run with a stage "reward-model", relative to the recipe.'),
+	path: text('Checkpoint folder from a run with a "reward-model" stage, relative to the recipe.'),
 	activation: v.optional(
-		choice(['none', 'sigmoid'], 'Transformation of its unbounded score; sigmoid: 0 to 1.'),
+		choice(['none', 'sigmoid'], 'Transformation of the unbounded score; sigmoid maps it to the range 0 to 1.'),
 		'none',
 	),
 });
@@ -352,7 +352,7 @@ const schemas = [
 	rewardModelOptions,
 ] as const;
 
-export const builtInRewardSchema = v.variant('use', schemas, 'must name a built-in reward');
+export const builtInRewardSchema = v.variant('use', schemas, 'must be the name of a built-in reward');
 
 /** A reward entry in a recipe, with default options filled in. */
 export type BuiltInRewardSpec = v.InferOutput<typeof builtInRewardSchema>;

@@ -13,7 +13,7 @@ function pathOf(issue: v.BaseIssue<unknown>): string {
 
 /** Returns an issue's message, keeping the library's wording where it is clear. */
 function messageOf({ kind, type, expected, received, message }: v.BaseIssue<unknown>): string {
-	if (kind === 'schema' && type === 'strict_object' && expected === 'never') return 'there is no such field';
+	if (kind === 'schema' && type === 'strict_object' && expected === 'never') return 'unknown field';
 	if (kind === 'schema' && /object$/.test(type) && received === 'undefined' && expected?.startsWith('"')) {
 		return 'it is missing';
 	}
@@ -43,5 +43,5 @@ export function decodeOrThrow<T>(schema: Schema<T>, value: unknown, what: string
 	if (result.ok) return result.value;
 	const fault = result.faults[0];
 	const at = fault?.path ? ` at ${fault.path}` : '';
-	throw new Failure('invalid', `${what} is not valid${at}: ${fault?.message ?? 'unknown fault'}.`);
+	throw new Failure('invalid', `${what} is not valid${at}: ${fault?.message ?? 'unknown error'}.`);
 }

@@ -39,61 +39,61 @@ const clipping = {
 	),
 };
 
-const mask_truncated_completions = key(flag('Leave truncated completions out of the loss.'), false);
+const mask_truncated_completions = key(flag('Exclude truncated completions from the loss.'), false);
 
 export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
 	...groups,
-	beta: beta('Weight of the KL term; 0: no reference forward.'),
+	beta: beta('Weight of the KL term. 0 skips the forward pass of the reference.'),
 	...clipping,
-	loss_type: key(choice(lossTypes, "How token losses are averaged; dapo is TRL's default, too."), 'dapo', {
+	loss_type: key(choice(lossTypes, "How to average token losses. TRL also defaults to dapo."), 'dapo', {
 		lacking: {
 			embedded: {
 				when: (value) => !(embeddedLossTypes as readonly unknown[]).includes(value),
 				say: (value) =>
-					`The embedded engine has no "loss_type" "${value}": choose one of ${embeddedLossTypes.join(', ')}, or set "engine": "pytorch".`,
+					`The embedded engine does not support "loss_type" "${value}". Choose one of ${embeddedLossTypes.join(', ')}, or set "engine": "pytorch".`,
 			},
 			pytorch: {
 				when: (value, { trainer }) =>
 					value === 'luspo' &&
 					(trainer as { importance_sampling_level?: unknown } | undefined)?.importance_sampling_level !== 'sequence',
-				say: '"luspo" weighs whole sequences: add "trainer": { "importance_sampling_level": "sequence" }.',
+				say: '"luspo" weights whole sequences: add "trainer": { "importance_sampling_level": "sequence" }.',
 			},
 		},
 	}),
-	scale_rewards: key(choice(rewardScales, 'Standard deviation that divides the advantages.'), 'group'),
+	scale_rewards: key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group'),
 	mask_truncated_completions,
-	dynamic_sampling: key(flag('Resample groups whose rewards are all equal (DAPO).'), false, {
+	dynamic_sampling: key(flag('Resample groups in which all rewards are equal (DAPO).'), false, {
 		lacking: {
-			pytorch: { say: 'TRL has no "dynamic_sampling": remove it, or set "engine": "embedded".' },
+			pytorch: { say: 'TRL does not support "dynamic_sampling". Remove it, or set "engine": "embedded".' },
 		},
 	}),
-	max_resamples: key(count('dynamic_sampling: max further generation batches.', 1, 64), 3, {
+	max_resamples: key(count('dynamic_sampling: maximum number of additional generation batches.', 1, 64), 3, {
 		lacking: {
 			pytorch: {
 				when: (_, { dynamic_sampling }) => dynamic_sampling !== true,
-				say: '"max_resamples" is about "dynamic_sampling", which TRL lacks: remove it.',
+				say: '"max_resamples" requires "dynamic_sampling", which TRL does not support. Remove it.',
 			},
 		},
 	}),
 	skip_dead_groups: key(
-		flag('Leave groups without advantage out of the update if that is exact.'), // TRL computes every row.
+		flag('Skip groups without advantage in the update when the result is exactly the same.'), // TRL computes every row.
 		({ embedded }): boolean => embedded,
 		{
 			or: 'true',
 			lacking: {
 				pytorch: {
-					say: 'TRL computes groups without advantage, too: remove "skip_dead_groups", or set "engine": "embedded".',
+					say: 'TRL always processes groups without advantage. Remove "skip_dead_groups", or set "engine": "embedded".',
 				},
 			},
 		},
 	),
 	control: key(
-		choice(['shuffle'], 'Control experiment: permutes advantages over the batch, so that nothing can be learned.'),
+		choice(['shuffle'], 'Control experiment: shuffles advantages across the batch, so nothing can be learned.'),
 		null,
 		{
 			lacking: {
 				pytorch: {
-					say: 'TRL permutes no advantages: remove "control", or run the experiment with "engine": "embedded".',
+					say: 'TRL cannot shuffle advantages. Remove "control", or run the experiment with "engine": "embedded".',
 				},
 			},
 		},

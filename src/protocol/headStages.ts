@@ -13,28 +13,28 @@ const head = {
 				path: place(
 					'file',
 					text(
-						'A JSONL file, relative to the recipe: one {"prompt", "completions", "labels"} per line; a label of each step, true, false or 0 to 1.',
+						'JSONL file, relative to the recipe, with one {"prompt", "completions", "labels"} per line. Each step has a label: true, false or 0 to 1.',
 					),
 				),
-				separator: key(described(v.string(), 'Separator of steps in the file.'), '\n'),
-				heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), 0.1),
+				separator: key(described(v.string(), 'Step separator in the file.'), '\n'),
+				heldOutShare: key(real('Fraction of prompts to hold out, selected by hash.', 0.001, 0.9), 0.1),
 			}),
-			'Learn from a file of labeled steps instead of completions of the policy.',
+			'Train on a file of labeled steps instead of on completions of the policy.',
 		),
 		null,
 	),
-	batch_size: batchSize('labels: solutions of the file per update.'),
+	batch_size: batchSize('labels: solutions from the file per update.'),
 	...batches,
 	...sampling,
 };
 
 export const valueModelStageSchema = stageOf(
 	'value-model',
-	'A value head: how likely a beginning of a completion comes to a right answer, from the outcomes of whole completions.',
+	'A value head: the probability that a partial completion leads to a correct answer, trained on the outcomes of complete ones.',
 	{ ...head, num_generations: generations('Completions per problem.', 1, 8) },
 	{
 		pytorch: {
-			say: 'TRL trains no value model: set "engine": "embedded", or take "process-reward-model".',
+			say: 'TRL does not train value models. Set "engine": "embedded", or use "process-reward-model".',
 		},
 	},
 );
@@ -43,19 +43,19 @@ export const estimationNames = ['soft', 'hard'] as const;
 
 export const processStageSchema = stageOf(
 	'process-reward-model',
-	'A process reward head: how good each step is, from completions that go on behind it (Math-Shepherd).',
+	'A process reward head: the quality of each step, estimated by sampling completions from it (Math-Shepherd).',
 	{
 		...head,
 		num_generations: generations('Solutions per problem whose steps are labeled.', 1, 2),
-		completions: key(count('Completions from each step.', 1, 1024), 8),
+		completions: key(count('Completions sampled from each step.', 1, 1024), 8),
 		estimation: key(
-			choice(estimationNames, 'Label of a step: the share of correct completions, or whether any is correct.'),
+			choice(estimationNames, 'Label of a step: the fraction of correct completions, or whether any completion is correct.'),
 			'soft',
 		),
 		split: key(
 			described(
 				v.union(
-					[v.string(), v.strictObject({ text: text('The text that ends a step.') })],
+					[v.string(), v.strictObject({ text: text('Text that ends a step.') })],
 					'must be the name of a rule or {"text"}',
 				),
 				'Where a step ends: lines, paragraphs, sentences, tokens-16 (any number), or a text.',
@@ -66,7 +66,7 @@ export const processStageSchema = stageOf(
 	{
 		pytorch: {
 			when: (_, { labels }) => labels === undefined,
-			say: 'TRL learns process rewards from labeled steps alone: add "labels", or set "engine": "embedded", which labels by completions.',
+			say: 'TRL can only train process rewards on labeled steps. Add "labels", or set "engine": "embedded", which labels steps by sampling completions.',
 		},
 	},
 );

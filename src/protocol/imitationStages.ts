@@ -10,42 +10,42 @@ export const corpusSchema = described(
 	group({
 		path: place(
 			'file',
-			text('A JSONL file with a column of texts, or a .txt file with one text a line, relative to the recipe.'),
+			text('JSONL file with a text column, or .txt file with one text per line, relative to the recipe.'),
 		),
-		text: key(text('Name of the column.'), 'text'),
-		heldOutShare: key(real('Held-out share of texts, by a hash.', 0.001, 0.9), 0.05),
+		text: key(text('Column name.'), 'text'),
+		heldOutShare: key(real('Fraction of texts to hold out, selected by hash.', 0.001, 0.9), 0.05),
 	}),
-	'Texts to learn.',
+	'Texts to train on.',
 );
 
 export const pretrainStageSchema = stageOf(
 	'pretrain',
-	'Next-token prediction on whole texts, which makes a base model.',
+	'Next-token prediction on whole texts, which produces a base model.',
 	{
 		...optimizer,
-		corpus: key(corpusSchema, null, { or: 'those that the dataset has itself' }),
+		corpus: key(corpusSchema, null, { or: 'texts in the dataset itself' }),
 		workedShare: key(
-			real('Share of worked solutions of the dataset, each as one text: prompt and completion.', 0, 1),
+			real('Fraction of worked solutions from the dataset, each as a single text that consists of prompt and completion.', 0, 1),
 			0.05,
 		),
 		batch_size: batchSize('Texts per update.'),
 	},
 	{
 		pytorch: {
-			say: 'The stage "pretrain" is the embedded engine\'s: set "engine": "embedded", or take "sft".',
+			say: 'Only the embedded engine supports the "pretrain" stage. Set "engine": "embedded", or use "sft".',
 		},
 	},
 );
 
-const split = hubSplit('pytorch: split of a hub dataset.');
+const split = hubSplit('pytorch: split of a Hub dataset.');
 
 /** Location and columns of completions. A path that is neither a file nor a folder is a Hub id. */
 const completionKeys = {
-	path: place('data', text('A JSONL file, relative to the recipe; pytorch: also JSON, CSV or Parquet, or a hub id.')),
+	path: place('data', text('JSONL file, relative to the recipe. pytorch: JSON, CSV, Parquet and Hub ids are supported as well.')),
 	split: key(split.schema, 'train', { lacking: split.lacking }),
 	prompt: key(text('Name of the prompt column.'), 'prompt'),
 	completion: key(text('Name of the completion column.'), 'completion'),
-	answer: key(text('Name of the answer column, where completions are rejected.'), 'answer'),
+	answer: key(text('Name of the answer column, for stages that reject completions.'), 'answer'),
 	solution: key(
 		text('embedded: name of the solution column, for rows without a completion.'),
 		({ embedded }): string | undefined => (embedded ? 'solution' : undefined),
@@ -55,13 +55,13 @@ const completionKeys = {
 
 export const completionsSchema = group(completionKeys);
 
-export const sftStageSchema = stageOf('sft', 'Cold start: imitation of worked solutions.', {
+export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning on worked solutions.', {
 	...optimizer,
-	data: key(described(completionsSchema, 'Completions of a file.'), null, {
-		or: 'worked solutions of the dataset',
+	data: key(described(completionsSchema, 'Completions from a file.'), null, {
+		or: 'worked solutions in the dataset',
 		late: true,
 		lacking: {
-			pytorch: { say: 'The pytorch engine imitates completions of a file in "distill": take that stage.' },
+			pytorch: { say: 'The pytorch engine trains on completions from a file in the "distill" stage. Use that stage instead.' },
 		},
 	}),
 	batch_size: batchSize('Worked solutions per update.'),
@@ -75,48 +75,48 @@ export function distillSamples(stage: { readonly data?: unknown; readonly teache
 
 export const distillStageSchema = stageOf(
 	'distill',
-	'Imitates a teacher: its completions in a file, or its probabilities of every token.',
+	'Imitates a teacher, using either its completions in a file or its probabilities for every token.',
 	{
 		...optimizer,
 		data: key(
 			described(
 				completionsSchema,
-				"The teacher's completions. Absent, with a teacher: completions of problems of the dataset.",
+				"Teacher completions. If absent, and there is a teacher: completions of the dataset's problems.",
 			),
 			null,
 		),
 		minReward: key(
-			real('Completions of "data" whose reward by the rewards of this recipe is below it are left out.', -1e6, 1e6),
+			real('Skip completions in "data" whose reward, according to the recipe, is lower than this.', -1e6, 1e6),
 			null,
-			{ or: 'none is' },
+			{ or: 'none are skipped' },
 		),
 		teacher: key(
 			described(
-				group({ path: place('file', text('A checkpoint folder of the embedded engine.')) }),
-				'embedded: a model with the same vocabulary whose probabilities are learned.',
+				group({ path: place('file', text('Checkpoint folder from the embedded engine.')) }),
+				'embedded: a model with the same vocabulary whose probabilities are imitated.',
 			),
 			null,
 			{
 				late: true,
 				lacking: {
 					pytorch: {
-						say: 'TRL compares logits in no trainer that is used here: name completions of the teacher as "data", or set "engine": "embedded".',
+						say: 'This engine uses no TRL trainer that compares logits. Set "data" to completions of the teacher, or set "engine": "embedded".',
 					},
 				},
 			},
 		),
-		temperature: live(key(real('teacher: divisor of the logits of both models.', 0.01, 100), 1, { late: true })),
-		alpha: key(real('teacher: share of cross-entropy with the completions; the rest is the divergence.', 0, 1), 0, {
+		temperature: live(key(real('teacher: divisor for the logits of both models.', 0.01, 100), 1, { late: true })),
+		alpha: key(real('teacher: weight of the cross-entropy on the completions. The rest is the weight of the divergence.', 0, 1), 0, {
 			late: true,
 		}),
-		on_policy: key(flag('teacher, without data: the student instead of the teacher writes the completions.'), false, {
+		on_policy: key(flag('teacher, without data: sample completions from the student instead of the teacher.'), false, {
 			late: true,
 		}),
-		sampling_temperature: key(real('teacher, without data: temperature of the completions.', 0.01, 100), 1, {
+		sampling_temperature: key(real('teacher, without data: sampling temperature.', 0.01, 100), 1, {
 			late: true,
 		}),
 		max_completion_length: key(
-			count('teacher, without data: max completion length in tokens.', 1, 8192),
+			count('teacher, without data: maximum completion length in tokens.', 1, 8192),
 			({ completionLength }, stage): number | undefined => (distillSamples(stage) ? completionLength : undefined),
 			{ ...max_completion_length.facts, maybe: true },
 		),
@@ -130,51 +130,51 @@ const { split: _, ...fileKeys } = completionKeys;
 export const mixedInSchema = group({
 	...fileKeys,
 	split: derivedKey(v.string(), () => 'train'),
-	share: key(real('Share of the data from this file.', 0, 0.99), null, { or: 'all rows' }),
+	share: key(real('Fraction of the data to take from this file.', 0, 0.99), null, { or: 'all rows' }),
 });
 
 export const rejectionSamplingStageSchema = stageOf(
 	'rejection-sampling',
-	'Keeps good completions of the policy as data, without training.',
+	'Saves good completions of the policy as training data, without training.',
 	{
-		problems: key(count('Training problems to answer.', 1, 10_000_000), 1000),
+		problems: key(count('Number of training problems to answer.', 1, 10_000_000), 1000),
 		num_generations: generations('Completions per problem.', 1, 4),
 		prompts_per_step: batches.prompts_per_step,
 		/** Number of generation batches. */
-		steps: derivedKey(count('Generation batches.'), (_context, { problems, prompts_per_step }) =>
+		steps: derivedKey(count('Number of generation batches.'), (_context, { problems, prompts_per_step }) =>
 			Math.ceil(problems / prompts_per_step),
 		),
 		until: derivedKey(v.null(), () => null),
 		...sampling,
 		max_completion_length: key(
-			count('Max completion length in tokens.', 1, 8192),
+			count('Maximum completion length in tokens.', 1, 8192),
 			max_completion_length.facts.default,
 			max_completion_length.facts,
 		),
 		keep: key(
 			described(
 				group({
-					correct: key(flag('Only completions with a correct answer.'), true),
-					minReward: key(real('Min reward of a completion.', -1e6, 1e6), null),
+					correct: key(flag('Keep only completions with a correct answer.'), true),
+					minReward: key(real('Minimum reward of a completion.', -1e6, 1e6), null),
 					language: key(
 						described(
 							group({
-								language: choice(languageNames, 'The language, by its ISO 639-1 code.'),
-								minShare: key(real('Min share of words of the thinking.', 0, 1), 0.9),
+								language: choice(languageNames, 'ISO 639-1 code of the language.'),
+								minShare: key(real('Minimum fraction of words in the thinking that must be in that language.', 0, 1), 0.9),
 							}),
-							'Only completions whose thinking is in one language.',
+							'Keep only completions whose thinking is in a specific language.',
 						),
 						null,
 					),
-					minTokens: key(count('Min tokens of a completion.'), null),
-					maxTokens: key(count('Max tokens of a completion.'), null),
-					perProblem: key(count('Max completions per problem, the best by reward.'), null, { or: 'all' }),
+					minTokens: key(count('Minimum number of tokens in a completion.'), null),
+					maxTokens: key(count('Maximum number of tokens in a completion.'), null),
+					perProblem: key(count('Maximum number of completions per problem, selected by highest reward.'), null, { or: 'all' }),
 					duplicates: key(
-						choice(['drop', 'keep'], 'Completions of a problem that differ only in white space.'),
+						choice(['drop', 'keep'], 'Completions of the same problem that differ only in whitespace.'),
 						'drop',
 					),
 				}),
-				'Which completions to keep; truncated ones are never kept.',
+				'Which completions to keep. Truncated completions are never kept.',
 			),
 			{},
 		),
@@ -182,14 +182,14 @@ export const rejectionSamplingStageSchema = stageOf(
 			described(
 				v.pipe(
 					v.array(mixedInSchema, 'must be a list of {"path", "share"}'),
-					v.maxLength(maxMixedIn, `has ${maxMixedIn} entries at most`),
+					v.maxLength(maxMixedIn, `must have at most ${maxMixedIn} entries`),
 				),
-				'Files of completions to mix in.',
+				'Files with additional completions to mix in.',
 			),
 			(): never[] => [],
 		),
 	},
 	{
-		pytorch: { say: 'The stage "rejection-sampling" is the embedded engine\'s: set "engine": "embedded".' },
+		pytorch: { say: 'Only the embedded engine supports the "rejection-sampling" stage. Set "engine": "embedded".' },
 	},
 );

@@ -29,14 +29,14 @@ const stageName = (words: string) => text(words);
 
 const checkpointOf = v.strictObject({
 	stage: stageName('Name of the stage.'),
-	checkpoint: v.optional(choice(checkpointChoices, 'Its last or best checkpoint (default last).')),
+	checkpoint: v.optional(choice(checkpointChoices, 'Which checkpoint to use, last or best (default last).')),
 });
 
 const { path: _path, ...ofRewardModel } = rewardModelOptions.entries;
 const rewardOfStage = v.strictObject({
 	...ofRewardModel,
 	...checkpointOf.entries,
-	stage: stageName('The stage of type "reward-model" that trains it.'),
+	stage: stageName('The "reward-model" stage that trains it.'),
 });
 const stageRewardSchema = v.union(
 	[v.variant('use', [...builtInRewardSchema.options, rewardOfStage], 'must name a built-in reward'), fileRewardSchema],
@@ -44,14 +44,14 @@ const stageRewardSchema = v.union(
 );
 
 /** Loops only: takes its input from the previous round. */
-const previous = stageName('In a loop: the stage of the previous round.');
+const previous = stageName('In a loop: the stage from the previous round.');
 const first = v.optional(stageName('With "previous": the stage to use in the first round (default: none).'));
 
-const heldOutAccuracy = real('The stage is skipped at this accuracy or above.', 0, 1);
+const heldOutAccuracy = real('Skips the stage at or above this accuracy.', 0, 1);
 
 /** Keys that every pipeline stage has besides those of its type. */
 export const envelope = {
-	name: v.optional(text('Name of the stage in its pipeline, and of its folder; all stages have one, or none has.')),
+	name: v.optional(text('Name of the stage and of its folder in the pipeline. Either all stages have a name or none does.')),
 	from: v.optional(
 		described(
 			v.union(
@@ -62,32 +62,32 @@ export const envelope = {
 				],
 				'must be the name of a stage, {"stage", "checkpoint"}, or in a loop {"previous", "first", "checkpoint"}',
 			),
-			'The stage whose checkpoint this one starts from (default: its own "model", else that of the recipe).',
+			'Stage whose checkpoint this one starts from (default: its own "model", then the recipe model).',
 		),
 	),
-	model: v.optional(described(modelSchema, 'Replaces the model of the recipe, without "from".')),
+	model: v.optional(described(modelSchema, 'Replaces the recipe model if "from" is not set.')),
 	dataset: v.optional(
 		described(
 			v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...}, {"path": ...} or {"preset": ...}'),
-			'Replaces the dataset of the recipe.',
+			'Replaces the recipe dataset.',
 		),
 	),
 	rewards: v.optional(
 		described(
 			v.pipe(v.array(stageRewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
-			'Replaces the rewards of the recipe.',
+			'Replaces the recipe rewards.',
 		),
 	),
-	template: v.optional(described(templateSchema, 'Replaces the template of the recipe.')),
-	evaluate: v.optional(described(evaluationSchema, 'Overrides of the evaluation settings of the recipe.')),
-	seed: v.optional(count('Replaces the seed of the recipe.', 0, 4294967295)),
+	template: v.optional(described(templateSchema, 'Replaces the recipe template.')),
+	evaluate: v.optional(described(evaluationSchema, 'Overrides the recipe evaluation settings.')),
+	seed: v.optional(count('Replaces the recipe seed.', 0, 4294967295)),
 	round: v.optional(
 		described(
 			v.strictObject({
 				of: stageName('Name of the stage in the loop.'),
-				number: count('Which round, from 1; 0: what the first round starts from.', 0, 1000),
+				number: count('Round number, starting at 1; 0 for what the first round starts from.', 0, 1000),
 			}),
-			'Round and stage of a loop for plots by round; stages of a loop have theirs automatically.',
+			'Loop stage and round, for plots by round; set automatically for stages in a loop.',
 		),
 	),
 	skipIf: v.optional(
@@ -95,21 +95,21 @@ export const envelope = {
 			v.union(
 				[
 					v.strictObject({
-						stage: stageName('Name of the stage whose held-out accuracy decides.'),
+						stage: stageName('Name of the stage whose held-out accuracy is checked.'),
 						heldOutAccuracy,
 					}),
 					v.strictObject({ previous, first, heldOutAccuracy }),
 					v.strictObject({
-						stage: stageName('Name of the stage whose held-out accuracy decides.'),
-						notAbove: stageName('Name of a stage: skips unless the accuracy of "stage" exceeds its accuracy.'),
+						stage: stageName('Name of the stage whose held-out accuracy is checked.'),
+						notAbove: stageName('Name of a baseline stage: skips unless "stage" has a higher accuracy than the baseline.'),
 					}),
 				],
 				'must be {"stage", "heldOutAccuracy"}, {"stage", "notAbove"}, or in a loop {"previous", "first", "heldOutAccuracy"}',
 			),
-			'Skips the stage if another one is good enough; stages that start from it then start where it would have.',
+			'Skips the stage if another stage is good enough; stages that start from a skipped stage use its starting point instead.',
 		),
 	),
-	minutes: v.optional(real('Time limit of a training stage, which then ends with a checkpoint, as finished.', 0.01)),
+	minutes: v.optional(real('Time limit for a training stage. At the limit, the stage saves a checkpoint and counts as finished.', 0.01)),
 };
 export const envelopeKeys = Object.keys(envelope) as (keyof typeof envelope)[];
 
@@ -136,8 +136,8 @@ export type ListReferenceKey = keyof typeof listReferenceKeys;
 const sampled = {
 	temperature: key(real('Sampling temperature.', 0, 100), 1),
 	top_p: key(real('Nucleus sampling threshold.', 0, 1), 1),
-	max_completion_length: bareKey(count('Max completion length in tokens.', 1, 131_072), {
-		or: 'what the context allows',
+	max_completion_length: bareKey(count('Maximum completion length in tokens.', 1, 131_072), {
+		or: 'as many as fit in the context',
 	}),
 	concurrency: key(count('Concurrent requests.', 1, 256), 16),
 };
@@ -151,13 +151,13 @@ const scorer = (words: string) =>
 	);
 
 export const searchStageSchema = stageOf('search', 'Searches with a policy and writes training data.', {
-	strategy: key(text('A strategy by its name.'), 'self-consistency'),
-	params: bareKey(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
-	guide: scorer('Scorer of thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
-	judge: scorer('Scorer that chooses among final nodes (default: the guide).'),
+	strategy: key(text('Name of the strategy.'), 'self-consistency'),
+	params: bareKey(described(v.record(v.string(), v.unknown()), 'Strategy parameters.')),
+	guide: scorer('Scorer for thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
+	judge: scorer('Scorer that selects among final nodes (default: the guide).'),
 	split: key(
 		described(
-			v.union([v.string(), v.strictObject({ text: text('The text that ends a step.') })], 'must be a rule or {"text"}'),
+			v.union([v.string(), v.strictObject({ text: text('Text that ends a step.') })], 'must be a rule or {"text"}'),
 			'Where a step ends.',
 		),
 		'lines',
@@ -165,44 +165,44 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy and w
 	budget: bareKey(
 		described(
 			group({
-				nodes: bareKey(count('Nodes of a tree.')),
-				tokens: bareKey(count('Tokens of a search.')),
-				simulations: bareKey(count('Simulations of a search.')),
+				nodes: bareKey(count('Max nodes per tree.')),
+				tokens: bareKey(count('Max tokens per search.')),
+				simulations: bareKey(count('Max simulations per search.')),
 			}),
-			'Limits of a search.',
+			'Search limits.',
 		),
 	),
-	problems: key(count('Problems to search.', 1, 1_000_000), 200),
-	part: key(choice(datasetParts, 'Which problems of the dataset.'), 'training'),
+	problems: key(count('Number of problems to search.', 1, 1_000_000), 200),
+	part: key(choice(datasetParts, 'Which dataset problems to use.'), 'training'),
 	export: key(
 		described(
-			v.pipe(v.array(choice(dataKinds, 'A kind of data.')), v.minLength(1, 'needs at least one kind of data')),
+			v.pipe(v.array(choice(dataKinds, 'Type of data to write.')), v.minLength(1, 'needs at least one type of data')),
 			'Outputs: completions, pairs, labels.',
 		),
 		['completions'],
 		{ or: 'completions' },
 	),
-	keep: bareKey(choice(['best', 'correct', 'all'], 'Which solutions of a search to keep.'), {
-		or: 'correct, where a gold answer can tell; else best',
+	keep: bareKey(choice(['best', 'correct', 'all'], 'Which solutions to keep from each search.'), {
+		or: 'correct if gold answers are available, otherwise best',
 	}),
 	most: key(count('Max solutions per problem.', 1, 1024), 4),
-	least: bareKey(real('Min reward of solutions.', -1e6, 1e6)),
-	span: key(choice(['step', 'completion'], 'pairs: unit to compare.'), 'completion'),
-	pairs_per_problem: key(count('pairs: max per node.', 1, 64), 1),
-	margin: key(real('pairs: min difference of the values.', 0), 0),
-	solutions: key(count('labels: solutions of a problem whose steps are labeled.', 1, 1000), 1),
-	completions: key(count('labels: completions from each step.', 1, 1000), 8),
-	searches: key(count('Concurrent problems.', 1, 4096), 64),
+	least: bareKey(real('Min reward for a solution to be kept.', -1e6, 1e6)),
+	span: key(choice(['step', 'completion'], 'pairs: what to compare.'), 'completion'),
+	pairs_per_problem: key(count('pairs: max pairs per node.', 1, 64), 1),
+	margin: key(real('pairs: min difference between the values.', 0), 0),
+	solutions: key(count('labels: number of solutions per problem to label step by step.', 1, 1000), 1),
+	completions: key(count('labels: number of completions sampled from each step.', 1, 1000), 8),
+	searches: key(count('Number of problems searched concurrently.', 1, 4096), 64),
 	...sampled,
 });
 
-export const evaluateStageSchema = stageOf('evaluate', 'Measures a policy: pass@1, pass@k, cons@k with intervals.', {
-	problems: key(count('Questions.', 1, 1_000_000), 256),
-	part: key(choice(datasetParts, 'Which problems of the dataset.'), 'held-out'),
-	samples: key(count('Completions of each question.', 1, 1024), 1),
-	protocol: bareKey(choice(['r1'], 'r1: defaults of temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
-	judge: scorer('Scorer that chooses the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
-	category: bareKey(text('Column that names the kind of a question.')),
+export const evaluateStageSchema = stageOf('evaluate', 'Evaluates a policy: pass@1, pass@k and cons@k with confidence intervals.', {
+	problems: key(count('Number of questions.', 1, 1_000_000), 256),
+	part: key(choice(datasetParts, 'Which dataset problems to use.'), 'held-out'),
+	samples: key(count('Completions per question.', 1, 1024), 1),
+	protocol: bareKey(choice(['r1'], 'r1: defaults to temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
+	judge: scorer('Scorer that selects the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
+	category: bareKey(text('Column with the question category.')),
 	...sampled,
 });
 
@@ -228,7 +228,7 @@ function orStage(schema: v.GenericSchema, kind: DataKind | 'checkpoint'): v.Gene
 	const { path: _, ...rest } = plain.find(({ entries }) => entries?.path !== undefined)?.entries ?? {};
 	const reference = v.strictObject({
 		stage: stageName(
-			kind === 'checkpoint' ? 'The stage whose checkpoint this is.' : `The stage that makes these ${kind}.`,
+			kind === 'checkpoint' ? 'Stage that produces the checkpoint.' : `Stage that produces these ${kind}.`,
 		),
 		...(kind === 'checkpoint' ? { checkpoint: checkpointOf.entries.checkpoint } : {}),
 		...rest,
@@ -250,7 +250,7 @@ const extraOfPipeline = v.optional(
 	described(
 		v.pipe(
 			v.array(orStage(mixedInSchema, 'completions'), 'must be a list of {"path", "share"}'),
-			v.maxLength(maxMixedIn, `has ${maxMixedIn} entries at most`),
+			v.maxLength(maxMixedIn, `must have at most ${maxMixedIn} entries`),
 		),
 		v.getDescription(extra) ?? v.getDescription(extra.wrapped) ?? '',
 	),
@@ -294,16 +294,16 @@ const pipelineStageSchema = v.variant(
 
 /** Stages that repeat over several rounds. {@link expandLoops} expands them to ordinary stages. */
 export const loopSchema = v.strictObject({
-	loop: text('Name of the loop. Its stages are repeated as NAME-1, NAME-2, ..., each round on its own.'),
-	times: count('Number of rounds; max with "rising".', 1, 100),
+	loop: text('Name of the loop. Each round has its own copies of the stages, named NAME-1, NAME-2, ...'),
+	times: count('Number of rounds (the maximum with "rising").', 1, 100),
 	rising: v.optional(
 		stageName(
-			'Name of a stage of the loop: once its held-out accuracy does not rise from round to round, the rest is skipped.',
+			'Name of a stage in the loop: when its held-out accuracy fails to rise from one round to the next, the rest is skipped.',
 		),
 	),
 	stages: described(
 		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
-		'Stages of a round. Names refer to the same round, or with "previous" to the previous one.',
+		'Stages in each round. Names refer to the same round, or with "previous" to the previous one.',
 	),
 });
 export interface StageLoop {
@@ -323,20 +323,20 @@ export const comparisonExpectations = ['above', 'below', 'not-below'] as const;
 export type ComparisonExpectation = (typeof comparisonExpectations)[number];
 
 export const comparisonSchema = v.strictObject({
-	claim: text('The claim in words, such as "RL above its cold start".'),
+	claim: text('Description of the claim, such as "RL above its cold start".'),
 	stage: stageName('Name of an evaluation stage.'),
-	against: stageName('Name of another one on the same questions.'),
+	against: stageName('Name of another evaluation stage with the same questions.'),
 	measure: v.optional(
 		choice(
 			comparedMeasures,
-			'Measure to compare: accuracy, correct format, thinking in one language, length, marks of reflection (default accuracy).',
+			'Metric to compare: accuracy, correct format, single-language thinking, length, or reflection markers (default accuracy).',
 		),
 	),
-	category: v.optional(text('Only questions of this kind.')),
+	category: v.optional(text('Compares only questions in this category.')),
 	expect: v.optional(
 		choice(
 			comparisonExpectations,
-			'above or below: the whole 95% interval of the difference; not-below: not significantly below (default above).',
+			'above or below: the entire 95% interval of the difference is above or below 0; not-below: not significantly below (default above).',
 		),
 	),
 });
@@ -348,7 +348,7 @@ export const pipelineRecipeSchema = v.strictObject({
 	compare: v.optional(
 		described(
 			v.array(comparisonSchema, 'must be a list of comparisons'),
-			'Comparisons in the report of the pipeline, question by question.',
+			'Comparisons for the pipeline report, paired by question.',
 		),
 	),
 	stages: described(

@@ -48,7 +48,7 @@ export const templateChoiceSchema = v.variant('mode', [
 		mode: v.literal('custom'),
 		text: v.pipe(
 			typed,
-			v.check((text) => text.includes('{prompt}'), 'The template needs {prompt} where the question goes.'),
+			v.check((text) => text.includes('{prompt}'), 'The template must contain {prompt} where the question goes.'),
 		),
 	}),
 ]);

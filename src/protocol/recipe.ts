@@ -41,65 +41,65 @@ export const solutionStyles = ['full', 'varied'] as const;
 export const taskDatasetSchema = v.strictObject({
 	task: choice(
 		taskNames,
-		'A seeded task generator; problems never run out and the held-out ones are never trained on.',
+		'A seeded task generator with an unlimited supply of problems; held-out problems are never trained on.',
 	),
 	digits: v.optional(count('Digits per operand (addition) or of the number (base-conversion).', 1, 9)),
-	subtraction: v.optional(flag('addition: also subtraction.')),
+	subtraction: v.optional(flag('addition: include subtraction.')),
 	terms: v.optional(
-		count('Operands of an expression (arithmetic), numbers (countdown), or steps of a chain (modular).', 2, 8),
+		count('Operands per expression (arithmetic), numbers (countdown), or steps per chain (modular).', 2, 8),
 	),
-	largest: v.optional(count('Largest number that appears in a problem.', 2, 1_000_000)),
+	largest: v.optional(count('Largest number in a problem.', 2, 1_000_000)),
 	base: v.optional(count('base-conversion: the target base.', 2, 16)),
-	length: v.optional(count('string: length of the word.', 1, 64)),
+	length: v.optional(count('string: word length.', 1, 64)),
 	operation: v.optional(choice(operationNames, 'string: what to do with the word.')),
 	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
-	general: v.optional(real('bilingual: share of words to reverse (general) among sums (reasoning).', 0, 1)),
+	general: v.optional(real('bilingual: fraction of word reversals (general); the rest are sums (reasoning).', 0, 1)),
 	language: v.optional(
-		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed: chosen for each word.'),
+		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed chooses one for each word.'),
 	),
 	style: v.optional(
-		choice(solutionStyles, 'bilingual: all solutions worked out, or some too brief and some with a corrected slip.'),
+		choice(solutionStyles, 'bilingual: all solutions fully worked, or some too brief and some with a corrected mistake.'),
 	),
 });
 
 const pytorchOnly = 'set "engine": "pytorch" or remove it.';
 const ofHub = (name: string) => ({
-	embedded: { say: `"${name}" is about hub datasets, which the pytorch engine reads: ${pytorchOnly}` },
+	embedded: { say: `"${name}" applies to hub datasets, which only the pytorch engine reads: ${pytorchOnly}` },
 });
 const ofTorchModels = (name: string) => ({
-	embedded: { say: `"${name}" is about models of the pytorch engine: ${pytorchOnly}` },
+	embedded: { say: `"${name}" applies to pytorch models: ${pytorchOnly}` },
 });
 const ofChat = (name: string) => ({
 	embedded: {
-		say: `"${name}" needs a chat template, which models of the embedded engine lack: ${pytorchOnly}`,
+		say: `"${name}" needs a chat template, which embedded models do not have: ${pytorchOnly}`,
 	},
 });
 
 export const fileDatasetSchema = group({
 	path: key(
 		text(
-			'A file of rows (JSONL, JSON, CSV, TSV, Parquet or Arrow), a folder of Parquet files, or one that save_to_disk wrote, relative to the recipe; pytorch: or a hub id.',
+			'A data file (JSONL, JSON, CSV, TSV, Parquet or Arrow), a folder of Parquet files, or a save_to_disk folder, relative to the recipe; with pytorch, also a hub id.',
 		),
 		(): string => '',
-		{ or: 'that of "preset"' },
+		{ or: 'set by "preset"' },
 	),
-	preset: bareKey(choice(presetNames, 'A known dataset, which says how rows are read, and its hub id.')),
-	config: bareKey(text('pytorch: configuration of a hub dataset.'), { lacking: ofHub('config') }),
-	split: bareKey(text('pytorch: split of a hub dataset.'), { or: '"train"', lacking: ofHub('split') }),
+	preset: bareKey(choice(presetNames, 'A known dataset, which determines the hub id and how rows are read.')),
+	config: bareKey(text('pytorch: hub dataset configuration.'), { lacking: ofHub('config') }),
+	split: bareKey(text('pytorch: hub dataset split.'), { or: '"train"', lacking: ofHub('split') }),
 	prompt: key(text('Name of the prompt column.'), 'prompt'),
 	answer: key(text('Name of the answer column.'), 'answer'),
 	solution: key(text('Name of the column with a worked solution for the cold start.'), 'solution'),
 	heldOut: key(
 		text(
-			'A file of problems that are never trained on, or a split of the hub dataset; without it a share is held out by a hash of the prompt.',
+			'A file of problems that are never trained on, or a split of the hub dataset; if omitted, a fraction is held out by prompt hash.',
 		),
 		null,
 	),
-	heldOutShare: key(real('Share of problems held out by hash when there is no heldOut file.', 0.001, 0.9), 0.1),
+	heldOutShare: key(real('Fraction of problems held out by hash if there is no "heldOut" file.', 0.001, 0.9), 0.1),
 	exclude: bareKey(
 		described(
 			v.pipe(v.array(v.string()), v.maxLength(maxExcluded)),
-			'Prompts whose rows are left out, such as rows with wrong answers; remove a prompt to use its rows again.',
+			'Prompts whose rows are skipped, such as rows with wrong answers; remove a prompt to use its rows again.',
 		),
 	),
 });
@@ -111,16 +111,16 @@ export const newModelSchema = group({
 	feedForward: key(count('Width of the feed-forward layer.', 8, 16384), (_context, { width }): number => 4 * width, {
 		or: '4 x width',
 	}),
-	context: key(count('Max prompt + completion in tokens.', 8, 8192), null, {
-		or: 'what the data and max_completion_length need',
+	context: key(count('Max tokens in prompt plus completion.', 8, 8192), null, {
+		or: 'what the data and max_completion_length require',
 	}),
 });
 
 export const givenModelSchema = group({
-	path: place('model', text('A checkpoint folder of this engine, or a model folder or hub id for the pytorch engine.')),
+	path: place('model', text('A checkpoint folder from this engine, or a model folder or hub id for the pytorch engine.')),
 	revision: bareKey(text('pytorch: branch, tag or commit of a hub model.'), { lacking: ofTorchModels('revision') }),
 	template: bareKey(
-		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the chat template of the model.')),
+		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the model chat template.')),
 		{ lacking: ofTorchModels('template') },
 	),
 });
@@ -135,12 +135,12 @@ export const templateSchema = v.union(
 	[
 		v.picklist(templateNames),
 		v.strictObject({
-			prompt: text('Text around the problem, which replaces {prompt}.'),
-			chat: bareKey(flag('pytorch: format the prompt as a user message with the chat template of the model.'), {
+			prompt: text('Prompt text; {prompt} is replaced by the problem.'),
+			chat: bareKey(flag('pytorch: format the prompt as a user message with the model chat template.'), {
 				or: 'false',
 				lacking: ofChat('chat'),
 			}),
-			system: bareKey(text('pytorch: the system message before it, with "chat".'), { lacking: ofChat('system') }),
+			system: bareKey(text('pytorch: system message before the user message, with "chat".'), { lacking: ofChat('system') }),
 			think: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 			answer: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 		}),
@@ -149,9 +149,9 @@ export const templateSchema = v.union(
 );
 
 export const fileRewardSchema = v.strictObject({
-	file: text('A reward file, relative to the recipe.'),
-	name: v.optional(text('Which reward of the file (default: all of them).')),
-	weight: v.optional(real('Weight in the sum (default: what the reward itself proposes, else 1).', -1e6, 1e6)),
+	file: text('A reward file; the path is relative to the recipe.'),
+	name: v.optional(text('Which reward in the file (default: all of them).')),
+	weight: v.optional(real('Weight in the sum (default: the weight the reward suggests, otherwise 1).', -1e6, 1e6)),
 });
 
 export const rewardSchema = v.union(
@@ -183,7 +183,7 @@ export type DeviceName = (typeof deviceNames)[number];
 const embeddedDevices: readonly unknown[] = ['webgpu', 'directml', 'coreml'] satisfies DeviceName[];
 const forEngine = (name: string) => ({
 	embedded: {
-		say: `"${name}" is for the engine "${name}", and this recipe's is "embedded": set "engine" or remove it.`,
+		say: `"${name}" requires the engine "${name}", but this recipe uses "embedded": set "engine" or remove the key.`,
 	},
 });
 
@@ -196,11 +196,11 @@ export const evaluationSchema = group({
 
 export const checkpointSchema = group({
 	every: key(count('Steps between checkpoints.'), 50),
-	keep: key(count('Number of latest checkpoints to keep, besides the best.', 1, 10_000), 3),
+	keep: key(count('Number of latest checkpoints to keep, in addition to the best.', 1, 10_000), 3),
 });
 
 export const logSchema = group({
-	rolloutsEvery: key(count('Generation batches between rollout files; 1: all.'), 1),
+	rolloutsEvery: key(count('Save rollouts every N generation batches; 1 saves all.'), 1),
 	tokens: key(flag('Also log each token with its log-probability and entropy.'), true),
 });
 
@@ -208,20 +208,20 @@ export const busyChoices = ['queue', 'share'] as const;
 export type BusyChoice = (typeof busyChoices)[number];
 
 export const recipeSchema = v.strictObject({
-	$schema: v.optional(described(v.string(), 'Path of the recipe schema, for other editors.')),
-	format: v.optional(described(v.literal(1, 'must be 1'), 'Version of the recipe format.'), 1),
-	name: text('Name of the runs that this recipe starts.'),
-	engine: withFacts(v.optional(choice(trainingEngines, 'Engine that trains.'), 'embedded'), {
+	$schema: v.optional(described(v.string(), 'Path of the recipe schema, for use in other editors.')),
+	format: v.optional(described(v.literal(1, 'must be 1'), 'Recipe format version.'), 1),
+	name: text('Name for the runs that this recipe starts.'),
+	engine: withFacts(v.optional(choice(trainingEngines, 'Training engine.'), 'embedded'), {
 		alsoCalled: ['backend', 'framework'],
 	}),
 	device: withFacts(
-		v.optional(choice(deviceNames, 'Device to compute on; auto: the best that works on this machine.'), 'auto'),
+		v.optional(choice(deviceNames, 'Compute device; auto picks the best one available on this machine.'), 'auto'),
 		{
 			lacking: {
 				pytorch: {
 					when: (value) => embeddedDevices.includes(value),
 					say: (value) =>
-						`PyTorch does not compute on "${value}": choose auto, cpu or cuda, or set "engine": "embedded".`,
+						`PyTorch does not support the device "${value}": choose auto, cpu or cuda, or set "engine": "embedded".`,
 				},
 			},
 		},
@@ -230,12 +230,12 @@ export const recipeSchema = v.strictObject({
 		or: 'one per core',
 		lacking: {
 			pytorch: {
-				say: '"workers" are threads of the embedded engine: set "processes" of "pytorch" (or "workers" of "ray") instead.',
+				say: '"workers" sets the thread count of the embedded engine: set "processes" in "pytorch" (or "workers" in "ray") instead.',
 			},
 		},
 	}),
 	whenBusy: key(choice(busyChoices, 'What to do when another run uses the same device.'), 'queue'),
-	seed: withFacts(v.optional(count('Seed of everything random.', 0, 4294967295), 1), {
+	seed: withFacts(v.optional(count('Seed for all randomness in the run.', 0, 4294967295), 1), {
 		alsoCalled: ['random_seed'],
 	}),
 	dataset: withFacts(
@@ -245,17 +245,17 @@ export const recipeSchema = v.strictObject({
 		),
 		{ alsoCalled: ['data', 'train_file', 'train_files', 'dataset_name', 'dataset_path', 'prompt_data'] },
 	),
-	model: withFacts(described(modelSchema, 'The policy: sizes of a new model, or the location of a trained one.'), {
+	model: withFacts(described(modelSchema, 'The policy: dimensions of a new model, or the location of a trained one.'), {
 		alsoCalled: ['model_name_or_path', 'model_name', 'base_model', 'pretrain', 'model_path'],
 	}),
-	pytorch: bareKey(described(pytorchSchema, 'Settings of the pytorch and ray engines.'), {
+	pytorch: bareKey(described(pytorchSchema, 'Settings for the pytorch and ray engines.'), {
 		lacking: forEngine('pytorch'),
 	}),
-	ray: bareKey(described(raySchema, 'The cluster of the ray engine.'), { lacking: forEngine('ray') }),
+	ray: bareKey(described(raySchema, 'Cluster for the ray engine.'), { lacking: forEngine('ray') }),
 	template: v.optional(
 		described(
 			templateSchema,
-			'Prompt format and tags of completions (default r1: think and answer tags, no instructions).',
+			'Prompt format and completion tags (default r1: think and answer tags, no instructions).',
 		),
 		'r1',
 	),
@@ -263,32 +263,32 @@ export const recipeSchema = v.strictObject({
 		v.optional(
 			described(
 				v.pipe(v.array(rewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
-				'Rewards, whose weighted sum is the reward of a completion (default: accuracy, and format with weight 0.2).',
+				'Rewards; each completion gets their weighted sum (default: accuracy, and format with weight 0.2).',
 			),
 			[{ use: 'accuracy' }, { use: 'format', weight: 0.2 }],
 		),
 		{ alsoCalled: ['reward', 'reward_funcs', 'reward_functions', 'reward_function'] },
 	),
 	scoring: key(
-		described(scoringSchema, 'Limits of reward files, and the tolerated share of failures.'),
+		described(scoringSchema, 'Limits for reward files, and the tolerated failure rate.'),
 		{},
 		{ late: true },
 	),
 	stages: described(
 		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
-		'What is done, in order: a base model from texts (pretrain), a cold start by imitation (sft), reinforcement learning (grpo), heads that search is guided by (value-model, process-reward-model). Steps are numbered through.',
+		'Stages in the order they run: a base model from raw text (pretrain), a cold start by imitation (sft), reinforcement learning (grpo), and heads that guide search (value-model, process-reward-model). Step numbers continue across stages.',
 	),
 	evaluate: key(
-		described(evaluationSchema, 'Held-out evaluation.'),
+		described(evaluationSchema, 'Held-out evaluation settings.'),
 		{},
 		{ alsoCalled: ['eval', 'evaluation', 'eval_steps', 'test_freq'] },
 	),
 	checkpoint: key(
-		described(checkpointSchema, 'How often weights and all state are saved.'),
+		described(checkpointSchema, 'How often to save weights and all other state.'),
 		{},
 		{ alsoCalled: ['save_steps', 'save_freq', 'checkpoints'] },
 	),
-	log: key(described(logSchema, 'What to log besides metrics.'), {}),
+	log: key(described(logSchema, 'What to log in addition to metrics.'), {}),
 });
 
 /** Union of all stage schemas. */

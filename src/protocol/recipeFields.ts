@@ -28,7 +28,7 @@ export const real = (text: string, low: number, high = Number.MAX_VALUE) =>
 export const flag = (text: string) => described(v.boolean('must be true or false'), text);
 
 export const text = (words: string) =>
-	described(v.pipe(v.string('must be a text'), v.minLength(1, 'must not be empty')), words);
+	described(v.pipe(v.string('must be a string'), v.minLength(1, 'must not be empty')), words);
 
 export const choice = <const T extends readonly string[]>(options: T, words: string) =>
 	described(v.picklist(options, `must be one of ${options.map((o) => `"${o}"`).join(', ')}`), words);

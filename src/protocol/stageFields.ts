@@ -4,15 +4,15 @@ import { derivedKey, group, key, live, place, withFacts } from './recipeKey.ts';
 
 /** Keys shared by recipe stages. */
 
-const noOptimizer = 'which the embedded engine is not: set "engine": "pytorch" or remove it.';
+const noOptimizer = 'which the embedded engine does not use: set "engine": "pytorch" or remove it.';
 
 export const until = described(
 	group({
-		heldOutAccuracy: real('The stage ends once the held-out sampled accuracy reaches this.', 0, 1),
-		every: key(count('Steps between these measurements.'), 20),
-		problems: key(count('Held-out problems per measurement.', 1, 100_000), 256),
+		heldOutAccuracy: real('Ends the stage once held-out accuracy on sampled completions reaches this value.', 0, 1),
+		every: key(count('Steps between evaluations.'), 20),
+		problems: key(count('Held-out problems per evaluation.', 1, 100_000), 256),
 	}),
-	'Ends the stage early by a measured quantity.',
+	'Ends the stage early when a metric reaches a target.',
 );
 
 export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_warmup'] as const;
@@ -24,28 +24,28 @@ const steps = withFacts(count('Max optimizer updates.', 1, 10_000_000), {
 
 const rates = {
 	learning_rate: live(
-		withFacts(real('Peak learning rate of AdamW.', 0, 10), { alsoCalled: ['lr', 'actor_learning_rate'] }),
+		withFacts(real('Peak AdamW learning rate.', 0, 10), { alsoCalled: ['lr', 'actor_learning_rate'] }),
 	),
-	lr_scheduler_type: key(choice(schedulerNames, 'Shape of the learning rate over the stage.'), 'constant_with_warmup', {
+	lr_scheduler_type: key(choice(schedulerNames, 'Learning rate schedule for the stage.'), 'constant_with_warmup', {
 		alsoCalled: ['lr_scheduler', 'scheduler', 'lr_schedule'],
 	}),
-	warmup_steps: key(count('Updates over which the learning rate rises linearly from 0.', 0), 0, {
+	warmup_steps: key(count('Number of updates with linear learning rate warmup from 0.', 0), 0, {
 		alsoCalled: ['warmup', 'num_warmup_steps', 'lr_warmup_steps'],
 	}),
-	max_grad_norm: key(real('Global gradient norm above which gradients are scaled down; 0: never.', 0), 1, {
+	max_grad_norm: key(real('Global gradient norm above which gradients are clipped; 0: never.', 0), 1, {
 		alsoCalled: ['grad_clip', 'clip_grad', 'gradient_clipping', 'max_norm'],
 	}),
-	weight_decay: key(real('Decoupled weight decay on matrices.', 0, 10), 0),
+	weight_decay: key(real('Decoupled weight decay for matrices.', 0, 10), 0),
 	adam_beta1: key(real('AdamW beta1.', 0, 0.99999), 0.9),
 	adam_beta2: key(real('AdamW beta2; 0.98 suits short runs.', 0, 0.99999), 0.999),
 	adam_epsilon: key(real('AdamW epsilon.', 1e-20, 1), 1e-8),
 	trainer: key(
 		described(
 			v.record(v.string(), v.unknown()),
-			'pytorch and ray: further options of the TRL trainer of this stage, checked against the installed TRL.',
+			'pytorch and ray: additional options for the TRL trainer of this stage, validated against the installed TRL.',
 		),
 		(): undefined => undefined,
-		{ maybe: true, lacking: { embedded: { say: `"trainer" holds options of TRL, ${noOptimizer}` } } },
+		{ maybe: true, lacking: { embedded: { say: `"trainer" contains TRL options, ${noOptimizer}` } } },
 	),
 };
 
@@ -60,8 +60,8 @@ export const batches = {
 	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), 16, {
 		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
 	}),
-	steps_per_generation: key(count('Parts into which a generation batch is split, one update each.', 1, 1024), 1),
-	num_iterations: key(count('Passes over each generation batch, mu.', 1, 64), 1, {
+	steps_per_generation: key(count('Number of parts a generation batch is split into, one update each.', 1, 1024), 1),
+	num_iterations: key(count('Passes over each generation batch (mu).', 1, 64), 1, {
 		alsoCalled: ['ppo_epochs', 'num_ppo_epochs', 'mu'],
 	}),
 };
@@ -73,15 +73,15 @@ const temperature = (words: string) => live(key(real(words, 0.01, 100), 1));
 /** Sampling settings for completions. */
 export const sampling = {
 	max_completion_length: key(
-		count('Max completion length in tokens.', 1, 131_072),
+		count('Maximum completion length in tokens.', 1, 131_072),
 		({ completionLength }): number => completionLength,
 		{
-			or: 'what the task needs; 64 for a file',
+			or: 'as required by the task; 64 for files',
 			alsoCalled: ['max_new_tokens', 'max_tokens', 'max_response_length', 'response_length', 'generate_max_len'],
 			lacking: {
 				embedded: {
 					when: (value) => Number(value) > longestEmbedded,
-					say: `"max_completion_length" is at most ${longestEmbedded} in the embedded engine: lower it, or set "engine": "pytorch".`,
+					say: `"max_completion_length" can be at most ${longestEmbedded} with the embedded engine: lower it, or set "engine": "pytorch".`,
 				},
 			},
 		},
@@ -92,7 +92,7 @@ export const sampling = {
 /** Sampling settings for stages whose losses use log-probabilities. */
 export const scoredSampling = {
 	...sampling,
-	temperature: temperature('Sampling temperature, also of log-probabilities.'),
+	temperature: temperature('Sampling temperature, also applied to log-probabilities.'),
 };
 
 /** Declares the number of completions per prompt. */
@@ -113,22 +113,22 @@ export const hubSplit = (words: string) => ({
 	lacking: {
 		embedded: {
 			when: () => true,
-			say: '"split" is about hub datasets, which the pytorch engine reads: set "engine": "pytorch" or remove it.',
+			say: '"split" applies to hub datasets, which only the pytorch engine reads: set "engine": "pytorch" or remove it.',
 		},
 	},
 });
 
-const split = hubSplit('Split of a hub dataset.');
+const split = hubSplit('Hub dataset split.');
 
 /** Preference pairs for `dpo` and `reward-model`. */
 export const pairsSchema = described(
 	group({
 		path: place('data', text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.')),
 		split: key(split.schema, 'train', { lacking: split.lacking }),
-		prompt: key(text('Name of the prompt column; without it the texts are whole.'), 'prompt'),
+		prompt: key(text('Name of the prompt column; if the column is missing, the completions contain the prompt.'), 'prompt'),
 		chosen: key(text('Name of the column with the better completion.'), 'chosen'),
 		rejected: key(text('Name of the column with the worse completion.'), 'rejected'),
-		heldOutShare: key(real('Held-out share of prompts, by a hash.', 0.001, 0.9), 0.1),
+		heldOutShare: key(real('Held-out fraction of prompts, selected by hash.', 0.001, 0.9), 0.1),
 	}),
 	'Preference pairs.',
 );

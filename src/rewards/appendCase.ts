@@ -26,14 +26,14 @@ export async function appendCase(file: string, made: RewardCase): Promise<AddedC
 		if (before.length + bytes.length > largestCases) {
 			throw new Failure(
 				'invalid',
-				`The cases ${file} would grow beyond ${largestCases} bytes.`,
-				'Choose another file.',
+				`The case file ${file} would exceed the limit of ${largestCases} bytes.`,
+				'Choose a different file.',
 			);
 		}
 		const { bytesWritten } = await handle.write(bytes);
 		if (bytesWritten < bytes.length) {
 			await handle.truncate(before.length);
-			throw new Failure('full', `Cannot write ${file}: no space left on device.`, 'Free some disk space.');
+			throw new Failure('full', `Cannot write ${file}: no space left on device.`, 'Free up disk space.');
 		}
 		await handle.datasync();
 		return { before, bytes };
@@ -45,7 +45,7 @@ export async function appendCase(file: string, made: RewardCase): Promise<AddedC
 				const now = await again.readFile();
 				const start = before.length;
 				if (now.length !== start + bytes.length || !now.subarray(start).equals(bytes)) {
-					throw new Failure('mismatch', `${file} has changed since.`, 'Remove the line by hand.');
+					throw new Failure('mismatch', `${file} has been modified since the case was added.`, 'Remove the line manually.');
 				}
 				await again.truncate(start);
 			}),
@@ -62,7 +62,7 @@ async function withFile<T>(file: string, work: (handle: FileHandle) => Promise<T
 		if (info.size > largestCases) {
 			throw new Failure(
 				'invalid',
-				`The cases ${file} have ${info.size} bytes, too many to append to.`,
+				`The case file ${file} is ${info.size} bytes, which is too large to append to.`,
 				'Split the file.',
 			);
 		}
@@ -76,4 +76,4 @@ async function withFile<T>(file: string, work: (handle: FileHandle) => Promise<T
 }
 
 const noFile = (file: string) =>
-	new Failure('invalid', `${file} is a link or not a regular file, so nothing was written.`, 'Choose another file.');
+	new Failure('invalid', `${file} is a link or not a regular file. Nothing was written.`, 'Choose a different file.');

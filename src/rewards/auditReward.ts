@@ -201,9 +201,9 @@ async function rewardBaselineOf(
 }
 
 const pythonTruncation =
-	'A Python reward does not receive whether a completion was truncated: mask those in the recipe (mask_truncated_completions).';
+	'Python rewards are not told whether a completion was truncated. Mask truncated completions in the recipe instead (mask_truncated_completions).';
 
-const noModel = 'The reward does not call a model: its code names no judge and opens no connection.';
+const noModel = 'The reward does not call a model: its code does not mention a judge or open a connection.';
 
 /**
  * Returns the values that a labeled case needs in addition to its texts, or null if a case cannot represent the
@@ -228,7 +228,7 @@ async function tryProbe(
 		(probe.seesTruncation && isPython ? pythonTruncation : probe.asksModel && !mayAskModel ? noModel : null);
 	if (target !== null) return skippedProbe(probe, target);
 	const tried: { row: AuditedRow; honest: number; attempts: readonly ProbeAttempt[] }[] = [];
-	let reason = 'No row distinguishes what the probe tests.';
+	let reason = 'No row can be used to test this.';
 	for (const [i, row] of rows.entries()) {
 		if (tried.length >= (probe.mostRows ?? Number.POSITIVE_INFINITY)) break;
 		const stand = footing.rows[i];
@@ -271,8 +271,8 @@ function chosen(ids: readonly string[] | undefined): readonly AuditProbe[] {
 		if (probe !== undefined) return probe;
 		throw new Failure(
 			'invalid',
-			`There is no audit probe "${id}".`,
-			'Run reasoning-lab help audit to see where probes are listed.',
+			`Unknown audit probe "${id}".`,
+			'Run reasoning-lab help audit to find out where probes are listed.',
 		);
 	});
 }
@@ -307,7 +307,7 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 		honest: honest.length === 0 ? null : honest.reduce((sum, value) => sum + value, 0) / honest.length,
 		probes: results.map(({ outcome }) => outcome),
 		findings: sortFindings(results.map(({ finding }) => finding).filter((finding) => finding !== null)),
-		remarks: [...remarks, ...footing.remarks, ...(error ? [`It fails on ordinary completions: ${error.message}`] : [])],
+		remarks: [...remarks, ...footing.remarks, ...(error ? [`The reward fails on ordinary completions: ${error.message}`] : [])],
 		durationMs: scoring.durationMs,
 	};
 }

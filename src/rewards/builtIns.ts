@@ -36,11 +36,11 @@ function decodeEntry(entry: BuiltInEntry, folder: string): ResolvedBuiltIn {
 		const near = suggest(entry.use, builtInRewardNames);
 		throw new Failure(
 			'invalid',
-			`There is no built-in reward "${entry.use.slice(0, 80)}".`,
+			`Unknown built-in reward "${entry.use.slice(0, 80)}".`,
 			near === null ? `Choose one of ${builtInRewardNames.join(', ')}.` : `Did you mean "${near}"?`,
 		);
 	}
-	const spec: BuiltInRewardSpec = decodeOrThrow(builtInRewardSchema, entry, `The reward "${entry.name}"`);
+	const spec: BuiltInRewardSpec = decodeOrThrow(builtInRewardSchema, entry, `Reward "${entry.name}"`);
 	return withAbsolutePaths({ ...spec, name: entry.name, weight: spec.weight ?? 1 }, (path) => resolve(folder, path));
 }
 

@@ -22,16 +22,16 @@ export function casesPath(rewardFile: string): string {
 /** Reads labeled cases from a file. Fails with `missing`, `denied`, or `invalid` if it is not a case file. */
 export async function readCases(file: string): Promise<CasesFile> {
 	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot read the cases ${file}`);
+		throw Failure.from(error, `Cannot read the case file ${file}`);
 	});
 	try {
 		const info = await handle.stat();
-		if (!info.isFile()) throw new Failure('invalid', `The cases ${file} are not a file.`, 'Use a JSONL file.');
+		if (!info.isFile()) throw new Failure('invalid', `The case file ${file} is not a regular file.`, 'Use a JSONL file.');
 		if (info.size > largestCases) {
 			throw new Failure(
 				'invalid',
-				`The cases ${file} have ${info.size} bytes, more than the limit of ${largestCases}.`,
-				'Pass such a file with --dataset, or split it.',
+				`The case file ${file} is ${info.size} bytes, which exceeds the limit of ${largestCases}.`,
+				'Pass the file with --dataset instead, or split it.',
 			);
 		}
 		return { file, ...parseCases(await handle.readFile('utf8')) };

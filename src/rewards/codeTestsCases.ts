@@ -58,8 +58,8 @@ export function readCodeTests(row: Row, column?: string): CodeTests | null {
 	if (tests !== null) return tests;
 	throw new Failure(
 		'invalid',
-		`The tests in the column "${name}" are invalid.`,
-		'Write a list of asserts, or of {"input", "output"} pairs; docs/sandbox.md lists the forms.',
+		`Column "${name}" does not contain valid tests.`,
+		'Write a list of asserts or of {"input", "output"} pairs. See docs/sandbox.md for the formats.',
 	);
 }
 
@@ -137,8 +137,8 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 	if (![...used, ...setup].some((code) => deciding.test(code))) {
 		throw new Failure(
 			'invalid',
-			'The tests of the row assert nothing, so any answer would pass.',
-			'Write asserts, or {"input", "output"} pairs of what the program prints.',
+			'The tests in this row assert nothing, so any answer would pass.',
+			'Write asserts, or {"input", "output"} pairs that describe what the program prints.',
 		);
 	}
 	const { prompt } = row;

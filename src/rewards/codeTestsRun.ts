@@ -124,7 +124,7 @@ export async function runCodeTests(
 ): Promise<CodeVerdict> {
 	const language = languages[options.language];
 	const missing = sandbox.missing(language.program);
-	if (missing !== null) throw new Failure('unavailable', `Code tests cannot run: ${missing}`, 'Install it.');
+	if (missing !== null) throw new Failure('unavailable', `Cannot run code tests: ${missing}`, 'Install it.');
 	if (tests.kind === 'streams') return runStreams(sandbox, code, tests, language, options, signal);
 	return runChecker(sandbox, code, tests, language, options, signal);
 }
@@ -147,7 +147,7 @@ async function runStreams(
 	for (const { input, output } of used) {
 		const seconds = Math.min(options.timeoutSeconds, (deadline - performance.now()) / 1000);
 		if (seconds <= 0) {
-			why ??= 'no time is left';
+			why ??= 'the time limit was reached';
 			break;
 		}
 		const result = await sandbox.run(
@@ -173,16 +173,16 @@ async function runStreams(
 
 const endings: Readonly<Record<string, string>> = {
 	signal: 'the program was killed by a signal',
-	wall: 'the program took too long',
-	cpu: 'the program took too long',
-	memory: 'the program used too much memory',
+	wall: 'the program timed out',
+	cpu: 'the program timed out',
+	memory: 'the program exceeded the memory limit',
 	processes: 'the program started too many processes',
-	output: 'the program wrote too much output',
+	output: 'the program produced too much output',
 };
 
 function whyNot({ end, status, stderr }: SandboxOutput): string {
 	if (end !== 'exited') return endings[end] ?? 'the program was killed';
-	return status === 0 ? 'the output differs from the expected one' : lastLine(stderr);
+	return status === 0 ? 'the output differs from the expected output' : lastLine(stderr);
 }
 
 const lastLine = (text: string) => text.trim().split('\n').at(-1)?.slice(0, 300) || 'the program failed';
@@ -256,7 +256,7 @@ async function runChecker(
 		}
 		if (why !== null && options.stopAtFailure) break;
 		if (verdicts.fault !== null) {
-			throw new Failure('invalid', `The tests of the row cannot be run: ${verdicts.fault}.`, 'Fix or remove the row.');
+			throw new Failure('invalid', `Cannot run the tests in this row: ${verdicts.fault}.`, 'Fix the tests, or remove the row.');
 		}
 		if (verdicts.load !== null) {
 			why ??= verdicts.why ?? verdicts.load;
@@ -269,5 +269,5 @@ async function runChecker(
 		}
 	}
 	// Tests that did not run count as failed, one each.
-	return { passed, total: total + (count - next), why: next < count ? (why ?? 'no time is left') : why };
+	return { passed, total: total + (count - next), why: next < count ? (why ?? 'the time limit was reached') : why };
 }

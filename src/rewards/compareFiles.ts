@@ -37,7 +37,7 @@ export async function compareFiles(request: CompareFilesRequest): Promise<Compar
 		const names = (await runner.describe(request.signal)).map((one) => one.name);
 		const chosen = reward ?? caseReward(basename(original), names) ?? '';
 		if (!names.includes(chosen)) {
-			throw new Failure('invalid', `${name} has no reward "${chosen}".`, `It has ${names.join(', ')}.`);
+			throw new Failure('invalid', `${name} has no reward "${chosen}".`, `Available rewards: ${names.join(', ')}.`);
 		}
 		return { label: names.length === 1 ? name : `${name}: ${chosen}`, runner, reward: chosen };
 	};

@@ -106,8 +106,8 @@ function weighSide({ weights }: Extract<ComparedSide, { weights: unknown }>, rec
 		if (columns.includes(name)) continue;
 		throw new Failure(
 			'invalid',
-			`The run ${basename(recorded.run)} did not record a reward "${name}".`,
-			columns.length === 0 ? 'Choose another run.' : `It recorded ${columns.join(', ')}.`,
+			`Run ${basename(recorded.run)} has no recorded values for reward "${name}".`,
+			columns.length === 0 ? 'Choose a different run.' : `Recorded rewards: ${columns.join(', ')}.`,
 		);
 	}
 	const used = columns.map((name) => weights[name] ?? own.weights.get(name) ?? 1);
@@ -121,7 +121,7 @@ function weighSide({ weights }: Extract<ComparedSide, { weights: unknown }>, rec
 			),
 		),
 		errors: recorded.lines.map(() => undefined),
-		remarks: unknown.length === 0 ? [] : [`The recipe has no weight for ${unknown.join(', ')}: 1 is used.`],
+		remarks: unknown.length === 0 ? [] : [`The recipe has no weight for ${unknown.join(', ')}. Using 1.`],
 	};
 }
 
@@ -130,7 +130,7 @@ function scaleOf(recipe: ResolvedRecipe | null): { scale: ScaleRewards; remarks:
 	if (stage?.type === 'grpo') return { scale: stage.scale_rewards, remarks: [] };
 	return {
 		scale: 'group',
-		remarks: ['The recipe of the run cannot be read: advantages are divided by the standard deviation of the group.'],
+		remarks: ['Cannot read the recipe of the run. Advantages are divided by the group standard deviation.'],
 	};
 }
 

@@ -49,13 +49,13 @@ async function openFile(path: string): Promise<FileHandle> {
 	// Do not block on a pipe that has no writer.
 	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-			throw new Failure('missing', `The dataset ${path} does not exist.`, 'Fix the path where it is set.');
+			throw new Failure('missing', `Dataset ${path} does not exist.`, 'Fix the path where it is set.');
 		}
-		throw Failure.from(error, `The dataset ${path} cannot be read`);
+		throw Failure.from(error, `Cannot read the dataset ${path}`);
 	});
 	if ((await handle.stat()).isFile()) return handle;
 	await handle.close();
-	throw new Failure('invalid', `The dataset ${path} is not a file.`, 'Use a JSONL file.');
+	throw new Failure('invalid', `Dataset ${path} is not a regular file.`, 'Use a JSONL file.');
 }
 
 async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {

@@ -94,7 +94,7 @@ export function outcomeWords(outcome: DebugOutcome, label: string, before?: numb
 	const value = values[0] ?? null;
 	const told = `${label}: ${valueWords(value)}`;
 	if (before === undefined || before === value) return told;
-	return `${told} alone. In its batch it was ${valueWords(before)}: the reward depends on other rows or on chance, or was changed since.`;
+	return `${told} when scored alone, but was ${valueWords(before)} in its batch. The reward depends on other rows or on randomness, or it has changed since.`;
 }
 
 const valueWords = (value: number | null) => (value === null ? 'null (the reward does not apply)' : `${value}`);

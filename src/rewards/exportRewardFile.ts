@@ -48,8 +48,8 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 	if (!file.endsWith('.py')) {
 		throw new Failure(
 			'unsupported',
-			`${file} is not written in Python, which other trainers' rewards are.`,
-			'Write the reward in Python to use it there; it scores the same here.',
+			`${file} is not a Python file, but other trainers require rewards in Python.`,
+			'Rewrite the reward in Python. Its scores will be the same here.',
 		);
 	}
 	if (
@@ -59,7 +59,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 			})
 		).size > largest
 	) {
-		throw new Failure('invalid', `${file} has more than ${largest} bytes.`);
+		throw new Failure('invalid', `${file} is larger than ${largest} bytes.`);
 	}
 	const facts = await readRewardFacts(file, request.python, request.folder, request.signal);
 	const source = (await readNamed(file, { largest })).toString('utf8');
@@ -78,7 +78,7 @@ export async function writeAdapter(path: string, text: string): Promise<void> {
 		throw Failure.from(error, `Cannot write ${path}`);
 	});
 	if (old !== null && !/^# (?:Generated|Made) from .* by "reasoning-lab export-reward"/.test(old.toString('utf8'))) {
-		throw new Failure('exists', `${path} exists and is not an adapter.`, 'Choose another file.');
+		throw new Failure('exists', `${path} already exists and is not an adapter.`, 'Choose a different file.');
 	}
 	await writeFileAtomic(path, text);
 }

@@ -53,7 +53,7 @@ function git(folder: string, args: readonly string[], input?: string, signal?: A
 			reject(failure);
 		};
 		const timer = setTimeout(
-			() => end(new Failure('timeout', `git did not respond in ${folder}.`, 'Check that git works there.')),
+			() => end(new Failure('timeout', `git did not respond in ${folder}.`, 'Check that git works in that folder.')),
 			revisionLimits.timeoutMs,
 		);
 		const abort = () => end(new Failure('cancelled', 'Canceled.'));
@@ -62,7 +62,7 @@ function git(folder: string, args: readonly string[], input?: string, signal?: A
 		child.stdout.on('data', (chunk: Buffer) => {
 			size += chunk.length;
 			if (size > largestOutput)
-				end(new Failure('invalid', `The repository of ${folder} is too large to compare with.`));
+				end(new Failure('invalid', `The repository that contains ${folder} is too large for a comparison.`));
 			else chunks.push(chunk);
 		});
 		child.stderr.on('data', (chunk: Buffer) => {
@@ -76,7 +76,7 @@ function git(folder: string, args: readonly string[], input?: string, signal?: A
 			settle();
 			reject(
 				error.code === 'ENOENT'
-					? new Failure('unavailable', 'git is not installed, or not on PATH.', 'Install git, or compare two files.')
+					? new Failure('unavailable', 'git is not installed or not on the PATH.', 'Install git, or compare two files.')
 					: Failure.from(error, 'Cannot run git'),
 			);
 		});
@@ -96,11 +96,11 @@ async function repositoryOf(file: string, signal: AbortSignal | undefined): Prom
 	if (stderr.includes('dubious ownership')) {
 		throw new Failure(
 			'denied',
-			`git does not trust the repository of ${file}, because another user owns it.`,
-			'Add the folder to safe.directory in your git settings.',
+			`git does not trust the repository that contains ${file} because it is owned by a different user.`,
+			'Add the repository folder to safe.directory in your git settings.',
 		);
 	}
-	throw new Failure('missing', `${file} is not in a git repository.`, 'Compare it with another file.');
+	throw new Failure('missing', `${file} is not in a git repository.`, 'Compare it with another file instead.');
 }
 
 interface Blob {
@@ -159,7 +159,7 @@ function parseBatch(output: Buffer, count: number): Buffer[] {
 	while (contents.length < count) {
 		const end = output.indexOf(0x0a, at);
 		const head = end < 0 ? null : /^[0-9a-f]+ blob (\d+)$/.exec(output.toString('latin1', at, end));
-		if (!head) throw new Failure('corrupt', 'git did not list the files of the revision.', 'Run git fsck.');
+		if (!head) throw new Failure('corrupt', 'git did not list the files in the revision.', 'Run git fsck.');
 		const size = Number(head[1]);
 		contents.push(output.subarray(end + 1, end + 1 + size));
 		at = end + 1 + size + 1;
@@ -190,7 +190,7 @@ export async function copyRevision(
 	file: string,
 	{ revision = 'HEAD', signal }: { readonly revision?: string; readonly signal?: AbortSignal } = {},
 ): Promise<RevisionCopy> {
-	if (!/^\w[\w./~^@-]*$/.test(revision)) throw new Failure('invalid', `"${revision}" is not a revision.`);
+	if (!/^\w[\w./~^@-]*$/.test(revision)) throw new Failure('invalid', `"${revision}" is not a valid revision.`);
 	const real = await realpath(file).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${file}`);
 	});
@@ -210,13 +210,13 @@ export async function copyRevision(
 	if (!blobs.some(({ path }) => path === entry)) {
 		throw new Failure(
 			'missing',
-			`${entry} is not in ${revision}.`,
-			'Commit it first, or compare it with another file.',
+			`${entry} does not exist in ${revision}.`,
+			'Commit the file first, or compare it with another file.',
 		);
 	}
 	const chosen = chooseBlobs(blobs, entry);
 	if (chosen[0]?.path !== entry)
-		throw new Failure('invalid', `${entry} of ${revision} is too large to be a reward file.`);
+		throw new Failure('invalid', `${entry} in ${revision} is too large to be a reward file.`);
 	const batch = await git(top, ['cat-file', '--batch'], chosen.map(({ id }) => `${id}\n`).join(''), signal);
 	// The first blob is the entry.
 	const contents = parseBatch(batch.stdout, chosen.length);
@@ -232,7 +232,7 @@ export async function copyRevision(
 		await linkPackages(top, root, entry);
 	} catch (error) {
 		await dispose();
-		throw Failure.from(error, `Cannot copy ${entry} of ${revision}`);
+		throw Failure.from(error, `Cannot copy ${entry} from ${revision}`);
 	}
 	return {
 		file: join(root, ...entry.split('/')),

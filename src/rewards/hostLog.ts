@@ -62,7 +62,7 @@ export class HostLog {
 		const lines =
 			dropped === 0
 				? linesOf(head + tail)
-				: [...linesOf(head), `(${formatCount(dropped)} bytes cut here)`, ...linesOf(tail)];
+				: [...linesOf(head), `(${formatCount(dropped)} bytes omitted)`, ...linesOf(tail)];
 		return lines.map((line) => (line.length > maxLineLength ? `${line.slice(0, maxLineLength)}…` : line));
 	}
 }

@@ -165,7 +165,7 @@ export class HostProcess {
 				}),
 			]);
 			this.#answered = true;
-			const value = decodeOrThrow(schema, reply, `The reward host's answer to ${method}`);
+			const value = decodeOrThrow(schema, reply, `The reward host's response to ${method}`);
 			await this.#drained();
 			return value;
 		} catch (error) {
@@ -223,7 +223,7 @@ export class HostProcess {
 			this.#where(),
 			new Promise<WhereReply>((resolve) => setTimeout(resolve, whereMs, {})),
 		]);
-		const message = `It took longer than its limit of ${timeoutMs >= 1000 ? `${timeoutMs / 1000} s` : `${timeoutMs} ms`}`;
+		const message = `It exceeded its time limit of ${timeoutMs >= 1000 ? `${timeoutMs / 1000} s` : `${timeoutMs} ms`}`;
 		await this.kill(new HostEnd('timeout', message, place));
 	}
 
@@ -272,7 +272,7 @@ export class HostProcess {
 		return new HostEnd(
 			'exited',
 			signal === null
-				? `The reward process exited with status ${code}`
+				? `The reward process exited with code ${code}`
 				: `The reward process was killed by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
 		);
 	}

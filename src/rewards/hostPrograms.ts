@@ -57,7 +57,7 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 					];
 		for (const part of parts) files.set(part, await readFile(part));
 	} catch (error) {
-		throw new Failure('missing', `Cannot read the reward host's program ${main}.`, 'Reinstall or rebuild it.', {
+		throw new Failure('missing', `Cannot read the reward host program ${main}.`, 'Reinstall or rebuild the extension.', {
 			cause: error,
 		});
 	}

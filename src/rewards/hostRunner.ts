@@ -114,8 +114,8 @@ export class HostRunner implements RewardRunner {
 		if (reward === undefined) {
 			throw new Failure(
 				'missing',
-				`${sourceName(this.source)} has no reward "${name}"; it has: ${host.rewards.map((one) => one.name).join(', ')}.`,
-				'Fix the name.',
+				`${sourceName(this.source)} has no reward "${name}". Available: ${host.rewards.map((one) => one.name).join(', ')}.`,
+				'Fix the reward name.',
 			);
 		}
 		if (rows.length === 0) return { values: [], errors: [], logs: this.#logsOf([]), durationMs: 0 };
@@ -183,7 +183,7 @@ export class HostRunner implements RewardRunner {
 		return {
 			values,
 			errors,
-			logs: this.#logsOf([...logs, `The batch failed (${fault.message}); its rows were scored one by one.`]),
+			logs: this.#logsOf([...logs, `The batch failed (${fault.message}), so its rows were scored one by one.`]),
 			durationMs: performance.now() - start,
 			isolated: true,
 			...(coverage === undefined ? {} : { coverage }),
@@ -219,7 +219,7 @@ export class HostRunner implements RewardRunner {
 			);
 			if ('builtIns' in this.source) host.rows = rows;
 		} catch (error) {
-			if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards are closed.');
+			if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards have been closed.');
 			throw error;
 		} finally {
 			host.busy--;
@@ -240,7 +240,7 @@ export class HostRunner implements RewardRunner {
 		this.#loadLogs = [];
 		return all.length <= maxLogLines
 			? all
-			: [...all.slice(0, maxLogLines), `(${all.length - maxLogLines} lines cut here)`];
+			: [...all.slice(0, maxLogLines), `(${all.length - maxLogLines} lines omitted)`];
 	}
 
 	/** Returns the current host, loaded. Replaces it if it is gone, outdated or unable to measure what is requested. */
@@ -276,7 +276,7 @@ export class HostRunner implements RewardRunner {
 	}
 
 	async #load(): Promise<LoadedHost> {
-		if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards are closed.');
+		if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards have been closed.');
 		const { source } = this;
 		const file = fileOf(source);
 		const known = [...new Set([...('file' in source ? [source.file] : []), ...this.#files])];
@@ -315,7 +315,7 @@ export class HostRunner implements RewardRunner {
 			};
 		} catch (error) {
 			const words = process.log.peek();
-			void process.kill(new HostEnd('exited', 'It could not load the reward'));
+			void process.kill(new HostEnd('exited', 'The reward could not be loaded'));
 			throw error instanceof HostEnd ? this.#loadFailureOf(error, words) : error;
 		}
 	}
@@ -336,8 +336,8 @@ export class HostRunner implements RewardRunner {
 		if (end.kind === 'timeout') {
 			return new Failure(
 				'timeout',
-				`${name} was not loaded within ${this.#limits.loadMs / 1000} s${end.place.line === undefined ? '' : ` (line ${end.place.line})`}.`,
-				'Do less at load time, or allow more time.',
+				`Loading ${name} took longer than ${this.#limits.loadMs / 1000} s${end.place.line === undefined ? '' : ` (line ${end.place.line})`}.`,
+				'Do less work at load time, or increase the time limit.',
 			);
 		}
 		const said = words.trim().split('\n').slice(-3).join(' ');

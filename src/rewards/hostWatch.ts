@@ -88,14 +88,14 @@ export class HostWatch {
 	#tooMuch(mb: number): Excess {
 		return {
 			kind: 'memory',
-			message: `The reward used ${Math.round(mb)} MB of memory; its limit is ${this.limits.memoryMb} MB`,
+			message: `The reward used ${Math.round(mb)} MB of memory, exceeding its limit of ${this.limits.memoryMb} MB`,
 		};
 	}
 
 	#tooMany(count: number): Excess {
 		return {
 			kind: 'processes',
-			message: `The reward had ${count} processes; its limit is ${this.limits.processes}`,
+			message: `The reward had ${count} processes, exceeding its limit of ${this.limits.processes}`,
 		};
 	}
 }

@@ -46,7 +46,7 @@ export async function isolateRows(
 			errors.push({
 				index,
 				kind: fault.kind,
-				message: `${fault.message} (not retried alone: ${killed} other rows failed)`,
+				message: `${fault.message} (not retried individually because ${killed} other rows failed)`,
 			});
 			continue;
 		}

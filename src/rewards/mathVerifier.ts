@@ -23,8 +23,8 @@ export async function createMathComparer(limitMs = pairLimitMs): Promise<MathCom
 		resetLatexParser();
 		const alone = withTimeLimit(limitMs, () => compareMath(gold, '', { sole }));
 		if ('tooLong' in alone) resetLatexParser();
-		else if (alone.value.value !== null) return { value: 0, reason: `It took longer than ${limitMs} ms.` };
-		return { value: null, reason: `Reading the gold answer took longer than ${limitMs} ms.` };
+		else if (alone.value.value !== null) return { value: 0, reason: `The comparison took longer than ${limitMs} ms.` };
+		return { value: null, reason: `Parsing the gold answer took longer than ${limitMs} ms.` };
 	};
 	// Compile the code before timing the first pair.
 	for (const [gold, prediction] of warmUp) limited(gold, prediction);

@@ -27,5 +27,5 @@ export function missingColumns(
 	const missing = wanted.filter((name) => !columns.includes(name));
 	if (missing.length === 0) return null;
 	const names = missing.map((name) => `'${name}'`).join(', ');
-	return `The data has no column ${names}, which "${reward.name}" requires; it has: ${columns.join(', ')}`;
+	return `The data has no column ${names}, which "${reward.name}" requires. Available: ${columns.join(', ')}`;
 }

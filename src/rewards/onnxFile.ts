@@ -48,7 +48,7 @@ export async function checkOnnxFile(path: string): Promise<void> {
 	try {
 		const { size } = await handle.stat();
 		if (size > onnxLimits.bytes) {
-			throw new Failure('unsupported', `The model ${path} has ${size} bytes, more than an ONNX file may have.`);
+			throw new Failure('unsupported', `Model ${path} is ${size} bytes, which exceeds the maximum size of an ONNX file.`);
 		}
 		const walk = new OnnxWalk(handle.fd, size, path);
 		walk.model();
@@ -94,13 +94,13 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 			sizes.set(location, size);
 		}
 		if (offset + length > size) {
-			throw refused(path, `the tensor ${shown(tensor)} ends past the end of ${shown(location)}`);
+			throw refused(path, `tensor ${shown(tensor)} extends past the end of ${shown(location)}`);
 		}
 		taken += length;
 	}
 	// Overlapping tensors require more memory than the size of the files.
 	const most = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
-	if (taken > most) throw refused(path, 'its tensors overlap in its external data');
+	if (taken > most) throw refused(path, 'its tensors overlap in the external data');
 }
 
 /**
@@ -108,16 +108,16 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
  * links.
  */
 async function sizeInside(path: string, folder: string, location: string): Promise<number> {
-	const outside = () => refused(path, `its external data ${shown(location)} are outside its folder`);
+	const outside = () => refused(path, `its external data ${shown(location)} is outside its folder`);
 	const parts = location.split(/[\\/]/);
 	if (location === '' || location.includes('\0') || parts.some((part) => part === '' || part === '..')) throw outside();
 	const file = join(folder, location);
 	const real = await realpath(file).catch((error: unknown) => {
-		throw Failure.from(error, `The external data ${shown(location)} of the model ${path} cannot be read`);
+		throw Failure.from(error, `Cannot read the external data ${shown(location)} of model ${path}`);
 	});
 	if (!real.startsWith(folder + sep)) throw outside();
 	const found = await stat(real);
-	if (!found.isFile()) throw refused(path, `its external data ${shown(location)} are not a regular file`);
+	if (!found.isFile()) throw refused(path, `its external data ${shown(location)} is not a regular file`);
 	return found.size;
 }
 
@@ -126,8 +126,8 @@ const shown = (text: string) => JSON.stringify(text.length <= 200 ? text : `${te
 function refused(path: string, why: string): Failure {
 	return new Failure(
 		'invalid',
-		`Cannot load the model ${path}: ${why}.`,
-		'Export it again, or get it from its publisher.',
+		`Cannot load model ${path}: ${why}.`,
+		'Export the model again, or download it again from its publisher.',
 	);
 }
 
@@ -225,11 +225,11 @@ class OnnxWalk {
 			const number = (key: string) => Number(entries.get(key) ?? 0);
 			const [offset, length] = [number('offset'), entries.has('length') ? number('length') : bytes];
 			if (![offset, length].every((n) => Number.isSafeInteger(n) && n >= 0) || length < bytes) {
-				throw refused(this.#path, `the external data of the tensor ${shown(name)} do not match its shape`);
+				throw refused(this.#path, `the external data of tensor ${shown(name)} does not match its shape`);
 			}
 			this.external.push({ tensor: name, location: entries.get('location') ?? '', offset, length });
 		} else if (raw ? bytes > held : elements > 2 * held) {
-			throw refused(this.#path, `the tensor ${shown(name)} is larger than its data`);
+			throw refused(this.#path, `tensor ${shown(name)} is larger than its data`);
 		}
 	}
 
@@ -249,7 +249,7 @@ class OnnxWalk {
 	/** Yields the fields up to a position. Unread contents of a field are skipped when the next field is requested. */
 	*#fieldsTo(end: number): Generator<Field> {
 		while (this.#at < end) {
-			if (++this.#fields > onnxLimits.fields) throw refused(this.#path, 'it has too many parts');
+			if (++this.#fields > onnxLimits.fields) throw refused(this.#path, 'it has too many fields');
 			const tag = this.#varint();
 			const field = Math.floor(tag / 8);
 			const kind = tag % 8;
@@ -295,7 +295,7 @@ class OnnxWalk {
 	#text(end: number): string {
 		const bytes = Buffer.alloc(Math.min(end - this.#at, 4096));
 		for (let i = 0; i < bytes.length; i++) bytes[i] = this.#byte();
-		if (this.#at < end) throw refused(this.#path, 'a name in it has more than 4096 bytes');
+		if (this.#at < end) throw refused(this.#path, 'it contains a name with more than 4096 bytes');
 		return bytes.toString('utf8');
 	}
 }

@@ -38,7 +38,7 @@ async function loadRuntime(): Promise<typeof Ort> {
 		throw new Failure(
 			'unavailable',
 			`Cannot load onnxruntime-node for ${process.platform} ${process.arch}.`,
-			'Reinstall the package, or set a "url" for the reward "process".',
+			'Reinstall the package, or set a "url" for the "process" reward.',
 			{ cause },
 		);
 	}
@@ -91,7 +91,7 @@ export class OnnxModel implements StepScorer {
 		try {
 			session = await ort.InferenceSession.create(file, { logSeverityLevel: 3, interOpNumThreads: 1 });
 		} catch (cause) {
-			throw new Failure('invalid', `Cannot load ${file}: ${(cause as Error).message}.`, 'Export it again.', {
+			throw new Failure('invalid', `Cannot load ${file}: ${(cause as Error).message}.`, 'Export the model again.', {
 				cause,
 			});
 		}
@@ -99,8 +99,8 @@ export class OnnxModel implements StepScorer {
 		if (!session.inputNames.includes('input_ids') || strange.length > 0) {
 			throw new Failure(
 				'invalid',
-				`${file} does not take only "input_ids": its inputs are ${session.inputNames.join(', ')}.`,
-				'Export it as a token classifier, without a cache.',
+				`${file} requires inputs other than "input_ids": its inputs are ${session.inputNames.join(', ')}.`,
+				'Export the model as a token classifier without a cache.',
 			);
 		}
 		return new OnnxModel(entry, ort, session, tokenizer, basename(file));
@@ -116,8 +116,8 @@ export class OnnxModel implements StepScorer {
 			if (ids.length <= maxTokens) continue;
 			throw new Failure(
 				'invalid',
-				`The thinking has more than ${maxTokens} tokens for the model ${this.#what}.`,
-				'Raise "maxTokens" if the model supports more.',
+				`The thinking exceeds ${maxTokens} tokens, the limit for model ${this.#what}.`,
+				'Increase "maxTokens" if the model supports it.',
 			);
 		}
 		const { data, classes } = await this.#run(ids);
@@ -127,7 +127,7 @@ export class OnnxModel implements StepScorer {
 	#encode(text: string, first: boolean): number[] {
 		const ids = this.#tokenizer.encode(text, { add_special_tokens: first }).ids as (number | undefined)[];
 		if (ids.length > 0 && ids.every((id) => Number.isInteger(id))) return ids as number[];
-		throw new Failure('invalid', `The tokenizer of ${this.#what} does not cover every character of the text.`);
+		throw new Failure('invalid', `The tokenizer for ${this.#what} does not support every character in the text.`);
 	}
 
 	async #run(ids: readonly number[]): Promise<{ data: Float32Array; classes: number }> {
@@ -148,8 +148,8 @@ export class OnnxModel implements StepScorer {
 		if (output?.type !== 'float32' || rows !== 1 || tokens !== ids.length) {
 			throw new Failure(
 				'invalid',
-				`${this.#what} returns ${output?.type} [${output?.dims.join(', ')}], not float32 [1, ${ids.length}, classes].`,
-				'Export it as a token classifier.',
+				`${this.#what} returns ${output?.type} [${output?.dims.join(', ')}] instead of float32 [1, ${ids.length}, classes].`,
+				'Export the model as a token classifier.',
 			);
 		}
 		return { data: output.data as Float32Array, classes };
@@ -179,7 +179,7 @@ export class OnnxModel implements StepScorer {
 /** Returns the ONNX file at a path: the path itself, or model.onnx in a folder. */
 async function modelFile(path: string): Promise<string> {
 	const found = await stat(path).catch((error: unknown) => {
-		throw Failure.from(error, `The model ${path} cannot be read`);
+		throw Failure.from(error, `Cannot read the model ${path}`);
 	});
 	return found.isDirectory() ? join(path, 'model.onnx') : path;
 }

@@ -28,8 +28,8 @@ export async function readRewardFacts(
 		if ((error as { code?: unknown }).code === 'ENOENT') {
 			throw new Failure(
 				'unavailable',
-				`There is no Python "${python}".`,
-				'Set one with --python or with the setting reasoningLab.rewards.python.',
+				`Cannot find Python "${python}".`,
+				'Set the path with --python or in the setting reasoningLab.rewards.python.',
 				{ cause: error },
 			);
 		}
@@ -37,12 +37,12 @@ export async function readRewardFacts(
 			.trim()
 			.split('\n')
 			.at(-1);
-		throw new Failure('invalid', `${file} cannot be read: ${said || Failure.from(error).message}`);
+		throw new Failure('invalid', `Cannot read ${file}: ${said || Failure.from(error).message}`);
 	}
 	const reply = decodeOrThrow(factsReplySchema, JSON.parse(printed), `The description of ${file}`);
 	if ('error' in reply) {
 		const { line, message } = reply.error;
-		throw new Failure('invalid', `${file}${line === null ? '' : `:${line}`}: ${message}.`, 'Fix it first.');
+		throw new Failure('invalid', `${file}${line === null ? '' : `:${line}`}: ${message}.`, 'Fix the file first.');
 	}
 	return reply;
 }

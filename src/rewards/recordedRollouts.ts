@@ -114,7 +114,7 @@ async function readStep(
 		await handle.close();
 	}
 	const remarks: string[] = [];
-	if (left > 0) remarks.push(`Step ${step}: skipped ${left} lines that are not rollouts or are too long.`);
+	if (left > 0) remarks.push(`Step ${step}: skipped ${left} lines that are too long or are not rollouts.`);
 	return cut ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 
@@ -122,7 +122,7 @@ function withoutTornGroup(step: number, lines: PlacedLine[], remarks: string[]):
 	const last = lines.at(-1)?.line.group;
 	const whole = lines.filter(({ line }) => line.group !== last);
 	const used = whole.length > 0 ? whole : lines;
-	const remark = `Step ${step} has more rollouts than the limit: the first ${used.length} are used.`;
+	const remark = `Step ${step} has more rollouts than the limit. Only the first ${used.length} are used.`;
 	return { lines: used, remarks: [...remarks, remark] };
 }
 
@@ -177,8 +177,8 @@ export async function readRecordedRollouts(run: string, options: RolloutOptions)
 	if (steps.length === 0) {
 		throw new Failure(
 			'missing',
-			`The run ${run} has no rollouts${asked.length > 0 ? ' that can be read' : ''}.`,
-			'Choose a run with a GRPO stage.',
+			`Run ${run} has no rollouts${asked.length > 0 ? ' that can be read' : ''}.`,
+			'Choose a run that has a GRPO stage.',
 		);
 	}
 	steps.reverse();

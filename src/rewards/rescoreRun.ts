@@ -111,7 +111,7 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 		throw new Failure(
 			'missing',
 			`${run} has no rollouts${range === undefined ? '' : ` of steps ${range.first} to ${range.last}`}.`,
-			'Choose a run with a GRPO stage, or other steps.',
+			'Choose a run that has a GRPO stage, or different steps.',
 		);
 	}
 	const scorers = await createScorers({
@@ -167,7 +167,7 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 			remarks:
 				resampled && wholes.length > 0
 					? [
-							`With dynamic_sampling the recorded batches are not the scored ones, so ${wholes.join(', ')}, which uses the whole batch, may differ.`,
+							`With dynamic_sampling, the recorded batches are not the batches that were scored, so values of ${wholes.join(', ')}, which depend on the whole batch, may differ.`,
 						]
 					: [],
 		};

@@ -58,7 +58,7 @@ export function rewardColumns(
 		if (named.length === 0) {
 			throw new Failure(
 				'invalid',
-				`The reward file ${file} has no reward "${reward.name}"; it has ${all.map(({ name }) => name).join(', ')}.`,
+				`Reward file ${file} has no reward "${reward.name}". Available: ${all.map(({ name }) => name).join(', ')}.`,
 				'Fix "name" in the recipe.',
 			);
 		}
@@ -66,8 +66,8 @@ export function rewardColumns(
 			if (columns.some((column) => column.file === file && column.reward === name)) {
 				throw new Failure(
 					'invalid',
-					`The reward "${name}" of ${file} is listed twice.`,
-					'Combine its weights in one entry of "rewards".',
+					`Reward "${name}" from ${file} is listed twice.`,
+					'Combine the weights in a single "rewards" entry.',
 				);
 			}
 			columns.push({

@@ -98,7 +98,7 @@ function describe(dataset: ResolvedDataset | null, request: RewardDataRequest): 
 /** Returns a hint on how to specify the data. */
 export function datasetHint(file: string): string {
 	const sign = file.endsWith('.py') ? '#' : '//';
-	return `Add "${sign} @dataset ../data/train.jsonl" to the reward file, or name the file in a recipe.`;
+	return `Add "${sign} @dataset ../data/train.jsonl" to the reward file, or add the file to a recipe.`;
 }
 
 /**
@@ -194,7 +194,7 @@ async function chooseRecipe(request: RewardDataRequest, remarks: string[]): Prom
 	if (first?.names && second?.names) {
 		const more = recipes.filter(({ names }) => names).length - 1;
 		remarks.push(
-			`${basename(first.path)} is used; ${more} more ${more === 1 ? 'recipe uses' : 'recipes use'} the file.`,
+			`Using ${basename(first.path)}; ${more} more ${more === 1 ? 'recipe uses' : 'recipes use'} the file.`,
 		);
 	}
 	if (first === undefined) for (const fault of faults) remarks.push(fault.message);

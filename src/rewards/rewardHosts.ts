@@ -134,7 +134,7 @@ export class RewardHosts extends Disposable {
 		const spare = this.#spares.get(language);
 		this.#spares.delete(language);
 		void spare?.then(
-			(host) => host.kill(new HostEnd('exited', 'It is no longer needed')),
+			(host) => host.kill(new HostEnd('exited', 'The process is no longer needed')),
 			() => undefined,
 		);
 	}

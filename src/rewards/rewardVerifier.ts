@@ -131,8 +131,8 @@ export class RewardVerifier {
 			if (names.includes(name)) continue;
 			throw new Failure(
 				'missing',
-				`${basename(file)} has no reward "${name}"; it has ${names.join(', ')}.`,
-				'Use one of these.',
+				`${basename(file)} has no reward "${name}". Available: ${names.join(', ')}.`,
+				'Use one of the available rewards.',
 			);
 		}
 		const others = this.#othersOf(plan, options);
@@ -171,13 +171,13 @@ export class RewardVerifier {
 			found = this.#scoreOthers(plan, timeoutMs).catch((error: unknown) => {
 				// Report the problem once, and try again the next time.
 				this.#others.delete(plan);
-				return nothing(`The other rewards of the recipe could not be compared: ${Failure.from(error).message}`);
+				return nothing(`The recipe's other rewards could not be compared: ${Failure.from(error).message}`);
 			});
 			this.#others.set(plan, found);
 		}
 		const scored = found;
 		return new Promise((resolve) => {
-			const late = 'The other rewards of the recipe are still being scored: they will be compared next time.';
+			const late = 'Other rewards in the recipe are still being scored and will be compared next time.';
 			const timer = othersMs === undefined ? undefined : setTimeout(() => end(nothing(late)), othersMs);
 			const abort = () => end(nothing());
 			const end = (others: Others) => {

@@ -92,7 +92,7 @@ function readRow({ text, line, offset }: DatasetLine, data: FileData): Read {
 	return {
 		sampled: {
 			problem,
-			name: line === null ? `row at ${formatCount(offset)} bytes` : `row ${line}`,
+			name: line === null ? `row at byte ${formatCount(offset)}` : `row ${line}`,
 			...(chat === null ? {} : { messages: chat.prompt }),
 			...(line === null ? {} : { place: { file: data.path, line } }),
 		},
@@ -150,8 +150,8 @@ function remarksOf(seen: {
 	if (unanswered > 0) {
 		remarks.push(
 			unanswered === looked
-				? `${described} has no answers in "${data.answer}", so no correct and incorrect completions can be made.`
-				: `${unanswered} of ${looked} rows of ${described} have no answer and are skipped.`,
+				? `${described} has no answers in "${data.answer}", so correct and incorrect completions cannot be generated.`
+				: `${unanswered} of ${looked} rows in ${described} have no answer and are skipped.`,
 		);
 	}
 	return remarks;

@@ -14,7 +14,7 @@ const parts = ['normalizers', 'pretokenizers', 'processors', 'decoders'] as cons
 export async function readTokenizer<T>(path: string, make: (value: object) => T): Promise<T> {
 	const text = await readNamed(path, { largest: tokenizerLimits.bytes }).catch((error: unknown) => {
 		if (!(error instanceof Failure) || error.reason !== 'missing') throw error;
-		throw new Failure('missing', `${path} does not exist.`, 'Use the tokenizer.json of the model.');
+		throw new Failure('missing', `${path} does not exist.`, 'Use the original tokenizer.json.');
 	});
 	try {
 		const value = parseBoundedJson(text.toString('utf8'));
@@ -23,8 +23,8 @@ export async function readTokenizer<T>(path: string, make: (value: object) => T)
 	} catch (error) {
 		throw new Failure(
 			'invalid',
-			`${path} is not a tokenizer.json: ${(error as Error).message}.`,
-			"Take the model's own.",
+			`${path} is not a valid tokenizer.json: ${(error as Error).message}.`,
+			"Use the model's original file.",
 		);
 	}
 }
@@ -37,13 +37,13 @@ export function checkTokenizer(value: unknown): asserts value is object {
 		for (const step of stepsOf(value[name], 0)) {
 			const pattern = isObject(step.pattern) ? (step.pattern.Regex ?? step.pattern.String) : undefined;
 			if (typeof pattern === 'string' && pattern.length > tokenizerLimits.pattern) {
-				throw new Error(`a pattern of its ${name} has ${pattern.length} characters`);
+				throw new Error(`a pattern in its ${name} has ${pattern.length} characters`);
 			}
 			for (const made of [step.content, step.prepend, step.replacement]) {
 				if (typeof made === 'string') growth *= Math.max(1, made.length);
 			}
 			if (growth > tokenizerLimits.growth) {
-				throw new Error(`its ${name} expands one character to more than ${tokenizerLimits.growth}`);
+				throw new Error(`its ${name} expands a character to more than ${tokenizerLimits.growth} characters`);
 			}
 		}
 	}

@@ -96,7 +96,7 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 			throw new Failure(
 				'missing',
 				`No run with rollouts found for ${basename(file)}.`,
-				'Start a run, or choose its folder.',
+				'Start a run, or select its folder.',
 			);
 		}
 		const read = await readRecordedRollouts(run, { rows, numbers, ...(signal === undefined ? {} : { signal }) });
@@ -169,6 +169,6 @@ export function strayCases(plan: VerificationPlan, rewards: readonly string[]): 
 		.filter(({ labelled }) => labelled.reward !== undefined && !rewards.includes(labelled.reward))
 		.map(
 			({ labelled: { line, reward } }) =>
-				`Line ${line} of the cases names the reward "${reward}", which is not in the file.`,
+				`Line ${line} of the case file is for reward "${reward}", which is not in the reward file.`,
 		);
 }

@@ -54,7 +54,7 @@ const maxLogs = 1_000;
 
 /** Number of consecutive batches that may time out on all rows before the remaining batches are skipped. */
 const patience = 3;
-const notTried = `Skipped, because ${patience} batches before it exceeded their time limit.`;
+const notTried = `Skipped because ${patience} earlier batches exceeded their time limit.`;
 
 /** Scores rows batch by batch, through the same runner interface as in training. */
 async function scoreRows(

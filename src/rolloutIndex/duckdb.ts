@@ -22,7 +22,7 @@ async function load(): Promise<Api> {
 		throw new Failure(
 			'unavailable',
 			`Cannot load DuckDB on this machine: ${(error as Error).message.split('\n')[0]}.`,
-			'Everything except queries works without it.',
+			'Everything except queries still works.',
 			{ cause: error },
 		);
 	}

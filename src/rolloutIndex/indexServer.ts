@@ -59,7 +59,7 @@ export class IndexServer extends Disposable {
 		this.#underWay++;
 		try {
 			if (!Object.hasOwn(indexRequests, method)) {
-				throw new Failure('unsupported', `The index worker does not know the request ${method}.`);
+				throw new Failure('unsupported', `The index worker does not support the request ${method}.`);
 			}
 			const known = method as IndexMethod;
 			const decoded = decodeOrThrow(indexRequests[known].params as Schema<unknown>, params, `The request ${method}`);

@@ -58,7 +58,7 @@ process.on('SIGINT', () => undefined);
 opening.then(
 	(rolloutIndex) => {
 		rolloutIndex.onStuck(() => {
-			server.notify('log', { message: 'A statement did not stop; the index worker starts again.' });
+			server.notify('log', { message: 'A statement did not stop; restarting the index worker.' });
 			server.notify('startAgain', {});
 			// A normal exit would wait for the statement.
 			setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100);

@@ -37,7 +37,7 @@ export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions
 		await mkdir(storage, { recursive: true });
 	} catch (error) {
 		const { message } = Failure.from(error, `Cannot create the index folder ${storage}`);
-		return await inMemory(memoryMb, threads, `${message} The index is kept in memory.`);
+		return await inMemory(memoryMb, threads, `${message} Keeping the index in memory instead.`);
 	}
 	for (let number = 1; number <= maxFiles; number++) {
 		const name = number === 1 ? 'index' : `index-${number}`;
@@ -53,7 +53,7 @@ export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions
 			throw Failure.from(error, `Cannot open or rebuild the index ${path}`);
 		}
 	}
-	return await inMemory(memoryMb, threads, 'Many windows have this workspace open, so the index is kept in memory.');
+	return await inMemory(memoryMb, threads, 'Too many windows have this workspace open, so the index is kept in memory.');
 }
 
 type FileOptions = Parameters<typeof Database.open>[0] & { readonly path: string };
@@ -70,7 +70,7 @@ async function openFile(options: FileOptions): Promise<{ database: Database; mes
 			const fits = await hasSchema(connection);
 			connection.close();
 			if (fits) return { database, message };
-			message = 'The index was made by another version of Reasoning Lab and is being rebuilt.';
+			message = 'The index was created by a different version of Reasoning Lab and is being rebuilt.';
 		} catch (error) {
 			if (isLocked(error)) throw error;
 			message = `The index was damaged (${firstLine(error)}) and is being rebuilt.`;

@@ -56,7 +56,7 @@ export async function checkStatement(connection: Connection, sql: string): Promi
 	if (sql.includes('\0')) throw new Failure('invalid', 'The statement contains a null character.');
 	const explained = /^\s*explain\s+(?:analyze\s+)?(?=\S)/i.exec(sql);
 	const tree = await treeOf(connection, explained === null ? sql : sql.slice(explained[0].length));
-	if (tree === null) throw new Failure('denied', 'Only read statements are allowed.', action);
+	if (tree === null) throw new Failure('denied', 'Only read-only statements are allowed.', action);
 	walk(tree);
 	let prepared: readonly Prepared[];
 	try {
@@ -65,10 +65,10 @@ export async function checkStatement(connection: Connection, sql: string): Promi
 		throw sqlFailure(error);
 	}
 	const [statement] = prepared;
-	if (statement === undefined) throw new Failure('invalid', 'There is no statement.');
+	if (statement === undefined) throw new Failure('invalid', 'The statement is empty.');
 	if (prepared.length > 1) throw new Failure('denied', 'Run one statement at a time.', action);
 	if (statement.kind !== 'SELECT' && statement.kind !== 'EXPLAIN') {
-		throw new Failure('denied', `Statements of kind ${statement.kind} are not allowed.`, action);
+		throw new Failure('denied', `${statement.kind} statements are not allowed.`, action);
 	}
 	return { sql, parameters: statement.parameters };
 }
@@ -93,7 +93,7 @@ async function treeOf(connection: Connection, sql: string): Promise<unknown> {
 		throw new Failure('invalid', ended(tree.error_message ?? 'The statement is invalid'));
 	}
 	const statements = tree.statements ?? [];
-	if (statements.length === 0) throw new Failure('invalid', 'There is no statement.');
+	if (statements.length === 0) throw new Failure('invalid', 'The statement is empty.');
 	if (statements.length > 1) throw new Failure('denied', 'Run one statement at a time.', action);
 	return statements[0];
 }
@@ -128,7 +128,7 @@ export function sqlFailure(error: unknown): Failure {
 		return new Failure('denied', ended(message), action, { cause: error });
 	}
 	if (/^Out of Memory Error/.test(message)) {
-		return new Failure('full', ended(message), 'Request less data: filter first, or group.', { cause: error });
+		return new Failure('full', ended(message), 'Request less data: filter first, or use GROUP BY.', { cause: error });
 	}
 	if (/^INTERRUPT Error/i.test(message)) return new Failure('cancelled', 'The statement was stopped.');
 	return new Failure('invalid', ended(message), undefined, { cause: error });

@@ -8,7 +8,7 @@ import { searchLines, searchStep } from './searchTasks.ts';
 /* A thread of the index worker: processes rollouts, one task at a time. Reads block only this thread. */
 
 const port = parentPort;
-if (port === null) throw new Error('This program is a thread of the index worker.');
+if (port === null) throw new Error('This program runs only as a thread of the index worker.');
 const watch = new Float64Array((workerData as { watch: SharedArrayBuffer }).watch);
 
 const signal = { aborted: false };

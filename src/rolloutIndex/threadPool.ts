@@ -17,7 +17,7 @@ export class SlowMatch extends Error {
 	readonly place: number;
 
 	constructor(place: number) {
-		super('The expression takes too long.');
+		super('The expression takes too long to match.');
 		this.place = place;
 	}
 }
@@ -48,7 +48,7 @@ export class ThreadPool extends Disposable {
 		super();
 		this.register(
 			toDisposable(() => {
-				const gone = new Failure('cancelled', 'The index worker ends.');
+				const gone = new Failure('cancelled', 'The index worker is shutting down.');
 				for (const job of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) job.reject(gone);
 				for (const thread of this.#all) thread.end(gone);
 			}),
@@ -128,7 +128,7 @@ class Thread {
 		this.#worker.unref();
 		this.#worker.on('message', (report: IndexReport) => this.#report?.(report));
 		this.#worker.on('error', (error) => this.#gone(Failure.from(error, 'A thread of the index worker failed')));
-		this.#worker.on('exit', () => this.#gone(new Failure('internal', 'A thread of the index worker ended.')));
+		this.#worker.on('exit', () => this.#gone(new Failure('internal', 'A thread of the index worker exited.')));
 	}
 
 	/** Resolves when the thread is free again or has exited. */

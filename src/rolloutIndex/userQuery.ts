@@ -117,11 +117,11 @@ export class UserQueries {
 					new Failure(
 						'timeout',
 						`The statement took longer than ${limits.timeoutMs / 1000} s.`,
-						'Filter more, or request less data.',
+						'Narrow the filter, or request less data.',
 					),
 				);
 			} else if (over > 1) {
-				stop(new Failure('full', 'The statement needs too much memory.', 'Filter first, or group.'));
+				stop(new Failure('full', 'The statement needs too much memory.', 'Filter first, or use GROUP BY.'));
 			}
 		}, watchEveryMs);
 		const run = async (): Promise<T> => {
@@ -129,7 +129,7 @@ export class UserQueries {
 			const values: Record<string, SqlValue> = {};
 			for (const name of checked.parameters) {
 				if (!Object.hasOwn(parameters, name)) {
-					throw new Failure('invalid', `The statement has a parameter $${name}, for which there is no value.`);
+					throw new Failure('invalid', `The statement uses the parameter $${name}, but no value was given for it.`);
 				}
 				values[name] = parameters[name] as Cell;
 			}

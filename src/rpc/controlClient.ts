@@ -96,7 +96,7 @@ export class ControlClient extends Disposable {
 			if (engine.protocol > controlVersion || engine.protocol < controlVersion - 1) {
 				throw new Failure(
 					'version',
-					`The engine speaks control protocol ${engine.protocol}, this program ${controlVersion}.`,
+					`The engine uses control protocol ${engine.protocol}, but this program uses ${controlVersion}.`,
 					engine.protocol > controlVersion
 						? 'Update this program.'
 						: 'Stop the run with the version that started it, then resume it.',
@@ -157,7 +157,7 @@ export class ControlClient extends Disposable {
 					settle();
 					try {
 						const schema = controlMethods[method].result as unknown as Schema<ControlResult<M>>;
-						resolve(decodeOrThrow(schema, value, `The engine's answer to ${method}`));
+						resolve(decodeOrThrow(schema, value, `The engine's response to ${method}`));
 					} catch (error) {
 						reject(error);
 					}
@@ -188,7 +188,7 @@ function dial(path: string): Promise<Socket> {
 		const fail = (error: Error) => {
 			socket.destroy();
 			reject(
-				new Failure('unavailable', `No engine responds at ${path}: ${error.message}.`, 'Resume the run.', {
+				new Failure('unavailable', `No engine is listening at ${path}: ${error.message}.`, 'Resume the run.', {
 					cause: error,
 				}),
 			);

@@ -185,15 +185,15 @@ export class ControlServer extends Disposable {
 		if (method !== 'initialize') throw new Failure('denied', 'The first request must be initialize.');
 		const { protocol, token } = parameters('initialize', params);
 		if (!timingSafeEqual(digest(token), digest(this.#token))) {
-			throw new Failure('denied', 'The token does not match this engine.', 'Connect again.');
+			throw new Failure('denied', 'The token does not match this engine.', 'Reconnect to the engine.');
 		}
 		// A client supports its own version and the previous one, so an older client is incompatible. A newer one decides
 		// for itself.
 		if (protocol < controlVersion) {
 			throw new Failure(
 				'version',
-				`The engine speaks control protocol ${controlVersion}, the client only ${protocol}.`,
-				'Update the connecting program.',
+				`The engine uses control protocol ${controlVersion}, but the client only supports ${protocol}.`,
+				'Update the program that is connecting.',
 			);
 		}
 		const { run, serving, handlers } = this.#options;
@@ -205,7 +205,7 @@ export class ControlServer extends Disposable {
 	async #answer(name: string, params: unknown, signal: AbortSignal): Promise<unknown> {
 		const method = Object.hasOwn(formerMethods, name) ? (formerMethods[name] as string) : name;
 		if (!Object.hasOwn(controlMethods, method) || method === 'initialize') {
-			throw new Failure('unsupported', `The engine does not know the request ${method}.`);
+			throw new Failure('unsupported', `The engine does not support the request ${method}.`);
 		}
 		const known = method as keyof ControlHandlers;
 		const handler = this.#options.handlers[known] as ((params: unknown, signal: AbortSignal) => unknown) | undefined;

@@ -19,7 +19,7 @@ export function fromResponseError(error: unknown, doing: string): Failure {
 		const decoded = decode(failureDataSchema, error.data);
 		if (decoded.ok) return new Failure(decoded.value.reason, decoded.value.message, decoded.value.action);
 		if (error.code === ErrorCodes.MethodNotFound) {
-			return new Failure('unsupported', `${doing}: the engine does not know this request.`, 'Update Reasoning Lab.');
+			return new Failure('unsupported', `${doing}: the engine does not support this request.`, 'Update Reasoning Lab.');
 		}
 	}
 	const text = error instanceof Error ? error.message : String(error);

@@ -39,7 +39,7 @@ export class AnnotationLines<T extends object> {
 		if (info !== null && !info.isDirectory()) {
 			throw new Failure(
 				'invalid',
-				`${this.#folder} is not a folder, so ${this.#file} in it is not read.`,
+				`${this.#folder} is not a folder, so ${this.#file} inside it was not read.`,
 				'Remove it.',
 			);
 		}

@@ -46,7 +46,7 @@ export async function checkpointFileNames(folder: string): Promise<string[]> {
 			const name = below === '' ? entry.name : `${below}/${entry.name}`;
 			if (entry.isDirectory()) await list(name);
 			else if (entry.isFile() && fileName.test(name)) names.push(name);
-			else throw new Failure('invalid', `A checkpoint cannot hold ${JSON.stringify(name)}.`);
+			else throw new Failure('invalid', `A checkpoint cannot contain ${JSON.stringify(name)}.`);
 		}
 	};
 	await list('');

@@ -29,7 +29,7 @@ export const comparisonFiles = {
 
 /** Returns the log path of a search in a comparison, relative to the comparison folder. */
 export function comparisonTree(point: string, problem: number): string {
-	if (!/^\w{1,40}$/.test(point)) throw new Failure('invalid', 'There is no such point in the comparison.');
+	if (!/^\w{1,40}$/.test(point)) throw new Failure('invalid', 'The comparison has no such point.');
 	return `${comparisonFiles.trees}/${point}/${problem}.jsonl`;
 }
 
@@ -53,7 +53,7 @@ export async function readComparison(path: string): Promise<ComparisonFile | nul
 export async function readComparisonSummary(path: string): Promise<ComparisonSummary> {
 	const value = await unlessMissing(readJson(path, comparisonFiles.summary));
 	if (value !== null) return decodeOrThrow(comparisonSummarySchema, value, join(path, comparisonFiles.summary));
-	throw new Failure('missing', `${path} has no results of a comparison.`, 'Choose the folder of a comparison.');
+	throw new Failure('missing', `${path} contains no comparison results.`, 'Choose a comparison folder.');
 }
 
 /** Fails with `invalid` if a line is not a problem. */

@@ -63,9 +63,9 @@ export function engineWaitOf(record: Pick<AnyRunRecord, 'engine' | 'status' | 'd
 	if (engine === 'ray') {
 		if (device.startsWith('ray (job pending')) return { kind: 'job', words: 'job pending on the cluster' };
 		if (device.startsWith('ray (job ')) return { kind: 'loading', words: 'starting on the cluster' };
-		if (device.startsWith('ray (cluster not reached')) return { kind: 'cluster', words: 'cluster not reached' };
-		if (device.startsWith('ray (starts again')) return { kind: 'restart', words: 'starting again after a loss' };
-		return status === 'starting' ? { kind: 'job', words: 'being submitted' } : null;
+		if (device.startsWith('ray (cluster not reached')) return { kind: 'cluster', words: 'cluster unreachable' };
+		if (device.startsWith('ray (starts again')) return { kind: 'restart', words: 'restarting after a loss' };
+		return status === 'starting' ? { kind: 'job', words: 'submitting the job' } : null;
 	}
 	if (engine === 'pytorch' && status === 'starting') return { kind: 'loading', words: 'loading' };
 	return null;

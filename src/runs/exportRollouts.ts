@@ -172,7 +172,7 @@ async function keepOutOfForeign(
 	if (!`${await real(dirname(path))}${sep}`.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
 	throw new Failure(
 		'invalid',
-		`${path} is inside a run folder of another trainer, so nothing was written.`,
+		`${path} is inside another trainer's run folder, so nothing was written.`,
 		'Choose another folder.',
 	);
 }
@@ -317,7 +317,7 @@ class Export {
 			const order = ranked(candidates);
 			chosen.set(group, new Set(order.slice(0, best).map(({ index }) => index)));
 			for (let n = order.length; n > best; n--)
-				this.#count.leaveOut(`that are not among the best ${best} of their group`);
+				this.#count.leaveOut(`that are not among the best ${best} in their group`);
 		}
 		for await (const line of this.#selected(step, false)) {
 			if (chosen.get(line.group)?.delete(line.index)) await this.#writeRollout(line);
@@ -337,7 +337,7 @@ class Export {
 			const { pairs, contradicted } = pairGroup(candidates, pairing);
 			if (pairs.length === 0) this.#count.leaveOut(`groups ${whyUnpaired(candidates, pairing, contradicted)}`);
 			for (let n = contradicted; n > 0; n--) {
-				this.#count.leaveOut('pairs whose rewards are in another order than the recorded advantages');
+				this.#count.leaveOut('pairs whose rewards and recorded advantages rank them differently');
 			}
 			for (const { chosen, rejected } of pairs) {
 				const pair = { chosen: null, rejected: null };
@@ -345,7 +345,7 @@ class Export {
 				partners.set(`${group} ${rejected}`, { pair, side: 'rejected' });
 			}
 			for (let n = candidates.length - pairs.length * 2; n > 0 && pairs.length > 0; n--) {
-				this.#count.leaveOut('that are in no pair of their group');
+				this.#count.leaveOut('that are not in any pair in their group');
 			}
 		}
 		for await (const line of this.#selected(step, false)) {

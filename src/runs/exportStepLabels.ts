@@ -76,7 +76,7 @@ export function exportStepLabels(
 			checkAborted(options.signal);
 			count.read++;
 			const { step, group, index } = one;
-			if (split !== undefined && one.split !== split) count.leaveOut(`of the other split (${one.split})`);
+			if (split !== undefined && one.split !== split) count.leaveOut(`from the other split (${one.split})`);
 			else if (!selectsPlace(one, selection)) count.leaveOut('that are not selected');
 			else {
 				const line = lineOf(sampleOf(one, run.format), request, `${step}-${group}-${index}`, run.name);

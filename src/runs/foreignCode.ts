@@ -72,7 +72,7 @@ export async function requireOwnRun(run: string, use: ForeignUse, agree: Agree |
 
 /** @throws `denied` if there is no way to ask, `cancelled` if the user declines */
 export async function requireAgreed(code: ForeignCode, agree: Agree | undefined): Promise<void> {
-	if (agree === undefined) throw new Failure('denied', foreignCodeWords(code), 'Read them first.');
+	if (agree === undefined) throw new Failure('denied', foreignCodeWords(code), 'Review them first.');
 	if (await agree(code)) return;
 	throw new Failure('cancelled', `The code of ${code.folder} was not run.`);
 }
@@ -80,7 +80,7 @@ export async function requireAgreed(code: ForeignCode, agree: Agree | undefined)
 /** Returns the sentence used both to ask for permission and to deny it. */
 export function foreignCodeWords({ folder, uses }: ForeignCode): string {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
-	return `${folder} was not started by you on this machine, or its recipe has changed since. Continuing uses ${shown.join(', ')}.`;
+	return `You have not started ${folder} on this machine, or its recipe has changed since. Continuing uses ${shown.join(', ')}.`;
 }
 
 /** Records that this user starts the run with its current recipe. */

@@ -93,7 +93,7 @@ function entriesOf(data: Buffer, name: string): Entry[] {
 	const entries: Entry[] = [];
 	for (let i = 0; i < count; i++) {
 		if (at + 46 > end || data.readUInt32LE(at) !== entryMark)
-			throw broken(`entry ${i + 1} of its directory is missing`);
+			throw broken(`entry ${i + 1} in its directory is missing`);
 		const length = data.readUInt16LE(at + 28);
 		entries.push({
 			name: data.toString('utf8', at + 46, at + 46 + length),
@@ -148,11 +148,11 @@ function unzstd(body: Buffer, size: number, name: string): Promise<Buffer> {
 export function withoutZstd(name: string, version: string): Failure {
 	return new Failure(
 		'unsupported',
-		`${name} is compressed with Zstandard, which Node.js ${version} does not support (22.15 and newer do).`,
+		`${name} is compressed with Zstandard, which Node.js ${version} does not support (22.15 or newer is required).`,
 		'Convert it with "inspect log convert --to json", or update the editor.',
 	);
 }
 
 function tooLarge(name: string, why: string): Failure {
-	return new Failure('unsupported', `${name} is too large: ${why}.`, 'Export single samples with "inspect log dump".');
+	return new Failure('unsupported', `${name} is too large: ${why}.`, 'Export individual samples with "inspect log dump".');
 }

@@ -41,7 +41,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 	const engine = await engineOfRun(run);
 	const program = engineProgram(options.engine, engine);
 	if (!(await stat(program).catch(() => null))?.isFile()) {
-		throw new Failure('missing', `The engine program ${program} is missing.`, 'Reinstall or rebuild it.');
+		throw new Failure('missing', `The engine program ${program} does not exist.`, 'Reinstall or rebuild it.');
 	}
 	const log = await refuseLinks(run)
 		.then(() => openToAppend(join(run, runFiles.log)))

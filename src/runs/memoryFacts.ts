@@ -97,7 +97,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 	throw new Failure(
 		'invalid',
 		`The folder ${folder} is not a model: it has no config.json.`,
-		'Use a folder written by save_pretrained, or a checkpoint of a run.',
+		'Use a folder written by save_pretrained, or a checkpoint from a run.',
 	);
 }
 
@@ -123,7 +123,7 @@ async function cachedFolder(id: string, revision: string, variables: NodeJS.Proc
 	if (/^[\w.-]+$/.test(named) && (await stat(folder).catch(() => null))?.isDirectory()) return folder;
 	throw new Failure(
 		'missing',
-		`The size of ${id} is unknown: it is not in the cache of downloaded models (${cache}).`,
+		`The size of ${id} is unknown because it is not in the cache of downloaded models (${cache}).`,
 		'Download it first, or set "model" to its folder.',
 	);
 }

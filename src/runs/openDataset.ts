@@ -83,7 +83,7 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 			if (table.format !== 'parquet' && table.format !== 'arrow') continue;
 			// A few bytes can decode to many rows.
 			held += heldCharacters(problem.row);
-			if (held > largestDataset) throw tooLarge(`The dataset ${path}, decoded,`, held);
+			if (held > largestDataset) throw tooLarge(`The dataset ${path}, once decoded,`, held);
 		}
 		if (problems.length > 0) return problems;
 		throw new Failure('invalid', `${path} has no rows.`, 'Write one JSON object with prompt and answer per line.');
@@ -95,8 +95,8 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 function tooLarge(what: string, size: number): Failure {
 	return new Failure(
 		'unsupported',
-		`${what} has ${size} bytes; this engine reads at most ${largestDataset}.`,
-		'Train on a part of it, or use the PyTorch engine.',
+		`${what} has ${size} bytes; the limit for this engine is ${largestDataset}.`,
+		'Train on part of it, or use the PyTorch engine.',
 	);
 }
 

@@ -46,7 +46,7 @@ export class OwnRun implements RunContent {
 			new Failure(
 				'missing',
 				`The rollouts of step ${step} are missing (${path}).`,
-				'They were pruned or moved; choose another step.',
+				'They were pruned or moved. Choose another step.',
 				{ cause },
 			);
 		if (split !== 'train') throw missing();
@@ -144,7 +144,7 @@ class OwnStep implements StepRollouts {
 		const frame = await this.#lines.frame({ offset: place.offset, length: place.length, number: 1 });
 		const rollout = frame.fault === null ? rolloutOf(frame.records[0]) : frame.fault;
 		if (typeof rollout !== 'string') return rollout;
-		throw new Failure('corrupt', 'The file of this step changed while it was being read.', 'Choose the step again.');
+		throw new Failure('corrupt', 'The file for this step changed while it was being read.', 'Select the step again.');
 	}
 
 	close(): Promise<void> {

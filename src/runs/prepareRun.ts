@@ -89,7 +89,7 @@ export async function prepareChild(
 		const steps = checkpoints.map((candidate) => candidate.step).join(', ');
 		throw new Failure(
 			'missing',
-			step === null ? `${run} has no complete checkpoint.` : `${run} has no complete checkpoint of step ${step}.`,
+			step === null ? `${run} has no complete checkpoint.` : `${run} has no complete checkpoint for step ${step}.`,
 			steps === '' ? 'Start the recipe again.' : `Available steps: ${steps}.`,
 		);
 	}
@@ -170,7 +170,7 @@ export async function makeNewFolder(
 			return await realpath(folder);
 		}
 	} catch (error) {
-		throw Failure.from(error, `Cannot make a run folder in ${runs}`);
+		throw Failure.from(error, `Cannot create a run folder in ${runs}`);
 	}
 }
 

@@ -15,20 +15,20 @@ export interface ProjectTemplate {
 export const projectTemplates: readonly ProjectTemplate[] = [
 	{
 		id: 'starter',
-		label: 'Own problems',
-		detail: 'A recipe, a dataset of short calculations to replace with your own, and rewards to change.',
+		label: 'Your own problems',
+		detail: 'A recipe, a sample dataset of short calculations to replace with your own, and rewards to customize.',
 		recipe: 'starter.recipe.json',
 	},
 	{
 		id: 'demo',
 		label: 'Addition demo',
-		detail: 'Generated sums: no preparation, and results in a few minutes.',
+		detail: 'Generated sums: no setup, and results in a few minutes.',
 		recipe: 'addition.recipe.json',
 	},
 	{
 		id: 'pytorch',
 		label: 'Pretrained model (PyTorch)',
-		detail: 'GRPO with TRL on a Hub model or a local one, and a small recipe that runs on any machine.',
+		detail: 'GRPO with TRL on a local or Hub model, plus a small recipe that runs on any machine.',
 		recipe: 'small.recipe.json',
 	},
 	{
@@ -69,7 +69,7 @@ export async function templateFiles(templates: string, id: ProjectTemplate['id']
 		}
 	};
 	await visit(join(templates, id), '').catch((error: unknown) => {
-		throw Failure.from(error, `The template "${id}" cannot be read`);
+		throw Failure.from(error, `Cannot read the template "${id}"`);
 	});
 	if (files.length === 0) throw new Failure('missing', `The template "${id}" has no files.`);
 	if (files.some(({ path }) => path.startsWith(types.folder) && path.endsWith('.ts'))) {

@@ -24,7 +24,7 @@ async function readText(path: string): Promise<string> {
 			case 'invalid':
 				throw new Failure('invalid', `${path} is not a file.`, action);
 			case 'unsupported':
-				throw new Failure('invalid', `${path} is not a recipe: it has more than ${largestRecipe} bytes.`, action);
+				throw new Failure('invalid', `${path} is not a recipe: it is larger than ${largestRecipe} bytes.`, action);
 			default:
 				throw failure;
 		}
@@ -74,7 +74,7 @@ export async function requireFile(
 	if (info === null) {
 		throw new Failure(
 			'missing',
-			`"${key}" of ${recipe} names ${path}, which does not exist.`,
+			`"${key}" in ${recipe} refers to ${path}, which does not exist.`,
 			'Fix the path, or add the file.',
 		);
 	}
@@ -85,6 +85,6 @@ export async function requireFile(
 			throw new Failure('invalid', `"${key}" of ${recipe} names ${path}: ${message}`, action);
 		});
 	} else if (kind !== 'any' && !info.isFile()) {
-		throw new Failure('invalid', `"${key}" of ${recipe} names ${path}, which is not a file.`, 'Use a file.');
+		throw new Failure('invalid', `"${key}" in ${recipe} refers to ${path}, which is not a file.`, 'Use a file.');
 	}
 }

@@ -33,14 +33,14 @@ export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverri
 				if (index === null || index >= at.length) {
 					throw new Failure(
 						'invalid',
-						`${path.join('.')}: ${where} has no entry ${part}; it has ${at.length}, counted from 0.`,
+						`${path.join('.')}: ${where} has no entry ${part}; it has ${at.length} entries, counted from 0.`,
 					);
 				}
 			} else if (typeof at !== 'object' || at === null) {
 				throw new Failure('invalid', `${path.join('.')}: ${where} has no keys.`);
 			}
 			const holder = at as Record<string, unknown>;
-			if (part === '__proto__') throw new Failure('invalid', `"${part}" is not a key of a recipe.`);
+			if (part === '__proto__') throw new Failure('invalid', `"${part}" is not a recipe key.`);
 			if (i === path.length - 1) holder[part] = value;
 			else {
 				if (!Object.hasOwn(holder, part)) holder[part] = {};

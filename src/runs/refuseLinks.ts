@@ -14,7 +14,7 @@ export async function refuseLinks(run: string): Promise<void> {
 		throw new Failure(
 			'invalid',
 			`${join(run, entry.name)} is neither a file nor a folder, so nothing was written.`,
-			'Remove it, then try again.',
+			'Remove it and try again.',
 		);
 	}
 }

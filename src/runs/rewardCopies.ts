@@ -92,7 +92,7 @@ export function rewardCopyPath(run: string, recipe: ResolvedRecipe, file: string
 	if (recipe.rewardFiles?.some(({ path }) => path === file)) return join(run, file);
 	throw new Failure(
 		'invalid',
-		`The reward file ${file} of ${join(run, runFiles.recipe)} is not among the run's own copies.`,
+		`The reward file ${file} in ${join(run, runFiles.recipe)} is not one of the run's own copies.`,
 		'Start the recipe again.',
 	);
 }
@@ -102,7 +102,7 @@ async function readCopies(run: string, recipe: ResolvedRecipe): Promise<Map<stri
 	const bytes = listed.reduce((sum, file) => sum + file.bytes, 0);
 	// A run that continues another one can have copies from both.
 	if (listed.length > 2 * rewardFileLimits.files || bytes > 2 * rewardFileLimits.bytes) {
-		throw new Failure('invalid', `${join(run, runFiles.recipe)} lists more reward files than a run copies.`);
+		throw new Failure('invalid', `${join(run, runFiles.recipe)} lists more reward files than a run can contain.`);
 	}
 	for (const reward of recipe.rewards) {
 		// The recipe of a run that continues this one can add files.
@@ -121,7 +121,7 @@ async function readCopies(run: string, recipe: ResolvedRecipe): Promise<Map<stri
 		if (!file.path.startsWith(prefix)) {
 			throw new Failure(
 				'invalid',
-				`${join(run, runFiles.recipe)} names ${file.path}, which is not a copy of a reward.`,
+				`${join(run, runFiles.recipe)} lists ${file.path}, which is not a copy of a reward file.`,
 			);
 		}
 		contents.set(file.path, await readCopy(run, file, changed));
@@ -156,7 +156,7 @@ async function* walk(run: string, folder: string, depth = 0): AsyncGenerator<str
 		throw Failure.from(error, `Cannot read ${join(run, folder)}`);
 	});
 	if (depth > 64 || entries.length > 10_000) {
-		throw new Failure('invalid', `${join(run, folder)} contains more than the copies of reward files.`);
+		throw new Failure('invalid', `${join(run, folder)} contains files other than copies of reward files.`);
 	}
 	for (const entry of entries) {
 		const path = `${folder}/${entry.name}`;

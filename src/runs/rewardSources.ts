@@ -34,7 +34,7 @@ class Collection {
 			throw new Failure(
 				'invalid',
 				`${why} has more than ${rewardFileLimits.files} local files.`,
-				'Import fewer, or install them as a package.',
+				'Import fewer files, or install them as a package.',
 			);
 		}
 		const bytes = await readRegular(path, why);
@@ -43,7 +43,7 @@ class Collection {
 			throw new Failure(
 				'invalid',
 				`${why} has more than ${rewardFileLimits.bytes >> 20} MB of local files.`,
-				'Import fewer, or install them as a package.',
+				'Import fewer files, or install them as a package.',
 			);
 		}
 		this.contents.set(path, bytes);
@@ -62,7 +62,7 @@ async function readRegular(path: string, why: string): Promise<Buffer> {
 		if (info.size > rewardFileLimits.fileBytes) {
 			throw new Failure(
 				'invalid',
-				`${path}, which ${why} needs, has ${info.size} bytes, more than the ${rewardFileLimits.fileBytes} that a run can copy.`,
+				`${path}, which ${why} needs, has ${info.size} bytes; the limit is ${rewardFileLimits.fileBytes}.`,
 			);
 		}
 		return await handle.readFile();
@@ -176,7 +176,7 @@ export async function readRewardSources(paths: readonly string[]): Promise<Rewar
 	const collection = new Collection();
 	const entries = new Map<string, string>();
 	for (const path of paths) {
-		if (!isAbsolute(path)) throw new Failure('internal', `${path} is not absolute.`);
+		if (!isAbsolute(path)) throw new Failure('internal', `${path} is not an absolute path.`);
 		const isPython = extname(path) === '.py';
 		const place = isPython ? join(await realpathOf(dirname(path)), basename(path)) : await realpathOf(path);
 		entries.set(path, place);
@@ -202,8 +202,8 @@ export async function readRewardSources(paths: readonly string[]): Promise<Rewar
 				if (!(await isFile(file))) {
 					throw new Failure(
 						'missing',
-						`${next}, line ${named.line}: "@file ${named.path}" is not a file.`,
-						'Fix the path: it is relative to the folder of the file that contains it.',
+						`${next}, line ${named.line}: "@file ${named.path}" does not refer to a file.`,
+						'Fix the path, which is relative to the folder of this file.',
 					);
 				}
 				await collection.add(file, path);
@@ -215,7 +215,7 @@ export async function readRewardSources(paths: readonly string[]): Promise<Rewar
 	const place = (path: string) => {
 		const parts = relative(root, path).split(sep);
 		if (parts.some((part) => part.includes('\\'))) {
-			throw new Failure('invalid', `${path} has a name that cannot be copied.`, 'Rename it without "\\".');
+			throw new Failure('invalid', `${path} cannot be copied because of its name.`, 'Rename it without "\\".');
 		}
 		return parts.join('/');
 	};

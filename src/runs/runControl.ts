@@ -61,7 +61,7 @@ export async function connectRun(folder: string, record: Pick<RunRecord, 'id'>, 
 	const client = await connectAt(folder, record.id, name);
 	if (client.engine.run === record.id) return client;
 	client.dispose();
-	throw new Failure('mismatch', `Another run responds for ${folder}.`);
+	throw new Failure('mismatch', `A different run responds at the endpoint for ${folder}.`);
 }
 
 /** Connects to `--serve <checkpoint folder>`. */
@@ -74,7 +74,7 @@ async function connectAt(folder: string, id: string, name: string): Promise<Cont
 		const token = await readToken(location);
 		if (token !== null) return await ControlClient.connect(location.socketPath, token, name);
 	}
-	throw new Failure('unavailable', `No engine responds for ${folder}.`, 'Resume the run.');
+	throw new Failure('unavailable', `No engine is responding for ${folder}.`, 'Resume the run.');
 }
 
 /** Reads the token after checking the owners of its folder, the socket and the file; returns null if there is none. */
@@ -86,7 +86,7 @@ async function readToken({ socketPath, tokenPath }: ControlLocation): Promise<st
 		const socket = await lstat(socketPath).catch(() => null);
 		if (socket === null) return null;
 		if (!socket.isSocket() || socket.uid !== process.getuid?.()) {
-			throw new Failure('denied', `${socketPath} is not a socket of this user.`, 'Remove it, then try again.');
+			throw new Failure('denied', `${socketPath} is not a socket that belongs to this user.`, 'Remove it, then try again.');
 		}
 	}
 	let file: Awaited<ReturnType<typeof open>>;
@@ -97,7 +97,7 @@ async function readToken({ socketPath, tokenPath }: ControlLocation): Promise<st
 	}
 	try {
 		const info = await file.stat();
-		if (!info.isFile() || info.size > 1024) throw new Failure('denied', `${tokenPath} is not a token.`);
+		if (!info.isFile() || info.size > 1024) throw new Failure('denied', `${tokenPath} is not a token file.`);
 		return await file.readFile('utf8');
 	} finally {
 		await file.close();

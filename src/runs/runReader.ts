@@ -36,7 +36,7 @@ function checkFormat(value: unknown, newest: number, path: string): void {
 	if (typeof format === 'number' && format > newest) {
 		throw new Failure(
 			'version',
-			`${path} has format ${format}; this version reads formats up to ${newest}.`,
+			`${path} has format ${format}, but this version only reads formats up to ${newest}.`,
 			'Update Reasoning Lab.',
 		);
 	}

@@ -165,7 +165,7 @@ export class RunWriter {
 	appendMetrics(line: MetricsLine): Promise<void> {
 		return this.#write(async () => {
 			if (line.step <= this.#lastStep) {
-				throw new Failure('internal', `Metrics of step ${line.step} come after those of step ${this.#lastStep}.`);
+				throw new Failure('internal', `Metrics for step ${line.step} cannot follow those for step ${this.#lastStep}.`);
 			}
 			const { values, ...identity } = line;
 			await this.#metrics.append(formatLine({ ...identity, ...values }));

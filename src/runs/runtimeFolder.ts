@@ -18,7 +18,7 @@ export async function checkPrivateFolder(path: string): Promise<void> {
 	if (!info.isDirectory()) throw refuse('is not a folder');
 	if (!currentPlatform().hasFileOwners) return;
 	if (info.uid !== process.getuid?.()) throw refuse('belongs to another user');
-	if ((info.mode & 0o077) !== 0) throw refuse('is open to other users');
+	if ((info.mode & 0o077) !== 0) throw refuse('is accessible to other users');
 }
 
 /** Returns the per-user folder for sockets, tokens and device queues, created if needed (mode 0700) and checked. */
@@ -36,7 +36,7 @@ export async function runtimeFolder(environment = process.env): Promise<string> 
 			failure = error;
 		}
 	}
-	throw Failure.from(failure, 'No folder for control sockets');
+	throw Failure.from(failure, 'No folder is available for control sockets');
 }
 
 const nameLength = 24;

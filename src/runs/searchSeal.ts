@@ -40,7 +40,7 @@ export async function sealKey(home = labHome()): Promise<Buffer | null> {
 
 async function readKey(path: string): Promise<Buffer> {
 	const key = Buffer.from((await readNamed(path, { largest: 1024 })).toString('utf8').trim(), 'hex');
-	if (key.length !== keyBytes) throw new Failure('invalid', `${path} is not a key.`);
+	if (key.length !== keyBytes) throw new Failure('invalid', `${path} is not a valid key.`);
 	return key;
 }
 

@@ -93,7 +93,7 @@ function ready(
 		};
 		const abort = () => settle(new Failure('cancelled', 'Canceled.'));
 		const timer = setTimeout(
-			() => settle(new Failure('timeout', `The engine that serves ${checkpoint} did not respond in time.`)),
+			() => settle(new Failure('timeout', `The engine for ${checkpoint} did not respond in time.`)),
 			waitMs,
 		);
 		if (signal?.aborted) abort();

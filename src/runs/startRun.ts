@@ -79,10 +79,10 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 		const last = (await listCheckpoints(folder)).at(-1)?.step;
 		throw new Failure(
 			'invalid',
-			`The run ${folder} has finished; there is nothing to resume.`,
+			`The run ${folder} has finished, so there is nothing to resume.`,
 			last === undefined
 				? 'Start the recipe again.'
-				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,
+				: `Start a new run from one of its checkpoints (the newest is from step ${last}).`,
 		);
 	}
 	// A paused engine continues with the code it has loaded, whereas a new one loads whatever is in the folder.

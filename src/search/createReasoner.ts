@@ -122,7 +122,7 @@ class SearchReasoner implements Reasoner {
 		const { history = [], exchange = [], signal } = options;
 		const { temperature, topP, maxTokens = mostTokens(policy.context) } = { ...spec.sampling, ...options.sampling };
 		if (policy.callTools === undefined) {
-			throw new Failure('unsupported', `The policy ${this.name} does not call tools.`, 'Leave out "tools".');
+			throw new Failure('unsupported', `The policy ${this.name} does not support tool calls.`, 'Omit "tools".');
 		}
 		const seed = options.seed ?? spec.seed;
 		const seconds = budget.seconds ?? maxSeconds;
@@ -164,7 +164,7 @@ class SearchReasoner implements Reasoner {
 			throw new Failure(
 				'timeout',
 				`The policy ${this.name} did not respond within ${seconds} s.`,
-				'Raise the time limit.',
+				'Increase the time limit.',
 			);
 		}
 	}
@@ -183,8 +183,8 @@ class SearchReasoner implements Reasoner {
 		if (history.length + exchange.length > 0 && !this.capabilities.instructions) {
 			throw new Failure(
 				'invalid',
-				`The policy ${this.name} accepts one problem, not a conversation.`,
-				'Send one message of the role user; "serve --system-messages" prepends or drops system messages.',
+				`The policy ${this.name} accepts a single problem, not a conversation.`,
+				'Send one message with role user; "serve --system-messages" prepends or drops system messages.',
 			);
 		}
 		const lacking =
@@ -208,7 +208,7 @@ class SearchReasoner implements Reasoner {
 			if (value === undefined) continue;
 			const most = allowed[name];
 			if (most !== undefined && value > most) {
-				throw new Failure('invalid', `The budget of ${name} is ${value}; at most ${most} is allowed.`, 'Lower it.');
+				throw new Failure('invalid', `The ${name} budget is ${value}; the maximum is ${most}.`, 'Lower it.');
 			}
 			allowed[name] = value;
 		}

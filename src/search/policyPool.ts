@@ -45,7 +45,7 @@ export class PolicyPool extends Disposable {
 	 * for the same policy.
 	 */
 	async lease(spec: PolicySpec, context: PolicyContext): Promise<PolicyLease> {
-		if (this.disposed) throw new Failure('cancelled', 'The policies are closed.');
+		if (this.disposed) throw new Failure('cancelled', 'The policies have been closed.');
 		const key = keyOf(spec, context);
 		const entry = this.#entries.get(key) ?? this.#begin(key, spec, context);
 		entry.users++;

@@ -73,10 +73,10 @@ export async function openProblemSet(spec: ProblemsSpec, folder: string): Promis
 			const limit = spec.limit ?? defaultTaskProblems;
 			if (spec.part === 'training') {
 				const problems = () => distinct(trainingProblems(source, 0), limit);
-				return { name: `training problems of ${source.name}`, task: spec.task, problems };
+				return { name: `training problems from ${source.name}`, task: spec.task, problems };
 			}
 			const problems = source.heldOut(limit);
-			return { name: `held-out problems of ${source.name}`, task: spec.task, problems: () => listed(problems) };
+			return { name: `held-out problems from ${source.name}`, task: spec.task, problems: () => listed(problems) };
 		}
 		case 'run': {
 			const run = resolve(folder, spec.run);
@@ -159,9 +159,9 @@ export async function readProblemRow(path: string, wanted: number): Promise<Sear
 			if (numberOf(row) > wanted) break;
 			const problem = read(row);
 			if (typeof problem !== 'string') return searchProblem(problem);
-			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Enter the problem instead of --dataset.');
+			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Enter the problem directly instead of using --dataset.');
 		}
-		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Choose another one with --row.');
+		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Choose a different row with --row.');
 	} finally {
 		await table.close();
 	}

@@ -27,5 +27,5 @@ const notResearch = (log: string): Failure =>
 	new Failure(
 		'unsupported',
 		`${basename(log)} is not a research log.`,
-		'Choose one created by Research with Reflexion.',
+		'Choose a log created by Research with Reflexion.',
 	);

@@ -91,7 +91,7 @@ export class RunningSearches extends Disposable {
 		keys: Readonly<Record<string, string>>,
 		signal: AbortSignal,
 	): Promise<SearchResult<'models'>> {
-		if (spec.kind !== 'openai') throw new Failure('unsupported', 'Only servers list models.');
+		if (spec.kind !== 'openai') throw new Failure('unsupported', 'Only servers can list models.');
 		const { listModels } = await import('../policies/openai/openOpenAiPolicy.ts');
 		return { models: await listModels(spec, { keys, signal }) };
 	}

@@ -60,7 +60,7 @@ export class SearchServer extends Disposable {
 		if (token.isCancellationRequested) cancel.abort();
 		try {
 			if (!Object.hasOwn(searchRequests, method)) {
-				throw new Failure('unsupported', `The search worker does not know the request ${method}.`);
+				throw new Failure('unsupported', `The search worker does not support the request ${method}.`);
 			}
 			const known = method as SearchMethod;
 			const schema = searchRequests[known].params as unknown as Schema<unknown>;

@@ -246,8 +246,8 @@ async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	if (start !== null && (await isOwnSearch(start))) return spec;
 	throw new Failure(
 		'denied',
-		`${basename(log)} was not started by you on this machine, or was changed since, so the policy, scorers, files, tools and keys it names are not used.`,
-		'Pass what to continue with: --policy, and --strategy, --guide and --tools if it has them.',
+		`You did not start ${basename(log)} on this machine, or it has changed since, so the policy, scorers, files, tools and keys it names are not used.`,
+		'Specify what to continue with: --policy, and --strategy, --guide and --tools if needed.',
 	);
 }
 
@@ -257,8 +257,8 @@ function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	if (given === undefined) {
 		throw new Failure(
 			'unsupported',
-			`${basename(log)} does not record its policy, so it cannot be continued.`,
-			'Start a new search on its problem.',
+			`${basename(log)} does not contain its policy, so it cannot be continued.`,
+			'Start a new search for its problem.',
 		);
 	}
 	const spec = decodeOrThrow(searchSpecSchema, given, `The specification in ${basename(log)}`);

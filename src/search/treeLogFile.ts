@@ -75,7 +75,7 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 					}
 					blame(event);
 				} else if (tree.apply(event)) events.push(event);
-				else blame('is not valid at its position');
+				else blame('is not valid at this position');
 			}
 		}
 		if (lines.dropped > 0) blame(`is longer than ${longestTreeLine} bytes`);

@@ -89,7 +89,7 @@ export const bench: Bench = {
 			const used = (await processorSeconds(client.pid ?? 0)) - before;
 			measured('indexing, by time of one processor', 'MB/s', [bytes / 1e6 / used]);
 			measured('index on disk', 'MB', [(await client.request('status', {})).bytes / 1e6]);
-			measured('looking for news', 'ms', [(await timed(() => client.request('index', { run })))[0]]);
+			measured('resolving news', 'ms', [(await timed(() => client.request('index', { run })))[0]]);
 
 			const opened: number[] = [];
 			for (let i = 0; i < 50; i++) {

@@ -31,7 +31,7 @@ if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
 	console.error(
 		unknown.length > 0
 			? `There is no bench ${unknown.join(', ')}. Benches: ${known.sort().join(', ')}.`
-			: '--rounds needs a whole number of at least 1.',
+			: '--rounds needs an integer of at least 1.',
 	);
 	process.exit(2);
 }

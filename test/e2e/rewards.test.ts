@@ -75,7 +75,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await sidebar.getByRole('button', { name: 'New Reward' }).waitFor();
 		await workbench.screenshot('rewards-empty');
 		await workbench.command('Reasoning Lab: New Project');
-		await workbench.quickItems().filter({ hasText: 'Own problems' }).waitFor();
+		await workbench.quickItems().filter({ hasText: 'Your own problems' }).waitFor();
 		await page.keyboard.press('Enter');
 		await workbench.quickItems().filter({ hasText: 'Another folder' }).waitFor();
 		await page.keyboard.press('Enter');
@@ -201,7 +201,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 	await step('the audit finds the hack, and makes a case of it', async () => {
 		await right.open();
 		await right.lens('Audit').click();
-		const cause = (frame: Frame) => frame.getByRole('region', { name: 'Pays for lists of candidate answers' });
+		const cause = (frame: Frame) => frame.getByRole('region', { name: 'Rewards lists of candidate answers' });
 		const audit = await results('Audit: right', cause);
 		await cause(audit).getByRole('button', { name: 'Add to Cases' }).first().click();
 		await cause(audit).getByText('Added to right.cases.jsonl, line 3.').waitFor();

@@ -54,7 +54,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			await frame.getByLabel('Condition 1: value').fill('0');
 			await page.keyboard.press('Control+Enter');
 			await frame.locator('.data-rows .opens').first().waitFor();
-			await frame.getByLabel('Histogram of a column').selectOption('reward');
+			await frame.getByLabel('Column for histogram').selectOption('reward');
 			await frame.locator('.bars').waitFor();
 			await workbench.screenshot('query-form');
 		});

@@ -21,7 +21,7 @@ const recipe = 'addition.recipe.json';
 const usage = `npm run demo [-- FOLDER] [options]
 
   --headless          Train in this terminal; ends with one line of JSON.
-  --seed N            Seed of everything random.
+  --seed N            Seed for all randomness in the run.
   --control shuffle   Permute the advantages: a run that cannot learn.
   --set KEY=VALUE     Another value for one key of the recipe; may be repeated.
   --browser           The browser workbench, even where VS Code is installed.

@@ -92,7 +92,7 @@ const stageSnippets = [
 	},
 	{
 		label: 'Rejection sampling (rejection-sampling)',
-		description: 'Completions of the policy, of which the right ones become training data',
+		description: 'Completions in the policy, of which the right ones become training data',
 		body: { type: 'rejection-sampling', problems: 1000, num_generations: 4, keep: { correct: true } },
 	},
 	{

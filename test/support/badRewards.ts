@@ -95,7 +95,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		node: node('return [Number.NaN, "0.5", true, 1 / 0][Number(answer) % 4];'),
 		says: /NaN|nan|number/,
 	},
-	'a list of the wrong length': {
+	'a list of length the wrong length': {
 		python: python('return [1.0]'),
 		node: `// @dataset train.jsonl\nexport const bad = Object.assign((rows) => [1], { batch: true });\n`,
 		says: /1 (value|reward)/,

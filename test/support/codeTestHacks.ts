@@ -232,7 +232,7 @@ function solve() { return 1; }`,
 	'patterns that always fit':
 		'RegExp.prototype.test = () => true;\nRegExp.prototype.exec = () => ["9"];\nString.prototype.replace = () => "9";\nfunction solve() { return 1; }',
 	'a promise that never comes': 'async function solve() { await new Promise(() => {}); }',
-	'a promise of something else': 'async function solve() { return true; }',
+	'a promise of a different value': 'async function solve() { return true; }',
 	'a promise in the way of another': 'function solve() { return Promise.resolve({ then: (f) => f(8) }); }',
 	'an object with its own JSON':
 		'class A { toJSON() { return 9; } valueOf() { return 9; } }\nfunction solve() { return new A(); }',
@@ -240,7 +240,7 @@ function solve() { return 1; }`,
 		'function solve(x) { return Object.assign(new Number(1), { valueOf: () => 9, toString: () => "9" }); }',
 	'a record with its own value':
 		'function solve() { return { valueOf: () => 9, toString: () => "9", [Symbol.toPrimitive]: () => 9 }; }',
-	'a list of a class of its own':
+	'a list of length a class of its own':
 		'class A extends Array { get length() { return 1; } every() { return true; } *[Symbol.iterator]() { yield 1; } }\nfunction solve() { return new A(); }',
 	'a proxy that was revoked':
 		'const { proxy, revoke } = Proxy.revocable(() => 9, {});\nrevoke();\nfunction solve() { return proxy; }',

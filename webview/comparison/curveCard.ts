@@ -131,7 +131,7 @@ export class CurveCard extends Disposable {
 		);
 		const notes = [
 			...(missing.length > 0 ? [`Not recorded by ${missing.join(', ')}.`] : []),
-			...(wanted && !log && model.length > 0 ? ['No positive values for a log axis.'] : []),
+			...(wanted && !log && model.length > 0 ? ['No positive values to show on a log axis.'] : []),
 		];
 		this.#note.hidden = notes.length === 0;
 		setText(this.#note, notes.join(' '));

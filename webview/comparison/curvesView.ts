@@ -141,17 +141,17 @@ export class CurvesView extends Disposable {
 		if (model.filter.trim() !== '' && model.metrics.length > 0) {
 			return emptyState({
 				title: 'No metrics match',
-				text: `None of the ${formatCounted(model.metrics.length, 'shared metric')} contains "${plainLabel(model.filter, 60)}".`,
+				text: `No match for "${plainLabel(model.filter, 60)}" among ${formatCounted(model.metrics.length, 'shared metric')}.`,
 				actions: [{ label: 'Clear Filter', run: () => model.setFilter('') }],
 			});
 		}
 		const loading = model.runs.filter(({ loaded }) => !loaded);
 		if (loading.length > 0) {
-			return emptyState({ title: 'Reading the runs…', text: 'Curves appear as they are loaded.', actions: [] });
+			return emptyState({ title: 'Loading runs…', text: 'Curves appear as data is loaded.', actions: [] });
 		}
 		return emptyState({
 			title: 'No shared metrics',
-			text: 'No metric was recorded by two runs under the same name. The other tabs may still have data.',
+			text: 'No metric was recorded under the same name by two runs. The other tabs may still have data.',
 			actions: [{ label: 'Select Runs', run: () => model.host.post({ type: 'choose' }) }],
 		});
 	}
@@ -160,14 +160,14 @@ export class CurvesView extends Disposable {
 		const { runs, points, alone, offAxis } = this.#model;
 		const name = (run: number): string => plainLabel(runs[run]?.name ?? '', 60);
 		const notes: string[] = [];
-		for (const run of offAxis) notes.push(`${name(run)} is not shown: it has no token counts.`);
+		for (const run of offAxis) notes.push(`${name(run)} is hidden because it has no token counts.`);
 		points.forEach(({ rowsPerPoint }, run) => {
 			if (rowsPerPoint > 1) notes.push(`Each point of ${name(run)} is the mean of ${rowsPerPoint} steps.`);
 		});
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
-		if (lone.length > 0) notes.push(`Not shown, as only one run has them: ${lone.join(', ')}.`);
+		if (lone.length > 0) notes.push(`Not shown because only one run has them: ${lone.join(', ')}.`);
 		runs.forEach(({ droppedNames }, run) => {
-			if (droppedNames > 0) notes.push(`Some metrics of ${name(run)} are not compared (too many).`);
+			if (droppedNames > 0) notes.push(`Some metrics of ${name(run)} are not compared because there are too many.`);
 		});
 		fill(this.#notes, ...notes.map((words) => element('p', null, words)));
 	}

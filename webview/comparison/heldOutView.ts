@@ -75,7 +75,7 @@ export class HeldOutView {
 				this.element,
 				emptyState({
 					title: 'No held-out evaluations',
-					text: 'None of the runs has held-out results. Add an "evaluation" to the recipe to record them.',
+					text: 'None of the runs has held-out results. Add "evaluation" to the recipe to record them.',
 					actions: [{ label: 'Refresh', run: () => void this.load() }],
 				}),
 			);
@@ -100,7 +100,7 @@ export class HeldOutView {
 			),
 			element(
 				'div',
-				{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Held-out accuracy, table' } },
+				{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Held-out accuracy table' } },
 				element(
 					'table',
 					null,
@@ -121,7 +121,7 @@ export class HeldOutView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				`Problems are paired by prompt. One sample per problem: exact McNemar test; several: sign-flip test over problems.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
+				`Problems are paired by prompt. With one sample per problem, an exact McNemar test is used; with several, a sign-flip test over problems.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
 			),
 		);
 	}

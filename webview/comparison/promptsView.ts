@@ -108,7 +108,7 @@ export class PromptsView extends Disposable {
 				none &&
 					emptyState({
 						title: 'No shared prompts',
-						text: `No prompt occurs in two of the runs (${this.#seenWords(result)}).${result.bounded ? ' This was a partial scan.' : ''}`,
+						text: `No prompt occurs in more than one run (${this.#seenWords(result)}).${result.bounded ? ' This was a partial scan.' : ''}`,
 						actions: result.bounded ? [{ label: 'Search Everything', run: () => void this.search(true) }] : [],
 					}),
 			);
@@ -266,7 +266,7 @@ export class PromptsView extends Disposable {
 				truncationBadge(truncated),
 			),
 			text === ''
-				? element('p', { class: 'quiet' }, 'The completion is empty.')
+				? element('p', { class: 'quiet' }, 'Empty completion.')
 				: this.#text(`Completion ${index} of ${run}`, text),
 			size > text.length &&
 				element('p', { class: 'quiet' }, `The first ${formatCount(text.length)} of ${formatCount(size)} characters`),

@@ -19,7 +19,7 @@ export class RecipesView {
 		class: 'table-scroll',
 		role: 'region',
 		tabIndex: 0,
-		aria: { label: 'Changed keys, table' },
+		aria: { label: 'Changed keys table' },
 	});
 	#result: RecipesResult | null = null;
 	#failure: string | null = null;
@@ -60,8 +60,8 @@ export class RecipesView {
 			fill(
 				this.element,
 				emptyState({
-					title: 'No two recipes to compare',
-					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only runs of our own engines save their resolved recipe.`,
+					title: 'Not enough recipes to compare',
+					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only runs of the built-in engines save their resolved recipe.`,
 					actions: [{ label: 'Select Runs', run: () => this.#model.host.post({ type: 'choose' }) }],
 				}),
 			);

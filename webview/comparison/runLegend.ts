@@ -47,7 +47,7 @@ export class RunLegend {
 			{
 				class: 'run-toggle',
 				attributes: { type: 'button' },
-				title: shown ? `Hide the curves of ${name}` : `Show the curves of ${name}`,
+				title: shown ? `Hide curves of ${name}` : `Show curves of ${name}`,
 				on: { click: () => model.toggleRun(i) },
 			},
 			lineSample(i, this.#themes.theme),

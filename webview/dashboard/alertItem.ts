@@ -65,14 +65,14 @@ export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIE
 							linkButton(recipe.key, `Show ${recipe.key} in the recipe`, () => actions.showRecipe(alert)),
 							element('span', null, recipe.suggestion),
 							recipe.applies
-								? linkButton('Apply', 'Edit the recipe in its editor without saving', () => actions.applyAdvice(alert))
+								? linkButton('Apply', 'Apply the change in the recipe editor without saving', () => actions.applyAdvice(alert))
 								: null,
 						),
 			),
 		),
 		button({
 			label: dismissed ? `Restore: ${title}` : `Dismiss: ${title}`,
-			title: dismissed ? 'Show this alert again' : 'Dismiss (Delete)',
+			title: dismissed ? 'Restore this alert' : 'Dismiss (Delete)',
 			appearance: 'icon',
 			icon: dismissed ? 'reset' : 'close',
 			onClick: () => actions.dismiss(alert, !dismissed),

@@ -122,7 +122,7 @@ export class AlertsView {
 			fill(
 				this.#line,
 				icon(isClear ? 'check' : 'info'),
-				element('span', null, isClear ? summary.text : 'All alerts are dismissed.'),
+				element('span', null, isClear ? summary.text : 'All alerts have been dismissed.'),
 			);
 		}
 	}

@@ -203,7 +203,7 @@ export class ChartCard extends Disposable {
 		this.#log.setPressed(log);
 		this.#log.setHidden(this.#spec.kind === 'stack');
 		this.#note.hidden = !wanted || log || model.length === 0;
-		if (!this.#note.hidden) setText(this.#note, 'No positive values for a log axis.');
+		if (!this.#note.hidden) setText(this.#note, 'No positive values to show on a log axis.');
 		return log;
 	}
 

@@ -114,7 +114,7 @@ function evaluationCharts(names: Names): ChartSpec[] {
 
 function policyCharts(names: Names): ChartSpec[] {
 	return [
-		...single(names, 'kl', 'KL to the reference'),
+		...single(names, 'kl', 'KL to reference'),
 		...together('entropy', 'Entropy', names.take('entropy', 'eval/entropy')),
 		...chart('clip_ratio', 'Clip ratios', [
 			...names.take(...['region', 'low', 'high'].map((part) => `clip_ratio/${part}_mean`)).map(lineOf),

@@ -34,7 +34,7 @@ const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().enco
 /** Throws if only an overview is loaded, which is a sample of the run. */
 function checkComplete(model: DashboardModel): void {
 	if (!model.loading) return;
-	throw new Failure('unavailable', 'The run is still loading.', 'Save again when loading has finished.');
+	throw new Failure('unavailable', 'The run is still loading.', 'Save again after loading has finished.');
 }
 
 export async function exportChart(
@@ -63,7 +63,7 @@ export async function exportChart(
 	card.plot.draw();
 	const { canvas } = card.plot;
 	if (!canvas)
-		throw new Failure('unavailable', `${spec.title} has not been drawn yet.`, 'Scroll to the chart, then save it.');
+		throw new Failure('unavailable', `${spec.title} has not been rendered yet.`, 'Scroll to the chart, then save it again.');
 	const legend = spec.lines
 		.filter((line) => !card.hidden.has(line.metric))
 		.map((line) => ({

@@ -70,7 +70,7 @@ export class RunHeader extends Disposable {
 			trainer: this.#fact('Trainer', () => ({
 				title: 'Trainer',
 				paragraphs: [
-					'The program that wrote this run. Its files are opened read-only. Metrics with a canonical equivalent have the canonical name, and their explanation names the original; others keep their original name.',
+					'The program that wrote this run. Its files are opened read-only. Metrics that have a canonical equivalent are shown under the canonical name, and their explanation includes the original name. Other metrics keep their original name.',
 					...(needs.model.run?.notes ?? []),
 				],
 			})),
@@ -79,23 +79,23 @@ export class RunHeader extends Disposable {
 			step: this.#fact('Step', () => ({
 				title: 'Step',
 				paragraphs: [
-					'Optimizer updates over all stages, done and maximum. A stage with an accuracy target may end earlier.',
+					'Optimizer updates over all stages: completed and maximum. A stage with an accuracy target may end early.',
 				],
 			})),
 			elapsed: this.#fact('Elapsed', () => ({
 				title: 'Elapsed',
-				paragraphs: ['Wall time since the start, including pauses and the time between stop and resume.'],
+				paragraphs: ['Wall time since the start, including pauses and time between stop and resume.'],
 			})),
 			left: this.#fact('Left', () => ({
 				title: 'Time left (max)',
 				paragraphs: [
-					'Remaining steps at the median pace of the last 50. Shown in the last stage only, as the pace of later stages is unknown.',
+					'Remaining steps at the median pace of the last 50 steps. Shown only in the last stage, because the pace of later stages is unknown.',
 				],
 			})),
 			reward: this.#fact('Reward', () => explainMetric('reward', context())),
 			judged: this.#fact('Accuracy', () => explainMetric(this.#judged(), context())),
 			accuracy: this.#fact('Held-out', () => explainMetric(accuracyNames[0] as string, context())),
-			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['The device the engine runs on.'] })),
+			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['The device that the engine runs on.'] })),
 		};
 		const action = (
 			name: DashboardAction,
@@ -118,13 +118,13 @@ export class RunHeader extends Disposable {
 		];
 		this.#rollouts = button({
 			label: 'Rollouts',
-			title: 'Open the rollouts of the step at the cursor',
+			title: 'Open rollouts at the cursor step',
 			icon: 'rollouts',
 			onClick: needs.openRollouts,
 		});
 		this.#progress = element(
 			'div',
-			{ class: 'progress', role: 'progressbar', aria: { label: 'Steps done', valuemin: 0 } },
+			{ class: 'progress', role: 'progressbar', aria: { label: 'Completed steps', valuemin: 0 } },
 			this.#bar,
 		);
 		const controls = this.#actions.map(({ control }) => control.element);

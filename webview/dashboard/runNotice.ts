@@ -12,7 +12,7 @@ export interface RunNotice {
 /** Returns the notice for a run; null if its charts are sufficient. Pure. */
 export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolean, loading: boolean): RunNotice | null {
 	if (run === null) {
-		return { kind: 'waiting', title: 'Opening the run', text: 'Reading metrics…', actions: [] };
+		return { kind: 'waiting', title: 'Opening run', text: 'Reading metrics…', actions: [] };
 	}
 	const log = { action: 'openLog', label: 'Open Log' } as const;
 	const folder = { action: 'openFolder', label: 'Open Run Folder' } as const;
@@ -59,13 +59,13 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 			actions: possible({ action: 'continue', label: 'Continue' }, { action: 'stop', label: 'Stop' }, log),
 		};
 	}
-	if (loading) return { kind: 'waiting', title: 'Opening the run', text: 'Reading metrics…', actions: [] };
+	if (loading) return { kind: 'waiting', title: 'Opening run', text: 'Reading metrics…', actions: [] };
 	if (rows > 0) {
 		if (!hasGrpo && beforeRewards(run) && (run.status === 'running' || run.status === 'paused')) {
 			return {
 				kind: 'info',
 				title: 'Cold start',
-				text: 'SFT on worked solutions teaches the format. Reward, KL, completions and dead groups appear with the first GRPO step.',
+				text: 'SFT on worked solutions teaches the format. Reward, KL, completions and dead groups appear after the first GRPO step.',
 				actions: [],
 			};
 		}
@@ -76,7 +76,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 		return {
 			kind: live ? 'waiting' : 'info',
 			title: live ? 'No metrics yet' : 'No metrics',
-			text: `This folder has no ${run.engine} metrics. Open its rollouts above.`,
+			text: `This folder has no ${run.engine} metrics. Use the Rollouts button above to open its rollouts.`,
 			actions: possible(folder),
 		};
 	}
@@ -85,7 +85,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 			return {
 				kind: 'waiting',
 				title: 'Starting',
-				text: 'Loading data and model. Charts appear with the first step.',
+				text: 'Loading data and model. Charts appear after the first step.',
 				actions: possible(log),
 			};
 		case 'running':
@@ -93,7 +93,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 			return {
 				kind: 'waiting',
 				title: run.status === 'paused' ? 'Paused before the first step' : 'Waiting for the first step',
-				text: run.status === 'paused' ? 'Continue to start training.' : 'Charts appear with the first step.',
+				text: run.status === 'paused' ? 'Continue to start training.' : 'Charts appear after the first step.',
 				actions: possible({ action: 'continue', label: 'Continue' }, log),
 			};
 		default:
@@ -116,7 +116,7 @@ function waiting(
 		case 'device':
 			return {
 				title: 'Waiting for the device',
-				text: 'Another run is using it. This run starts when that one ends.',
+				text: 'The device is in use by another run. This run starts when that run ends.',
 			};
 		case 'job':
 			return {
@@ -126,23 +126,23 @@ function waiting(
 		case 'cluster':
 			return {
 				title: 'Cluster not responding',
-				text: 'Retrying. The job keeps running as long as the cluster does, and its progress will appear here.',
+				text: 'Retrying. The job continues as long as the cluster is running, and its progress will appear here.',
 			};
 		case 'restart':
 			return {
-				title: 'Restarting after a worker was lost',
-				text: 'The run continues from its newest checkpoint and repeats the steps after it.',
+				title: 'Restarting after losing a worker',
+				text: 'The run continues from its latest checkpoint and repeats the steps after it.',
 			};
 		case 'loading':
 			if (rows > 0) return null;
 			return run.engine === 'PyTorch'
 				? {
 						title: 'Loading PyTorch',
-						text: 'Loading libraries and the model. Hub models are downloaded on first use; the log shows the progress.',
+						text: 'Loading libraries and the model. Models from the Hub are downloaded on first use; see the log for progress.',
 					}
 				: {
 						title: 'Starting on the cluster',
-						text: 'The workers are loading libraries and the model. Charts appear with the first step.',
+						text: 'The workers are loading libraries and the model. Charts appear after the first step.',
 					};
 	}
 }

@@ -16,7 +16,7 @@ export function engineWords({ engine, engineFacts }: DashboardRun): string | nul
 }
 
 const engineMeanings: Readonly<Record<string, string>> = {
-	Embedded: 'The built-in engine for small models on this machine.',
+	Embedded: 'Built-in engine for small models on this machine.',
 	PyTorch: 'TRL in a separate process on this machine (GPU or CPU).',
 	Ray: 'TRL under Ray Train on a cluster. A local process mirrors the run, forwards requests, and reconnects to the job.',
 };
@@ -25,7 +25,7 @@ export function explainEngine(run: DashboardRun | null): Explanation {
 	const { versions = [], job = null } = run?.engineFacts ?? {};
 	return {
 		title: 'Engine',
-		paragraphs: [engineMeanings[run?.engine ?? ''] ?? 'The program that trains.'],
+		paragraphs: [engineMeanings[run?.engine ?? ''] ?? 'The program that runs the training.'],
 		facts: [
 			...versions,
 			...(job === null
@@ -43,16 +43,16 @@ export function explainEngine(run: DashboardRun | null): Explanation {
 }
 
 const stageMeanings: Readonly<Record<StageType, string>> = {
-	'rejection-sampling': 'Samples completions and keeps the good ones as training data. The policy does not change.',
-	pretrain: 'Next-token prediction on texts; produces a base model.',
+	'rejection-sampling': 'Samples completions and keeps the best as training data. Does not change the policy.',
+	pretrain: 'Next-token prediction on text; produces a base model.',
 	sft: 'Supervised fine-tuning on worked solutions (cold start).',
 	distill: "Supervised fine-tuning on a teacher's completions.",
 	grpo: 'Reinforcement learning with group-relative advantages.',
 	ppo: 'Reinforcement learning with a learned critic that estimates the value of each token.',
 	rloo: 'Reinforcement learning with a leave-one-out baseline per prompt.',
 	dpo: 'Preference learning from chosen/rejected pairs, without sampling.',
-	'reward-model': 'Trains a model on preference pairs to score completions. It does not generate text.',
-	'process-reward-model': 'Trains a model or a head on the policy to score the steps of a completion.',
+	'reward-model': 'Trains a model on preference pairs to score completions. The model does not generate text.',
+	'process-reward-model': 'Trains a model, or a head on the policy, to score the steps in a completion.',
 	'value-model': 'Trains a head on the policy to predict the probability that a prefix leads to a correct answer.',
 };
 
@@ -62,7 +62,7 @@ export function explainStage(run: DashboardRun | null): Explanation {
 	const all = run?.stages.map(({ name }) => name) ?? [];
 	return {
 		title: 'Stage',
-		paragraphs: ['The current stage of the recipe.', ...(meaning === null ? [] : [meaning])],
+		paragraphs: ['The recipe stage that is currently running.', ...(meaning === null ? [] : [meaning])],
 		facts: all.length > 1 ? [['All stages', all.join(', ')]] : [],
 	};
 }

@@ -70,7 +70,7 @@ export class Toolbar extends Disposable {
 			filter.element,
 			slider({
 				label: 'Smoothing',
-				title: 'EMA smoothing weight; raw values stay visible behind the curve',
+				title: 'EMA smoothing weight; raw values remain visible behind the curve',
 				min: 0,
 				max: 0.99,
 				step: 0.01,
@@ -133,7 +133,7 @@ export class Toolbar extends Disposable {
 			this.#pinned,
 			button({
 				label: `Open Rollouts at ${formatCount(step)}`,
-				title: 'Open the rollouts of the pinned step (Enter in a chart)',
+				title: 'Open rollouts at the pinned step (Enter in a chart)',
 				icon: 'rollouts',
 				onClick: openPinned,
 			}).element,

@@ -67,18 +67,18 @@ export class App extends Disposable {
 		this.#buttons = [
 			button({
 				label: 'Use in Recipe\u2026',
-				title: 'Use these rows as the dataset of a recipe',
+				title: 'Use these rows as a recipe dataset',
 				onClick: () => model.post({ type: 'useInRecipe' }),
 			}),
 			button({
 				label: 'Difficulty\u2026',
-				title: 'Estimate the pass rate of a policy on each row',
+				title: 'Estimate the pass rate of a policy for each row',
 				onClick: () => model.post({ type: 'difficulty' }),
 			}),
 			button({
 				label: 'Export Rows\u2026',
 				icon: 'download',
-				title: 'Export the rows shown, in this order, as JSONL',
+				title: 'Export the filtered rows in the current order as JSONL',
 				onClick: () => model.post({ type: 'export' }),
 			}),
 		];
@@ -186,7 +186,7 @@ export class App extends Disposable {
 				failure === null
 					? { title: 'No rows', text: 'The file is empty.', actions: [again] }
 					: {
-							title: 'Cannot show the rows',
+							title: 'Cannot display the rows',
 							text: plainLabel([failure.message, failure.action].filter(Boolean).join(' '), 1000),
 							actions: [again],
 						},

@@ -10,12 +10,12 @@ const roles = ['prompt', 'answer', 'solution'] as const;
 const titles = { prompt: 'Prompt', answer: 'Answer', solution: 'Solution' };
 /** Display names of row formats. */
 const readings: Readonly<Record<string, string>> = {
-	gsm8k: 'GSM8K: the answer follows "####"',
-	math: 'MATH: the answer is in \\boxed{}',
+	gsm8k: 'GSM8K: answer after "####"',
+	math: 'MATH: answer in \\boxed{}',
 	aime: 'AIME',
 	humaneval: 'HumanEval: scored by tests',
 	mbpp: 'MBPP: scored by tests',
-	countdown: 'Countdown: any expression that reaches the target',
+	countdown: 'Countdown: any expression that evaluates to the target',
 };
 
 /** Column mapping (prompt, answer, solution), held-out split, and the resulting dataset section of a recipe. */
@@ -41,7 +41,7 @@ export class ColumnsView {
 		fill(
 			this.element,
 			...(format === 'task'
-				? [element('p', { class: 'quiet' }, 'The task defines prompt, answer and solution.')]
+				? [element('p', { class: 'quiet' }, 'The task determines the prompt, answer and solution.')]
 				: this.#mapping()),
 			element(
 				'div',
@@ -89,7 +89,7 @@ export class ColumnsView {
 		});
 		reading.set(
 			[
-				{ value: none, label: 'Columns as they are' },
+				{ value: none, label: 'Columns as is' },
 				...presetNames.map((name) => ({ value: name, label: readings[name] ?? name })),
 			],
 			mapping.preset ?? none,

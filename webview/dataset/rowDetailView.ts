@@ -32,7 +32,7 @@ export class RowDetailView implements IDisposable {
 		this.#drawn = key;
 		this.dispose();
 		if (open === null) {
-			fill(this.element, element('p', { class: 'quiet' }, 'Select a row to see it in full.'));
+			fill(this.element, element('p', { class: 'quiet' }, 'Select a row to see its full content.'));
 			return;
 		}
 		const { detail, failure, row } = open;
@@ -75,7 +75,7 @@ export class RowDetailView implements IDisposable {
 				),
 			);
 		}
-		if (detail.heldOut) list.push(element('p', { class: 'quiet' }, 'Held out by the hash of its prompt.'));
+		if (detail.heldOut) list.push(element('p', { class: 'quiet' }, 'Held out, based on the hash of its prompt.'));
 		return list;
 	}
 
@@ -88,7 +88,7 @@ export class RowDetailView implements IDisposable {
 			element(
 				'span',
 				{ class: 'quiet' },
-				length > text.length ? `the first ${formatCount(text.length)} of ${formatCount(length)} characters` : '',
+				length > text.length ? `first ${formatCount(text.length)} of ${formatCount(length)} characters` : '',
 			),
 			button({
 				label: `Copy ${name}`,

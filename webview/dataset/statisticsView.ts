@@ -26,7 +26,7 @@ export class StatisticsView {
 		if (key === this.#drawn) return;
 		this.#drawn = key;
 		if (statistics === null) {
-			const words = counting ? 'Computing statistics…' : snapshot.complete ? 'Statistics are not computed yet.' : '';
+			const words = counting ? 'Computing statistics…' : snapshot.complete ? 'Statistics have not been computed yet.' : '';
 			const count = button({ label: 'Compute', onClick: () => this.#model.post({ type: 'statistics' }) });
 			fill(
 				this.element,
@@ -182,7 +182,7 @@ export class StatisticsView {
 			element(
 				'p',
 				null,
-				`${formatCounted(difficulty.rows, 'row has', 'rows have')} a pass rate of ${plainLabel(difficulty.name)} (${formatCounted(difficulty.questions, 'question')}). Sort and filter by the column \u201cpass rate\u201d.`,
+				`${formatCounted(difficulty.rows, 'row has', 'rows have')} a pass rate for ${plainLabel(difficulty.name)} (${formatCounted(difficulty.questions, 'question')}). Sort and filter by the \u201cpass rate\u201d column.`,
 			),
 		];
 	}

@@ -37,7 +37,7 @@ export class TestsView {
 			element(
 				'p',
 				{ class: 'quiet' },
-				'A row overlaps if its prompt or solution shares a 10-gram with a test prompt, or contains all of a shorter one.',
+				'A row overlaps if its prompt or solution shares a 10-gram with a test prompt, or contains a shorter test prompt completely.',
 			),
 			element(
 				'ul',
@@ -119,7 +119,7 @@ export class TestsView {
 						element(
 							'p',
 							{ class: 'quiet' },
-							`The first ${formatCount(Math.min(shown.length, maxFindings))} of ${formatCount(rows)}.`,
+							`Showing the first ${formatCount(Math.min(shown.length, maxFindings))} of ${formatCount(rows)}.`,
 						),
 					]
 				: []),

@@ -81,13 +81,13 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		params: RequestParams<Requests, M>,
 		signal?: AbortSignal,
 	): Promise<RequestResult<Requests, M>> {
-		if (signal?.aborted || this.disposed) return Promise.reject(new Failure('cancelled', 'Cancelled.'));
+		if (signal?.aborted || this.disposed) return Promise.reject(new Failure('cancelled', 'Canceled.'));
 		this.#lastId += 1;
 		const id = this.#lastId;
 		return new Promise((resolve, reject) => {
 			const abort = (): void => {
 				this.#pending.delete(id);
-				reject(new Failure('cancelled', 'Cancelled.'));
+				reject(new Failure('cancelled', 'Canceled.'));
 			};
 			signal?.addEventListener('abort', abort, { once: true });
 			const settle = (): void => signal?.removeEventListener('abort', abort);

@@ -179,7 +179,7 @@ export class DataTable extends Disposable {
 					'button',
 					{
 						class: 'head-button',
-						title: `${title}\nClick to sort; Alt+Left and Alt+Right resize.`,
+						title: `${title}\nClick to sort. Press Alt+Left or Alt+Right to resize.`,
 						attributes: { type: 'button' },
 						on: { click: () => onSort(name) },
 					},
@@ -188,7 +188,7 @@ export class DataTable extends Disposable {
 				)
 			: element(
 					'span',
-					{ class: 'head-button', title: `${title}\nAlt+Left and Alt+Right resize the column.`, tabIndex: 0 },
+					{ class: 'head-button', title: `${title}\nPress Alt+Left or Alt+Right to resize.`, tabIndex: 0 },
 					...parts,
 				);
 		label.addEventListener('keydown', (event) => this.#widths.onKey(event, index));

@@ -46,7 +46,7 @@ function apply(node: HTMLElement, properties: Properties): void {
 	for (const [name, value] of Object.entries(properties.aria ?? {})) setAria(node, name, value);
 	for (const [name, value] of Object.entries(properties.data ?? {})) node.dataset[name] = String(value);
 	for (const [name, value] of Object.entries(properties.attributes ?? {})) {
-		if (forbidden.test(name)) throw new TypeError(`The attribute ${name} is not set through element().`);
+		if (forbidden.test(name)) throw new TypeError(`The attribute "${name}" cannot be set with element().`);
 		node.setAttribute(name, name === 'placeholder' ? visibleText(String(value)) : String(value));
 	}
 	for (const [name, listener] of Object.entries(properties.on ?? {})) {

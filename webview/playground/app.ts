@@ -32,7 +32,7 @@ export class App extends Disposable {
 			running: () => model.running,
 			branch: (place, token, text) => {
 				model.host.post({ type: 'branch', ...place, token, text });
-				say('Continuing from another token.');
+				say('Continuing from a different token.');
 			},
 			copy: (place, as) => this.#told(model.host.request('copy', { ...place, as }), 'Copied.'),
 			save: (place) =>
@@ -117,7 +117,7 @@ export class App extends Disposable {
 					this.#empty,
 					emptyState({
 						title: 'No questions yet',
-						text: 'Type a question above. With an expected answer, completions are scored by the run’s rewards.',
+						text: 'Type a question above. If you enter an expected answer, completions are scored with the run’s rewards.',
 						actions: [{ label: 'Type a Question', run: () => this.#form.focus() }],
 					}),
 				);
@@ -152,4 +152,4 @@ export class App extends Disposable {
 	}
 }
 
-const cancelled = new Failure('cancelled', 'Cancelled.');
+const cancelled = new Failure('cancelled', 'Canceled.');

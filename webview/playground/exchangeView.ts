@@ -39,7 +39,7 @@ export class ExchangeView extends Disposable {
 	});
 	readonly #check = button({
 		label: 'Check Expected Answer',
-		title: 'Score these answers against the expected answer above',
+		title: 'Score the completions against the expected answer above',
 		onClick: () => this.#checkAgain(),
 	});
 	readonly #sides = element('div', { class: 'sides' });
@@ -121,7 +121,7 @@ export class ExchangeView extends Disposable {
 			appendMarked(this.#question, question.slice(0, mostShown), 0, Math.min(question.length, mostShown), []);
 		else {
 			this.#question.append(
-				`Branch at token ${branch.token + 1}: “${tokenLabel(branch.to)}” in place of “${tokenLabel(branch.from)}”`,
+				`Branch at token ${branch.token + 1}: “${tokenLabel(branch.to)}” instead of “${tokenLabel(branch.from)}”`,
 			);
 		}
 		const facts = [
@@ -238,7 +238,7 @@ function sideHead(side: PlaygroundSide, choose: () => void): (HTMLElement | null
 					'div',
 					{ class: 'side-failure', role: 'alert' },
 					element('p', null, `${plainLabel(failure.message, 1000)} ${plainLabel(failure.action ?? '', 400)}`),
-					button({ label: 'Select Another Policy…', onClick: choose }).element,
+					button({ label: 'Select Different Policy…', onClick: choose }).element,
 				),
 		notes.length === 0 ? null : element('p', { class: 'quiet' }, notes.map((note) => plainLabel(note, 400)).join(' ')),
 		given(prompt, system),

@@ -58,7 +58,7 @@ export function samplingOf(
 		const text = (fields[field] ?? '').trim().replace(',', '.');
 		const value = text === '' ? Number.NaN : Number(text);
 		if (!(value >= least && value <= most) || (whole && !Number.isInteger(value))) {
-			const kind = whole ? 'a whole number' : 'a number';
+			const kind = whole ? 'an integer' : 'a number';
 			return { field, why: `${fieldNames[field]} must be ${kind} from ${least} to ${most}.` };
 		}
 		values[field] = value;

@@ -58,7 +58,7 @@ export class PolicyBar {
 			'button',
 			{
 				class: 'policy',
-				title: 'Select another policy',
+				title: 'Select a different policy',
 				attributes: { type: 'button' },
 				on: { click: () => this.#model.host.post({ type: 'choosePolicy', side }) },
 			},

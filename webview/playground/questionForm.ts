@@ -5,10 +5,10 @@ import { select } from '../lib/select.ts';
 import { type Field, fieldNames, type PlaygroundModel } from './playgroundModel.ts';
 
 const hints: Readonly<Record<Field, string>> = {
-	temperature: '0: always the most probable token (greedy)',
-	topP: 'Nucleus sampling: smallest set of tokens with this total probability',
+	temperature: '0 always selects the most probable token (greedy)',
+	topP: 'Nucleus sampling: samples from the smallest set of tokens with this total probability',
 	maxTokens: 'Max new tokens per completion',
-	seed: 'Same seed, same text; used for both policies',
+	seed: 'The same seed gives the same text; used for both policies',
 	samples: 'Completions per policy, 1 to 8',
 };
 

@@ -86,7 +86,7 @@ export class SampleCard implements IDisposable {
 		const empty = element(
 			'p',
 			{ class: 'quiet note' },
-			finish === null ? 'Waiting for the first token…' : 'The completion is empty.',
+			finish === null ? 'Waiting for the first token…' : 'Empty completion.',
 		);
 		this.#show(body, text === '' ? empty : null);
 	}
@@ -139,7 +139,7 @@ export class SampleCard implements IDisposable {
 				title: 'Copy as shell commands for the Reasoner API',
 				onClick: () => copy(place, 'api'),
 			}).element,
-			button({ label: 'Save as Case', title: 'Add to the labeled cases of a reward', onClick: () => save(place) })
+			button({ label: 'Save as Case', title: 'Add to the labeled test cases of a reward', onClick: () => save(place) })
 				.element,
 		];
 	}

@@ -94,7 +94,7 @@ class ConditionLine {
 			return node;
 		};
 		this.#value = field('value', 'value');
-		this.#to = field('upper end', 'to');
+		this.#to = field('upper bound', 'to');
 		this.element = element(
 			'div',
 			{ class: 'condition' },

@@ -14,7 +14,7 @@ ORDER BY g.reward_std DESC
 LIMIT 100`,
 	},
 	{
-		title: 'Share of dead groups over training',
+		title: 'Percentage of dead groups over training',
 		sql: `SELECT run, step, count(*) AS groups, avg(dead::INTEGER) AS dead_share
 FROM groups
 WHERE split = 'train'
@@ -30,14 +30,14 @@ ORDER BY reward
 LIMIT 200`,
 	},
 	{
-		title: 'Reward components, by run',
+		title: 'Reward components by run',
 		sql: `SELECT run, name, count(value) AS values, avg(value) AS mean, stddev_samp(value) AS std
 FROM reward_components
 GROUP BY run, name
 ORDER BY run, name`,
 	},
 	{
-		title: 'Longest completions that were not truncated',
+		title: 'Longest untruncated completions',
 		sql: `SELECT run, split, step, group_id, "index", characters, reward
 FROM rollouts
 WHERE NOT truncated
@@ -53,7 +53,7 @@ GROUP BY run, step
 ORDER BY run, step`,
 	},
 	{
-		title: 'The same prompt over training',
+		title: 'Same prompt over training',
 		sql: `SELECT prompt_hash, count(DISTINCT step) AS steps, avg(correct::INTEGER) AS correct,
 	max_by(correct::INTEGER, step) - min_by(correct::INTEGER, step) AS change
 FROM rollouts

@@ -52,7 +52,7 @@ export class FormView {
 			onChange: (caseSensitive) => model.setForm({ caseSensitive }),
 		});
 		this.#groups = Array.from({ length: mostGroups }, (_, i) =>
-			select(i === 0 ? 'Group by' : `And by (${i + 1})`, (column) => {
+			select(i === 0 ? 'Group by' : `Then by (${i + 1})`, (column) => {
 				const groupBy = [...model.form.groupBy];
 				if (column === '') groupBy.splice(i);
 				else groupBy[i] = column;
@@ -114,7 +114,7 @@ export class FormView {
 		const choices = columns.map(({ id, label, meaning }) => ({ value: id, label, title: meaning }));
 		for (const [i, group] of this.#groups.entries()) {
 			group.element.hidden = i > form.groupBy.length;
-			const none = { value: '', label: i === 0 ? 'nothing' : 'and nothing else' };
+			const none = { value: '', label: i === 0 ? 'nothing' : 'nothing else' };
 			group.set([none, ...choices], form.groupBy[i] ?? '');
 		}
 		const grouped = form.groupBy.length > 0;
@@ -134,8 +134,8 @@ export class FormView {
 		this.#descending.element.hidden = form.sort === null;
 		this.#descending.set(
 			[
-				{ value: 'falling', label: 'highest first' },
-				{ value: 'rising', label: 'lowest first' },
+				{ value: 'falling', label: 'descending' },
+				{ value: 'rising', label: 'ascending' },
 			],
 			form.sort?.descending === false ? 'rising' : 'falling',
 		);

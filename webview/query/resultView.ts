@@ -32,7 +32,7 @@ export class ResultView {
 
 	constructor(model: QueryModel) {
 		this.#model = model;
-		this.#chart = select('Histogram of a column', (column) => model.showHistogram(column === '' ? null : column));
+		this.#chart = select('Column for histogram', (column) => model.showHistogram(column === '' ? null : column));
 		this.#csv = button({ label: 'Export CSV\u2026', icon: 'download', onClick: () => void model.export('csv') });
 		this.#parquet = button({
 			label: 'Export Parquet\u2026',
@@ -164,7 +164,7 @@ export class ResultView {
 	#nothing(): HTMLElement {
 		const model = this.#model;
 		if (!model.known)
-			return emptyState({ title: 'Opening the rollout index', text: 'This takes a moment.', actions: [] });
+			return emptyState({ title: 'Opening rollout index', text: 'This takes a moment.', actions: [] });
 		if (model.fault !== null) {
 			const { message, action } = model.fault;
 			return emptyState({
@@ -176,11 +176,11 @@ export class ResultView {
 		if (model.runs.length === 0) {
 			return emptyState({
 				title: 'No runs yet',
-				text: 'Start a run, or add a folder with runs of any trainer, to query their rollouts.',
+				text: 'Start a run, or add a folder with runs from any trainer, to query their rollouts.',
 				actions: [{ label: 'Add Runs\u2026', run: () => model.addRuns() }],
 			});
 		}
-		if (model.busy !== null) return emptyState({ title: 'Running query', text: 'Results appear here.', actions: [] });
+		if (model.busy !== null) return emptyState({ title: 'Running query', text: 'Results will appear here.', actions: [] });
 		return element(
 			'div',
 			{ class: 'empty' },
@@ -251,7 +251,7 @@ export function summaryOf(answer: Answer, busy: boolean): string {
 	const rest = end.complete
 		? ''
 		: hits.length >= maxHits
-			? `; stopped at ${formatCount(maxHits)} hits, narrow the search to see the rest`
+			? `; stopped at ${formatCount(maxHits)} hits, narrow the search to see more`
 			: '; partial scan';
 	return `${[`${count}, ${where}${rest}`, ...end.limits].join('. ')}`;
 }

@@ -122,7 +122,7 @@ export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[]
 		const total = open.reduce((sum, { progress }) => sum + (progress?.total ?? 0), 0);
 		const share = total > 0 ? `, ${indexedPercent(done, total)}` : '';
 		parts.push(
-			`Indexing ${open.length} of ${formatCounted(of.length, 'run')}${share}. Results are incomplete until then.`,
+			`Indexing ${open.length} of ${formatCounted(of.length, 'run')}${share}. Results are incomplete until indexing finishes.`,
 		);
 	}
 	if (failed > 0) parts.push(`Indexing failed for ${formatCounted(failed, 'run')}. See the list of runs.`);

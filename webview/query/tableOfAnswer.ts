@@ -84,9 +84,9 @@ export function columnsOfHits(hits: () => readonly TextHit[], runName: (folder: 
 		column('run', 'Run', 150, (hit) => plainLabel(runName(hit.run), 60), false),
 		column('split', 'Training or evaluation', 84, (hit) => hit.split, false),
 		column('step', 'Optimizer step', 70, (hit) => (hit.stepless ? '' : String(hit.step))),
-		column('group', 'Group of the rollout within its step', 70, (hit) => String(hit.group)),
-		column('index', 'Index of the rollout within its group', 70, (hit) => String(hit.index)),
-		column('found', 'Occurrences in the completion', 70, (hit) => String(hit.count)),
+		column('group', 'Rollout group within the step', 70, (hit) => String(hit.group)),
+		column('index', 'Rollout index within the group', 70, (hit) => String(hit.index)),
+		column('found', 'Number of occurrences in the completion', 70, (hit) => String(hit.count)),
 		{
 			name: 'text',
 			title: 'First occurrence',

@@ -296,7 +296,7 @@ export class App extends Disposable {
 			case 'follow':
 				if (!model.live) break;
 				model.setFollow(!model.follow);
-				this.#live.announce(model.follow ? 'Following new steps' : 'No longer following new steps');
+				this.#live.announce(model.follow ? 'Following new steps' : 'Stopped following new steps');
 				break;
 			case 'tokens': {
 				const rollouts = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
@@ -312,7 +312,7 @@ export class App extends Disposable {
 			case 'marks': {
 				const kinds = markKinds.filter((kind): kind is MarkKind => kind.startsWith('behaviour-'));
 				model.setMarks(new Set(model.marks.size > 0 ? [] : kinds));
-				this.#live.announce(model.marks.size > 0 ? 'Behaviors highlighted' : 'Highlights off');
+				this.#live.announce(model.marks.size > 0 ? 'Behavior highlights on' : 'Behavior highlights off');
 				break;
 			}
 			case 'widest-spread': {
@@ -323,7 +323,7 @@ export class App extends Disposable {
 			}
 			case 'fold': {
 				const fold = model.mode === 'group' ? model.toggleFold() : null;
-				if (fold === null) this.#live.announce('No visible completion is identical to this one');
+				if (fold === null) this.#live.announce('No other visible completion is identical to this one');
 				else this.#live.announce(`${namesOf(fold.others)} ${model.isExpanded(fold) ? 'shown' : 'folded'}`);
 				break;
 			}

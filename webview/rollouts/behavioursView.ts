@@ -103,8 +103,8 @@ export class BehavioursView extends Disposable {
 			},
 		});
 		const table = button({
-			label: 'Behaviors as a table',
-			title: 'Show as a table',
+			label: 'Behavior table',
+			title: 'Show as table',
 			icon: 'table',
 			appearance: 'icon',
 			pressed: false,
@@ -135,7 +135,7 @@ export class BehavioursView extends Disposable {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				'Counted from phrases such as "let me check", so this measures wording, not actual reasoning. Compare steps within one run.',
+				'Counted from phrases such as "let me check", so this measures wording rather than actual reasoning. Compare only steps within a run.',
 			),
 		);
 		fill(this.element, this.#bar.element, this.#body, this.#empty);
@@ -178,7 +178,7 @@ export class BehavioursView extends Disposable {
 			this.#empty,
 			nothing &&
 				emptyState({
-					title: failed ? 'Cannot read the steps' : 'No rollouts to analyze',
+					title: failed ? 'Cannot read steps' : 'No rollouts to analyze',
 					text: failed ? (progress.failure?.toString() ?? '') : 'None of the steps has readable rollouts.',
 					actions: [{ label: 'Retry', run: () => this.#start(false) }],
 				}),
@@ -284,7 +284,7 @@ export class BehavioursView extends Disposable {
 								'span',
 								{
 									class: 'quiet',
-									title: 'Share of rollouts in the first and the last tenth of the steps',
+									title: 'Percentage of rollouts in the first and last tenth of the steps',
 								},
 								`${formatPercent(change.first, 0)} → ${formatPercent(change.last, 0)} of rollouts`,
 							),

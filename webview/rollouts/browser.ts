@@ -87,7 +87,7 @@ export class Browser extends Disposable {
 		setTitle(this.#rewardName, plainLabel(`Mean total reward${told(trainer?.names.reward)}`, 200));
 		setTitle(
 			this.#deadName,
-			plainLabel(`Share of groups whose rewards are all equal${told(trainer?.names.dead)}`, 200),
+			plainLabel(`Percentage of groups in which all rewards are equal${told(trainer?.names.dead)}`, 200),
 		);
 		const added = this.#stepTotal === 0 ? 0 : Math.max(0, rows.length - this.#stepTotal);
 		this.#stepTotal = rows.length;
@@ -152,7 +152,7 @@ function fact(name: string, title: string, words: string, value: string): HTMLEl
 function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow, stepless: boolean): void {
 	row.append(
 		stepless
-			? element('span', { class: 'step-number', title: 'The trainer does not record steps' }, 'unknown')
+			? element('span', { class: 'step-number', title: 'This trainer does not record steps' }, 'unknown')
 			: element('span', { class: 'step-number' }, unseen('Step '), step),
 		element('span', { class: 'step-reward' }, unseen(', mean reward '), formatNumber(reward, 3)),
 		element('span', { class: 'step-dead' }, unseen(', dead groups '), formatPercent(dead, 0)),

@@ -77,7 +77,7 @@ export class CompareView extends Disposable {
 		if (left === null || right === null) {
 			this.#drawInstead({
 				title: 'Select two completions',
-				text: 'Pick them above, or select them in a group with their check mark (v). They may be from different steps.',
+				text: 'Choose them above, or select them in a group with the check mark (v). They can be from different steps.',
 				actions: [{ label: 'Back to Group', run: () => this.#model.setMode('group') }],
 			});
 			return;
@@ -209,7 +209,7 @@ export class CompareView extends Disposable {
 						'p',
 						null,
 						element('span', { class: 'badge warning' }, 'Different prompts'),
-						' The completions answer different prompts.',
+						' The completions respond to different prompts.',
 					);
 		if (parting === null) {
 			const same = samePlace(left.place, right.place)
@@ -220,7 +220,7 @@ export class CompareView extends Disposable {
 		const { common, unit, start } = parting;
 		const shared =
 			common === 0
-				? `Different from the first ${unit}.`
+				? `Different from the first ${unit} on.`
 				: `Identical for ${formatCounted(common, unit)}${unit === 'token' ? ` (${formatCounted(start, 'character')})` : ''}, then`;
 		const goesOn = (side: Side, at: number, letter: string): HTMLElement => {
 			const word = partingWord(side, parting, at);

@@ -230,7 +230,7 @@ export class CompletionCard implements IDisposable {
 		const { index } = this.rollout;
 		if (trace.text === '') {
 			const why =
-				this.rollout.textRecorded === false ? 'The trainer did not record its text.' : 'The completion is empty.';
+				this.rollout.textRecorded === false ? 'The trainer did not record the text.' : 'Empty completion.';
 			fill(this.#holder, element('p', { class: 'quiet' }, why));
 			return;
 		}
@@ -294,13 +294,13 @@ export class CompletionCard implements IDisposable {
 		};
 		if (faithfulness && !faithfulness.agrees) {
 			const [concluded, answer] = [plainLabel(faithfulness.concluded, 40), plainLabel(faithfulness.answer, 40)];
-			chip('concluded', `Thinking concludes ${concluded}, answer says ${answer}`, markNames.concluded.title, true);
+			chip('concluded', `Thinking concludes ${concluded}, but the answer is ${answer}`, markNames.concluded.title, true);
 		}
 		if (repetition) {
 			const share = formatPercent(repetition.share, 0);
-			chip('repeated', `Repeats itself: ${share}`, `${share} of 4-grams are repeated`, true);
+			chip('repeated', `Repetition: ${share}`, `${share} of 4-grams are repeated`, true);
 		}
-		if (mix) chip('foreign', `Mixes languages: ${mixWords(mix)}`, markNames.foreign.title, true);
+		if (mix) chip('foreign', `Mixed languages: ${mixWords(mix)}`, markNames.foreign.title, true);
 		for (const [behaviour, count] of trace.behaviours as ReadonlyMap<Behavior, number>) {
 			const kind: MarkKind = `behaviour-${behaviour}`;
 			chip(kind, `${markNames[kind].name} ${count}`, `${markNames[kind].title}. Click to step through.`);

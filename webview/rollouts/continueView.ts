@@ -145,14 +145,14 @@ export class ContinueView extends Disposable {
 		this.#tokens.setValue(draft?.tokens ?? String(policy.maxTokens));
 		this.#drawCount();
 		if (tokens) {
-			this.#body = new TokenBody('Tokens of the original', tokens, 'logprob', 1, (token) => {
+			this.#body = new TokenBody('Tokens of the original completion', tokens, 'logprob', 1, (token) => {
 				this.#beginning.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
 				this.#edited();
 				this.#say(`Cut before token ${token + 1}`);
 			});
 		} else {
 			this.#body = new TextBody({
-				label: 'Text of the original',
+				label: 'Text of the original completion',
 				trace: traceCompletion(text, tags),
 				found: [],
 				behaviours: false,
@@ -187,7 +187,7 @@ export class ContinueView extends Disposable {
 							'p',
 							{ class: 'quiet note' },
 							tokens
-								? 'Click a token or press Enter on it to cut there.'
+								? 'Click a token, or press Enter on it, to cut there.'
 								: 'Tokens were not recorded. Cut in the text field instead.',
 						),
 					),

@@ -154,7 +154,7 @@ export class GroupView extends Disposable {
 			this.#showEmpty('empty-step', () =>
 				emptyState({
 					title: 'No rollouts in this step',
-					text: 'Its file has no readable line.',
+					text: 'The file for this step has no readable lines.',
 					actions: [],
 				}),
 			);
@@ -215,7 +215,7 @@ export class GroupView extends Disposable {
 			summary.dead &&
 				element(
 					'span',
-					{ class: 'badge dead', title: 'All rewards are equal, so every advantage is 0 and there is no gradient' },
+					{ class: 'badge dead', title: 'All rewards are equal, so all advantages are 0 and there is no gradient' },
 					'Dead group',
 				),
 		);
@@ -232,8 +232,8 @@ export class GroupView extends Disposable {
 			onClick: () => this.copy(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null, 'prompt'),
 		});
 		const search = button({
-			label: 'Search on this problem',
-			title: 'Run a search on this problem and watch its tree',
+			label: 'Search this problem',
+			title: 'Run a search on this problem and view its tree',
 			icon: 'branch',
 			appearance: 'icon',
 			onClick: () => this.#searchProblem(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null),
@@ -310,7 +310,7 @@ export class GroupView extends Disposable {
 				element(
 					'p',
 					{ class: 'hidden-note' },
-					`${formatCounted(hidden, 'more completion')} hidden by the filters. `,
+					`${formatCounted(hidden, 'more completion')} hidden by filters. `,
 					button({ label: 'Clear Filters', onClick: () => model.clearFilters() }).element,
 				),
 		);
@@ -326,7 +326,7 @@ export class GroupView extends Disposable {
 	#showRatings(): void {
 		const { failure, rated } = this.#feedback;
 		const all = this.#model.summary?.index.length ?? 0;
-		const text = rated === 0 ? '' : `You have rated ${rated} of ${all}.`;
+		const text = rated === 0 ? '' : `You have rated ${rated} of ${all} completions.`;
 		setText(this.#rated, failure === null ? text : `Not saved: ${failure}`);
 		this.#rated.classList.toggle('problem', failure !== null);
 		this.#strip.updateRatings();

@@ -119,7 +119,7 @@ export class LabelView extends Disposable {
 			return;
 		}
 		const { place, steps, rule } = content;
-		setText(this.#title, `Label the steps of #${place.index}`);
+		setText(this.#title, `Label steps of #${place.index}`);
 		setText(this.#progress, `${this.#labels.rated} of ${steps.length} rated · ${this.#model.placeText(place)}`);
 		setText(this.#fault, unsaved ? `Not saved: ${unsaved}` : '');
 		this.#fault.hidden = unsaved === null;
@@ -167,7 +167,7 @@ export class LabelView extends Disposable {
 			this.#prompt,
 			this.#buttons,
 			content.steps.length === 0
-				? emptyState({ title: 'Nothing to label', text: 'The completion is empty.', actions: [] })
+				? emptyState({ title: 'Nothing to label', text: 'Empty completion.', actions: [] })
 				: this.#list.element,
 		);
 		this.#list.setCount(content.steps.length);

@@ -14,8 +14,8 @@ export class MarkLegend implements IDisposable {
 		this.#buttons = new Map(markKinds.map((kind) => [kind, this.#button(kind)]));
 		this.element = element(
 			'div',
-			{ class: 'mark-legend', role: 'group', aria: { label: 'Highlights in the texts' } },
-			element('span', { class: 'quiet', aria: { hidden: true } }, 'Highlight'),
+			{ class: 'mark-legend', role: 'group', aria: { label: 'Text highlights' } },
+			element('span', { class: 'quiet', aria: { hidden: true } }, 'Highlights'),
 			...this.#buttons.values(),
 		);
 		this.update([]);

@@ -10,10 +10,10 @@ import type { Mode } from './savedState.ts';
 export type ExportScope = 'chosen' | 'shown';
 
 const tabs: readonly Tab<Mode>[] = [
-	{ id: 'group', label: 'Group', title: 'The completions of one group (1)' },
-	{ id: 'compare', label: 'Compare', title: 'Two completions and their first difference (2)' },
-	{ id: 'training', label: 'Over Training', title: 'The same prompt at all steps (3)' },
-	{ id: 'behaviours', label: 'Behaviors', title: 'Reasoning behaviors over training (4)' },
+	{ id: 'group', label: 'Group', title: 'Completions in one group (1)' },
+	{ id: 'compare', label: 'Compare', title: 'Two completions side by side, with their first difference (2)' },
+	{ id: 'training', label: 'Over Training', title: 'The same prompt across training steps (3)' },
+	{ id: 'behaviours', label: 'Behaviors', title: 'Reasoning behaviors over the course of training (4)' },
 ];
 
 /** View tabs, plus the current selection and its actions. */
@@ -38,7 +38,7 @@ export class ModeBar implements IDisposable {
 				label: 'Export…',
 				icon: 'download',
 				appearance: 'icon',
-				title: 'Export the selected rollouts, or those that match the filters, as training data',
+				title: 'Export the selected rollouts, or all that match the filters, as training data',
 				onClick: () => onExport(model.chosen.size > 0 ? 'chosen' : 'shown'),
 			}).element,
 		);
@@ -57,7 +57,7 @@ export class ModeBar implements IDisposable {
 				: [
 						element('span', { role: 'status' }, formatCounted(chosen.size, 'selected', 'selected')),
 						chosen.size >= 2 && button({ label: 'Compare', onClick: () => this.#model.setMode('compare') }).element,
-						button({ label: 'Clear', title: 'Clear the selection', onClick: () => this.#model.clearChosen() }).element,
+						button({ label: 'Clear', title: 'Clear selection', onClick: () => this.#model.clearChosen() }).element,
 					]),
 		);
 		this.#chosen.hidden = chosen.size === 0;

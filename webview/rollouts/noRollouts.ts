@@ -13,14 +13,14 @@ function reason({ status, trainer, stage, step }: RunHeader): string {
 	if (!live) {
 		return trainer
 			? `This run has no rollout files. ${trainer.notes.join(' ')}`
-			: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.';
+			: 'This run has no rollouts: it ended before the first GRPO step, or its rollouts were pruned.';
 	}
 	const where =
-		stage === null ? '' : ` It is in stage "${plainLabel(stage, 60)}"${step === null ? '' : `, step ${step}`}.`;
+		stage === null ? '' : ` The current stage is "${plainLabel(stage, 60)}"${step === null ? '' : `, step ${step}`}.`;
 	if (stage === 'value-model' || stage === 'process-reward-model') {
-		return `The run is training a reward or value head. Only GRPO stages write rollouts.${where}`;
+		return `The run is training a reward or value head. Only GRPO stages produce rollouts.${where}`;
 	}
-	if (trainer) return 'Rollouts appear here as soon as the trainer writes them.';
-	if (learnsFromRewards(stage)) return `Rollouts appear here as soon as the first GRPO step has been sampled.${where}`;
-	return `The run is in its cold-start stage (SFT on worked solutions). Rollouts appear here with the first GRPO step.${where}`;
+	if (trainer) return 'Rollouts will appear here when the trainer writes them.';
+	if (learnsFromRewards(stage)) return `Rollouts will appear here after the first GRPO step is sampled.${where}`;
+	return `The run is in its cold-start stage (SFT on worked solutions). Rollouts will appear here after the first GRPO step.${where}`;
 }

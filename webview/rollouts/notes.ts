@@ -16,7 +16,7 @@ export class Notes {
 			element('h2', null, plainLabel(title, 60)),
 			element('p', { class: 'quiet' }, 'This run was written by another trainer. Its files are opened read-only.'),
 			notes.length === 0
-				? element('p', null, 'The format records everything shown here.')
+				? element('p', null, 'Everything shown here is recorded in the files.')
 				: element('ul', null, ...notes.map((note) => element('li', null, plainLabel(note, 500)))),
 			button({ label: 'Close', appearance: 'primary', onClick: () => this.element.close() }).element,
 		);

@@ -36,7 +36,7 @@ export class PreferenceBar {
 		for (const { control } of this.#buttons) control.setDisabled(true);
 		this.element = element(
 			'div',
-			{ class: 'preference', role: 'group', aria: { label: 'Which is better' } },
+			{ class: 'preference', role: 'group', aria: { label: 'Preference' } },
 			element('span', null, 'Which is better?'),
 			...this.#buttons.map(({ control }) => control.element),
 			this.#status,
@@ -63,7 +63,7 @@ export class PreferenceBar {
 			this.#possible = samePrompt;
 			for (const { control } of this.#buttons) control.setDisabled(!samePrompt);
 			if (samePrompt) this.#show(choice);
-			else setText(this.#status, 'The completions answer different prompts, so they cannot be ranked.');
+			else setText(this.#status, 'The completions belong to different prompts, so they cannot be ranked.');
 		} catch (error) {
 			setText(this.#status, Failure.from(error).toString());
 		}

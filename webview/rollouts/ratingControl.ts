@@ -25,7 +25,7 @@ export class RatingControl {
 				{
 					class: 'rating',
 					role: 'radio',
-					title: `${rating} of 5 (+ and - change it, 0 clears it)`,
+					title: `${rating} of 5 (use + and - to change, 0 to clear)`,
 					aria: { label: `${rating} of 5` },
 				},
 				String(rating),
@@ -35,7 +35,7 @@ export class RatingControl {
 		});
 		const group = element(
 			'span',
-			{ class: 'ratings', role: 'radiogroup', aria: { label: `Your rating of completion ${index}` } },
+			{ class: 'ratings', role: 'radiogroup', aria: { label: `Your rating for completion ${index}` } },
 			...this.#buttons,
 		);
 		group.addEventListener('keydown', (event) => this.#move(event));

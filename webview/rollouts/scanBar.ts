@@ -15,7 +15,7 @@ export class ScanBar {
 	constructor(model: ScanModel<{ readonly step: number }>, start: (all: boolean) => void) {
 		this.#model = model;
 		this.#stop = button({ label: 'Stop', onClick: () => model.stop() });
-		this.#all = button({ label: 'Read All', title: 'Read every rollout of the run', onClick: () => start(true) });
+		this.#all = button({ label: 'Read All', title: 'Read every rollout in the run', onClick: () => start(true) });
 		this.element = element(
 			'div',
 			{ class: 'scan-bar' },

@@ -90,7 +90,7 @@ export function scanWords(progress: ScanProgress): string {
 			? `From the rollout index: ${steps}, ${formatCounted(rollouts, 'rollout')}`
 			: `${state === 'running' ? 'Reading' : 'Read'} ${steps}, ${formatCounted(rollouts, 'rollout')}`,
 	];
-	if (skipped > 0) parts.push(`${formatCount(skipped)} could not be read`);
+	if (skipped > 0) parts.push(`${formatCount(skipped)} unreadable`);
 	if (state === 'stopped') parts.push('stopped');
 	if (state === 'bounded') parts.push('partial scan (no index)');
 	return `${parts.join(' · ')}.`;

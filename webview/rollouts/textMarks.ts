@@ -24,12 +24,12 @@ export const markNames: Readonly<Record<MarkKind, { readonly name: string; reado
 			{ name: behaviourTitles[behaviour].split(':')[0] ?? behaviour, title: behaviourTitles[behaviour] },
 		]),
 	) as Record<`behaviour-${Behavior}`, { name: string; title: string }>),
-	repeated: { name: 'Repetition', title: 'Repetition: a 4-gram that occurred before' },
+	repeated: { name: 'Repetition', title: 'Repetition: a 4-gram that appeared earlier in the text' },
 	foreign: {
 		name: 'Other language',
-		title: 'Other language: a different script or language than the rest of the text',
+		title: 'Other language: a different script or language from the rest of the text',
 	},
-	concluded: { name: 'Conclusion', title: 'Conclusion: the result of the thinking, and the answer' },
+	concluded: { name: 'Conclusion', title: 'Conclusion: the result of the thinking and the final answer' },
 };
 
 /**
@@ -86,7 +86,7 @@ export function languageName(of: string): string {
 export function mixWords(mix: LanguageMix): string {
 	const of = [...new Set(mix.stretches.slice(0, 100).map((stretch) => languageName(stretch.of)))];
 	const more = of.length > 3 ? ', …' : '';
-	return `${of.slice(0, 3).join(', ')}${more} (${formatPercent(mix.foreign, 0)} of the letters)`;
+	return `${of.slice(0, 3).join(', ')}${more} (${formatPercent(mix.foreign, 0)} of letters)`;
 }
 
 /** Returns the number of occurrences of each kind. */

@@ -3,11 +3,11 @@ import { element } from '../lib/dom.ts';
 import { levelClass, tokenScale } from './tokenScale.ts';
 
 const explanations: Readonly<Record<TokenValue, string>> = {
-	logprob: 'Log-probability at the sampling temperature; darker is less likely',
-	entropy: 'Entropy of the distribution the token was sampled from',
-	ratio: 'Importance ratio: trainer probability over sampler probability; 1 if they agree',
+	logprob: 'Log-probability at the sampling temperature (darker means less likely)',
+	entropy: 'Entropy of the distribution that the token was sampled from',
+	ratio: 'Importance ratio: trainer probability divided by sampler probability (1 if equal)',
 	kl: 'k3 estimate of KL(policy || reference) at the token',
-	advantage: 'Advantage of the token',
+	advantage: 'Token advantage',
 };
 
 /** Builds the color legend for the tokens. */

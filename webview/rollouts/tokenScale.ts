@@ -11,7 +11,7 @@ export const tokenViewNames: Readonly<Record<TokenView, string>> = {
 	logprob: 'Log-probability',
 	entropy: 'Entropy',
 	ratio: 'Ratio',
-	kl: 'KL to the reference',
+	kl: 'KL to reference',
 	advantage: 'Advantage',
 };
 

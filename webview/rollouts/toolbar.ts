@@ -59,7 +59,7 @@ export class Toolbar extends Disposable {
 		});
 		this.#trainer = button({
 			label: 'About this format',
-			title: 'What the trainer’s files record and what they do not',
+			title: 'What the trainer’s files record and what they omit',
 			onClick: actions.notes,
 		});
 		this.#trainer.setHidden(true);
@@ -84,7 +84,7 @@ export class Toolbar extends Disposable {
 			this.#faults,
 			element('span', { class: 'spacer' }),
 			this.#trainer.element,
-			button({ label: 'Open the dashboard', icon: 'chart', appearance: 'icon', onClick: actions.dashboard }).element,
+			button({ label: 'Open dashboard', icon: 'chart', appearance: 'icon', onClick: actions.dashboard }).element,
 			button({ label: 'Keyboard shortcuts', icon: 'help', appearance: 'icon', onClick: actions.help }).element,
 		);
 	}
@@ -125,7 +125,7 @@ export class Toolbar extends Disposable {
 			fill(this.#faults);
 			return;
 		}
-		const text = formatCounted(faults.unreadable, 'line could not be read', 'lines could not be read');
+		const text = formatCounted(faults.unreadable, 'unreadable line', 'unreadable lines');
 		const badge = element('span', { class: 'badge warning', title: faults.examples.join('\n'), tabIndex: 0 });
 		setText(badge, text);
 		setAria(badge, 'label', `${text}: ${faults.examples.join('; ')}`);

@@ -22,7 +22,7 @@ const answersShown = 4;
 
 /** One prompt over training: answers and rewards per step, plus the completions at the selected step. */
 export class TrainingView extends Disposable {
-	readonly element = element('section', { class: 'training-view', aria: { label: 'The same prompt over training' } });
+	readonly element = element('section', { class: 'training-view', aria: { label: 'One prompt over training' } });
 	readonly #model: RolloutsModel;
 	readonly #scan: ScanModel<PromptRow>;
 	readonly #say: (text: string) => void;
@@ -129,10 +129,10 @@ export class TrainingView extends Disposable {
 			fill(
 				this.#empty,
 				emptyState({
-					title: failed ? 'Cannot read the steps' : 'Prompt not found',
+					title: failed ? 'Cannot read steps' : 'Prompt not found',
 					text: failed
 						? (progress.failure?.toString() ?? '')
-						: 'Its step was deleted, or the scan was stopped before reaching it.',
+						: 'The step was deleted, or the scan stopped before reaching it.',
 					actions: [{ label: 'Retry', run: () => this.#start(false) }],
 				}),
 			);
@@ -165,7 +165,7 @@ export class TrainingView extends Disposable {
 				),
 				element(
 					'span',
-					{ class: 'quiet', title: 'Mean length of the completions' },
+					{ class: 'quiet', title: 'Mean completion length' },
 					unseen(', mean length '),
 					formatNumber(meanOf(row.length), 3),
 				),
@@ -189,7 +189,7 @@ export class TrainingView extends Disposable {
 				this.#changed.has(at) &&
 					element(
 						'span',
-						{ class: 'badge', title: 'The most frequent answer differs from the one before' },
+						{ class: 'badge', title: 'The most frequent answer differs from the previous step' },
 						unseen(', '),
 						'changed',
 					),
@@ -232,7 +232,7 @@ export class TrainingView extends Disposable {
 			this.#heading,
 			element('h2', null, firstUpper(this.#model.placeText(place))),
 			button({
-				label: 'Open This Group',
+				label: 'Open Group',
 				onClick: () => model.show({ ...place, index: null }),
 			}).element,
 		);

@@ -178,10 +178,10 @@ export class TurnsBody implements IDisposable {
 			answers !== null &&
 				this.#link(
 					'call',
-					`Call of ${plainLabel(answers.call.name, 60)}`,
+					`Call to ${plainLabel(answers.call.name, 60)}`,
 					(row) => row.kind === 'call' && row.call === answers.call,
 				),
-			turn.callId !== null && answers === null && element('span', { class: 'badge warning' }, 'answers no call'),
+			turn.callId !== null && answers === null && element('span', { class: 'badge warning' }, 'no matching call'),
 			turn.content === '' &&
 				turn.calls.length === 0 &&
 				turn.thinking === null &&

@@ -34,7 +34,7 @@ export class App extends Disposable {
 	readonly #searches: SearchList;
 	readonly #header = element('header', { class: 'page-head' });
 	readonly #controls = element('div', { class: 'toolbar' });
-	readonly #legend = element('ul', { class: 'legend', aria: { label: 'Lines of the plot' } });
+	readonly #legend = element('ul', { class: 'legend', aria: { label: 'Plot legend' } });
 	readonly #notes = element('div', { class: 'notes quiet' });
 	readonly #page: readonly HTMLElement[];
 	#controlsOf = '';
@@ -103,8 +103,8 @@ export class App extends Disposable {
 	/** Returns why there is no plot. */
 	#absence({ state, points }: ComparisonSummary): string {
 		if (state === 'running' || (state === 'stopped' && this.#model.failed === 0)) return 'No results yet.';
-		if (points.some(({ unjudged }) => unjudged > 0)) return 'No accuracy, as the problems have no gold answers.';
-		return 'No results. All searches failed.';
+		if (points.some(({ unjudged }) => unjudged > 0)) return 'Accuracy is not available because the problems have no gold answers.';
+		return 'No results: all searches failed.';
 	}
 
 	#drawHeader(): void {
@@ -179,7 +179,7 @@ export class App extends Disposable {
 						element(
 							'p',
 							{ class: 'fault', role: 'alert' },
-							`${formatCount(failed)} of ${formatCount(done)} searches failed and are not counted.`,
+							`${formatCount(failed)} of ${formatCount(done)} searches failed and are excluded.`,
 						),
 						element(
 							'ul',
@@ -218,7 +218,7 @@ export class App extends Disposable {
 				{ value: 'all', label: 'All problems' },
 				...bands.map(({ problems, low, high }, i) => ({
 					value: String(i),
-					label: `Band ${i + 1}: ${formatCount(problems)} solved at ${share(low)} to ${share(high)}`,
+					label: `Band ${i + 1}: ${formatCount(problems)} with solve rate ${share(low)} to ${share(high)}`,
 				})),
 			],
 			value: state.band === null ? 'all' : String(state.band),
@@ -235,7 +235,7 @@ export class App extends Disposable {
 		const band = state.band === null ? '' : `, band ${state.band + 1}`;
 		this.#plot.show(
 			{
-				title: curves ? `pass@k and cons@k of single samples${band}` : `Accuracy vs. tokens${band}`,
+				title: curves ? `pass@k and cons@k for independent samples${band}` : `Accuracy vs. tokens${band}`,
 				xLabel: curves ? 'samples k' : 'mean tokens per problem',
 				lines,
 				selected,
@@ -274,7 +274,7 @@ export class App extends Disposable {
 
 	#curveLines(): PlotLine[] {
 		const { told, state } = this.#model;
-		const names = { pass: 'pass@k: any of k is correct (upper bound)', cons: 'cons@k: the majority of k is correct' };
+		const names = { pass: 'pass@k: any of k samples is correct (upper bound)', cons: 'cons@k: majority answer of k samples is correct' };
 		return (told?.summary.curves ?? [])
 			.filter(({ band }) => band === state.band)
 			.map(({ measure, points }, i) => ({
@@ -293,16 +293,16 @@ export class App extends Disposable {
 	#drawNotes(): void {
 		const { points, told } = this.#model;
 		const notes = [
-			'Intervals are 95%, over problems. Gains are paired with the mean single sample on the same problems.',
+			'Error bars are 95% confidence intervals over problems. Gains are paired with the mean single sample on the same problems.',
 			...(points.some(({ oracle }) => oracle)
-				? ['Oracle upper bounds use the gold answer: they show the effect of perfect selection and are not results.']
+				? ['Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.']
 				: []),
 			...(points.some(({ shared }) => shared)
 				? [
-						'Points with shared samples are computed from the single samples: unbiased, with lower variance than separate searches.',
+						'Points with shared samples are computed from the single samples. They are unbiased and have lower variance than separate searches.',
 					]
 				: []),
-			...((told?.summary.bands.length ?? 0) > 0 ? ['Difficulty bands come from separate samples, easiest first.'] : []),
+			...((told?.summary.bands.length ?? 0) > 0 ? ['Difficulty bands are based on separate samples and ordered from easiest to hardest.'] : []),
 		];
 		fill(this.#notes, ...notes.map((note) => element('p', null, note)));
 	}

@@ -23,7 +23,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'accuracy',
 		label: 'Accuracy',
-		title: 'Share of problems with a correct answer, with 95% interval',
+		title: 'Percentage of problems answered correctly, with 95% confidence interval',
 		text: (point, model) => {
 			const { accuracy } = model.shown(point);
 			return accuracy === null ? '–' : `${share(accuracy.mean)} (${range(accuracy)})`;
@@ -33,7 +33,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'gain',
 		label: 'Gain',
-		title: 'Gain over the mean single sample on the same problems, in percentage points, with 95% interval',
+		title: 'Gain over the mean single sample on the same problems, in percentage points, with 95% confidence interval',
 		text: (point, model) => {
 			const { gain } = model.shown(point);
 			return gain === null ? '' : `${signed(gain.mean)} (${signed(gain.low)} to ${signed(gain.high)})`;
@@ -43,7 +43,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'any',
 		label: 'Any correct',
-		title: 'Share of problems where any final answer is correct, selected or not (upper bound of selection)',
+		title: 'Percentage of problems where any final answer is correct, selected or not (upper bound for selection)',
 		text: ({ any }) => (any === null ? '' : share(any)),
 		value: ({ any }) => any,
 	},
@@ -57,14 +57,14 @@ const columns: readonly Column[] = [
 	{
 		key: 'seconds',
 		label: 'Seconds',
-		title: 'Mean per search, with others running; – if not measured',
+		title: 'Mean time per search while others run concurrently (– if not measured)',
 		text: ({ seconds }) => (seconds === null ? '–' : formatNumber(seconds, 3)),
 		value: ({ seconds }) => seconds,
 	},
 	{
 		key: 'problems',
 		label: 'Problems',
-		title: 'Problems counted; failed ones and those without a gold answer are excluded',
+		title: 'Number of problems counted. Excludes failed problems and those without a gold answer.',
 		text: (point, model) => {
 			const { problems } = model.shown(point);
 			const failed = point.failed > 0 ? `, ${formatCount(point.failed)} failed` : '';
@@ -188,7 +188,7 @@ export class PointsTable {
 				point.shared
 					? element(
 							'span',
-							{ class: 'badge', title: 'Computed from the single samples instead of separate searches' },
+							{ class: 'badge', title: 'Computed from the single samples rather than from separate searches' },
 							'shared samples',
 						)
 					: null,

@@ -11,7 +11,7 @@ const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Co
 
 /** Searches for a point, each with a link to its tree. */
 export class SearchList {
-	readonly element = element('section', { class: 'searches', aria: { label: 'Searches of the point' } });
+	readonly element = element('section', { class: 'searches', aria: { label: 'Searches for this point' } });
 	readonly #model: StrategiesModel;
 	readonly #title = element('h2');
 	/** Kept while results arrive, because it may be open or focused. */
@@ -124,7 +124,7 @@ export class SearchList {
 				? element(
 						'p',
 						{ class: 'quiet' },
-						'This point selects among the single samples. Their trees have every sample with its value; the verdict here is for the majority answer.',
+						'This point selects among single samples. Each tree lists all samples with their values. The verdict shown here is for the majority answer.',
 					)
 				: null,
 			this.#failure !== null
@@ -136,7 +136,7 @@ export class SearchList {
 	}
 
 	#table(rows: readonly SearchRow[], point: PointSummary): HTMLElement {
-		if (rows.length === 0) return element('p', { class: 'quiet' }, 'No searches.');
+		if (rows.length === 0) return element('p', { class: 'quiet' }, 'No searches found.');
 		return element(
 			'div',
 			{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Searches, table' } },
@@ -168,7 +168,7 @@ export class SearchList {
 					? element('span', { class: 'badge' }, 'unknown')
 					: correct === 1
 						? element('span', { class: 'badge right' }, 'correct')
-						: element('span', { class: 'badge wrong' }, any === 1 ? 'incorrect (another was correct)' : 'incorrect');
+						: element('span', { class: 'badge wrong' }, any === 1 ? 'incorrect (another candidate was correct)' : 'incorrect');
 		return element(
 			'tr',
 			null,
@@ -194,13 +194,13 @@ export class SearchList {
 				'td',
 				null,
 				point.trees === null || failed !== null
-					? element('span', { class: 'quiet' }, 'not kept')
+					? element('span', { class: 'quiet' }, 'not saved')
 					: element(
 							'button',
 							{
 								class: 'link',
 								attributes: { type: 'button' },
-								aria: { label: `Open Tree of problem ${problem + 1}` },
+								aria: { label: `Open tree for problem ${problem + 1}` },
 								on: { click: () => this.#open(point, problem) },
 							},
 							'Open Tree',

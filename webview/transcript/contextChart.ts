@@ -20,7 +20,7 @@ export class ContextChart {
 		const { points, totals } = inspection;
 		fill(this.element, element('h2', null, 'Tokens'));
 		if (points.length === 0) {
-			this.element.append(element('p', { class: 'quiet' }, 'No message reports token usage.'));
+			this.element.append(element('p', { class: 'quiet' }, 'No token usage reported.'));
 			return;
 		}
 		const facts: (readonly [string, number])[] = [
@@ -56,13 +56,13 @@ export class ContextChart {
 				element('span', { class: 'swatch carried' }),
 				'carried over',
 				element('span', { class: 'swatch added' }),
-				'new in the prompt',
+				'new in prompt',
 				element('span', { class: 'swatch written' }),
 				'completion',
 			),
 			element(
 				'ol',
-				{ class: 'growth', aria: { label: 'Context size at each model call' } },
+				{ class: 'growth', aria: { label: 'Context size per model call' } },
 				...points.slice(0, shown).map((point) => this.#row(point, largest)),
 			),
 		);
@@ -98,7 +98,7 @@ export class ContextChart {
 					part('added', fresh),
 					part('written', completion),
 				),
-				unseen(`${formatCount(prompt)} tokens of prompt, ${change}, and ${formatCount(completion)} of completion: `),
+				unseen(`${formatCount(prompt)} prompt tokens, ${change}, and ${formatCount(completion)} completion tokens: `),
 				element('span', { class: 'growth-number' }, formatCount(prompt + completion)),
 			),
 		);

@@ -125,7 +125,7 @@ export class MessageCard implements IDisposable {
 			...calls.map((call, i) => this.#call(call, i)),
 		);
 		if (text === '' && thinking === '' && calls.length === 0) {
-			this.#body.append(element('p', { class: 'quiet' }, 'The message is empty.'));
+			this.#body.append(element('p', { class: 'quiet' }, 'Empty message.'));
 		}
 	}
 
@@ -203,15 +203,15 @@ export class MessageCard implements IDisposable {
 		if (call.fault !== null || given === null) {
 			return element(
 				'section',
-				{ class: 'call', aria: { label: `Call of ${plainLabel(call.name, 60)}` } },
+				{ class: 'call', aria: { label: `Call to ${plainLabel(call.name, 60)}` } },
 				head,
 				call.fault !== null && element('p', { class: 'call-fault' }, plainLabel(call.fault, 400)),
-				this.#text(`Arguments of ${call.name}`, call.text),
+				this.#text(`Arguments for ${call.name}`, call.text),
 			);
 		}
 		return element(
 			'section',
-			{ class: 'call', aria: { label: `Call of ${plainLabel(call.name, 60)}` } },
+			{ class: 'call', aria: { label: `Call to ${plainLabel(call.name, 60)}` } },
 			head,
 			given.length === 0 && element('p', { class: 'quiet' }, 'No arguments.'),
 			...given.slice(0, 200).map(([name, value]) => this.#argument(name, value)),

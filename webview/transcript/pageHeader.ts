@@ -7,7 +7,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
 const formatNames: Readonly<Record<TranscriptFormat, string>> = {
-	python: 'messages printed by Python',
+	python: 'Python message dump',
 	json: 'JSON',
 	jsonl: 'JSON lines',
 	rollout: 'rollout',

@@ -72,7 +72,7 @@ export class ReferencesView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				'Claims are compared word by word with the retrieved text of their sources; rare words weigh more. A hint where to look, not proof.',
+				'Claims are compared word by word with the retrieved text of their sources, and rare words count more. Use this as a hint on where to look, not as proof.',
 			),
 			shown.claims.length > 0 &&
 				element(
@@ -111,7 +111,7 @@ export class ReferencesView {
 					element(
 						'span',
 						{ class: 'better' },
-						`${formatPercent(better.support, 0)} in ${plainLabel(better.url, 120)}, which is not cited`,
+						`${formatPercent(better.support, 0)} in ${plainLabel(better.url, 120)} (not cited)`,
 						...better.messages.slice(0, 3).map((message) => this.#jump(message)),
 					),
 			),
@@ -125,7 +125,7 @@ export class ReferencesView {
 			class: 'evidence-text',
 			role: 'group',
 			tabIndex: 0,
-			aria: { label: `Retrieved text of [${number}]` },
+			aria: { label: `Retrieved text for [${number}]` },
 		});
 		const shown = evidence.slice(0, evidenceShown);
 		appendMarked(text, shown, 0, shown.length, termMarks(shown, terms));
@@ -153,7 +153,7 @@ export class ReferencesView {
 						),
 				claims.length === 0 && element('span', { class: 'badge' }, 'Not cited'),
 			),
-			evidence !== '' && element('details', null, element('summary', null, `Retrieved text of [${number}]`), text),
+			evidence !== '' && element('details', null, element('summary', null, `Retrieved text for [${number}]`), text),
 		);
 	}
 
@@ -175,7 +175,7 @@ function termMarks(text: string, terms: ReadonlySet<string>): Mark[] {
 				start: match.index,
 				end: match.index + match[0].length,
 				kind: 'found',
-				title: 'Word of the claim',
+				title: 'Word from the claim',
 			});
 		}
 	}

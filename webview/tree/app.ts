@@ -147,8 +147,8 @@ export class App extends Disposable {
 				!main.complete
 					? 'Loading tree…'
 					: main.source.running
-						? 'The search has started. Waiting for its first node…'
-						: 'The log has no nodes.',
+						? 'The search has started. Waiting for the first node…'
+						: 'The log contains no nodes.',
 			);
 		}
 	}

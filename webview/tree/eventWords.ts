@@ -40,7 +40,7 @@ export function describeEvent(event: TreeEvent): string {
 			return `node ${event.id}${under}: ${plainLabel(event.label ?? event.text, 80)}`;
 		}
 		case 'tokens':
-			return `${formatCounted(event.text.length, 'token')} of node ${event.id}`;
+			return `${formatCounted(event.text.length, 'token')} for node ${event.id}`;
 		case 'score':
 			return `${plainLabel(event.scorer, 40)} scored node ${event.id} ${formatNumber(event.value, 3)}${
 				event.note === undefined ? '' : `: ${plainLabel(event.note, 80)}`

@@ -91,11 +91,11 @@ export class Legend {
 			);
 		if (has(mark.merged))
 			items.push(item(symbol([{ d: circle, stroke: foreground, scale: 1.5, dash: '0.5 0.5' }]), 'Merged'));
-		if (has(mark.person)) items.push(item(symbol([{ d: circle, fill: palette.person.css }]), 'By user'));
+		if (has(mark.person)) items.push(item(symbol([{ d: circle, fill: palette.person.css }]), 'Added by user'));
 		if (has(mark.same)) {
 			items.push(item(symbol([{ d: circle, stroke: palette.accent.css, scale: 1.8 }]), 'Same answer'));
 		}
-		if (has(mark.hit)) items.push(item(symbol([{ d: circle, stroke: palette.hit.css, scale: 1.8 }]), 'Found'));
+		if (has(mark.hit)) items.push(item(symbol([{ d: circle, stroke: palette.hit.css, scale: 1.8 }]), 'Search match'));
 		fill(this.element, ...items);
 	}
 

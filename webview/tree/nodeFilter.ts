@@ -10,7 +10,7 @@ export const nodeFilterNames: Readonly<Record<NodeFilter, string>> = {
 	answers: 'Paths to answers',
 	visited: 'Visited',
 	best: 'Best path',
-	person: 'Made by user',
+	person: 'Added by user',
 };
 
 /** Returns a node predicate, or undefined for no filter. */

@@ -14,11 +14,11 @@ export const colouringNames: Readonly<Record<Colouring, string>> = {
 };
 
 export const colouringWords: Readonly<Record<Exclude<Colouring, 'role'>, string>> = {
-	value: 'Mean or max of the backed-up values',
-	score: 'Last score of the node',
+	value: 'Mean or maximum of backed-up values',
+	score: 'Latest score of the node',
 	visits: 'Simulations through the node, on a log scale',
-	prior: 'Probability among its siblings',
-	entropy: 'Mean next-token entropy over the tokens of the step, in nats',
+	prior: 'Prior probability among siblings',
+	entropy: 'Mean next-token entropy over the step’s tokens, in nats',
 };
 
 /**

@@ -18,7 +18,7 @@ export function describeNode(tree: SearchTree, node: TreeNode, hidden: number, i
 		isBest && 'on the best path',
 		node.pruned !== null && `pruned: ${plainLabel(node.pruned, 60)}`,
 		node.mergedInto !== null && `merged into node ${node.mergedInto}`,
-		node.by === 'person' && 'made by user',
+		node.by === 'person' && 'added by user',
 		hidden > 0
 			? `${count(hidden, 'node')} below not shown`
 			: node.children.length > 0 && count(node.children.length, 'child', 'children'),

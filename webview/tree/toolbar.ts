@@ -89,8 +89,8 @@ export class Toolbar {
 			onChange: (widths) => model.setOptions({ widths }),
 		});
 		this.#search = textField({
-			label: 'Search texts and answers',
-			placeholder: 'Search texts and answers',
+			label: 'Search text and answers',
+			placeholder: 'Search text and answers',
 			icon: 'search',
 			onInput: (words) => model.setWords(words),
 		});
@@ -103,12 +103,12 @@ export class Toolbar {
 			event.preventDefault();
 		});
 		this.#previous = button({
-			label: 'Previous hit',
+			label: 'Previous match',
 			icon: 'previous',
 			appearance: 'icon',
 			onClick: () => model.moveHit(-1),
 		});
-		this.#next = button({ label: 'Next hit', icon: 'next', appearance: 'icon', onClick: () => model.moveHit(1) });
+		this.#next = button({ label: 'Next match', icon: 'next', appearance: 'icon', onClick: () => model.moveHit(1) });
 		this.element = element(
 			'div',
 			{ class: 'toolbar', role: 'group', aria: { label: 'View' } },

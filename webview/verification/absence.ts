@@ -24,7 +24,7 @@ export function absence(
 		case 'running':
 			return {
 				title: `${doing[view][status.phase]}…`,
-				text: `Results of ${name} appear here.`,
+				text: `Results for ${name} will appear here.`,
 				actions: [{ label: 'Cancel', run: act.cancel }],
 			};
 		case 'failed': {
@@ -41,13 +41,13 @@ export function absence(
 		case 'idle':
 			return {
 				title: 'No results in this window',
-				text: `Results are not saved to disk. ${name} has not been ${did[view]} since the window was opened.`,
+				text: `Results are not saved to disk, and ${name} has not been ${did[view]} since this window was opened.`,
 				actions: [{ label: first[view], run: act.again }],
 			};
 		case 'done':
 			return {
 				title: `No results for ${name}`,
-				text: `The file no longer has this reward, or no data to run it on. Open the file to check, or name a dataset in it.`,
+				text: `The file no longer contains this reward, or there is no data to run it on. Open the file to check, or specify a dataset in it.`,
 				actions: [
 					{ label: 'Open File', run: act.openFile },
 					{ label: again[view], run: act.again },

@@ -91,7 +91,7 @@ export class AuditView extends Disposable {
 		const words =
 			rows === 0
 				? 'No rows to run probes on.'
-				: `${formatCounted(probes.length, 'probe')} on ${formatCounted(rows, 'row')}; honest correct answers score ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
+				: `${formatCounted(probes.length, 'probe')} on ${formatCounted(rows, 'row')}; mean score of honest correct answers: ${formatNumber(honest, 3)}; ${formatDuration(durationMs / 1000)}.`;
 		fill(this.#verdict, ...parts.flatMap((part) => [part, ' ']), element('span', { class: 'quiet' }, words));
 	}
 
@@ -159,7 +159,7 @@ export class AuditView extends Disposable {
 			element(
 				'p',
 				null,
-				`On ${formatCount(fooled)} of ${formatCount(rows)} rows it scored at least as high as an honest correct answer.`,
+				`Scored at least as high as an honest correct answer on ${formatCount(fooled)} of ${formatCount(rows)} rows.`,
 			),
 			element('p', null, element('strong', null, 'Likely fix: '), plainLabel(fix, 1000)),
 			open && evidence.length > 0 && draw(0),
@@ -182,7 +182,7 @@ export class AuditView extends Disposable {
 			this.#model.addCase(at.finding, at.index).then(
 				({ file, line }) => {
 					const words = `Added to ${plainLabel(file, 100)}, line ${line}`;
-					setText(added, `${words}. Verify holds the reward to it from now on.`);
+					setText(added, `${words}. Verify will now check this case.`);
 					add.setLabel('Added');
 					this.#say(words);
 				},
@@ -197,7 +197,7 @@ export class AuditView extends Disposable {
 		const name = `row ${at.index + 1} of ${plainLabel(at.title, 60)}`;
 		const add = button({
 			label: 'Add to Cases',
-			title: `Add ${name} to the reward's labeled cases: it must score less than an honest correct answer`,
+			title: `Add ${name} to the labeled cases: the reward must score it lower than an honest correct answer`,
 			onClick: addCase,
 		});
 		return element(
@@ -213,7 +213,7 @@ export class AuditView extends Disposable {
 					element('strong', null, formatNumber(value, 4)),
 					`, honest ${formatNumber(honest, 4)}`,
 				),
-				answer !== null && element('span', { class: 'quiet' }, `right answer: ${plainLabel(answer, 120)}`),
+				answer !== null && element('span', { class: 'quiet' }, `gold answer: ${plainLabel(answer, 120)}`),
 				element('span', { class: 'spacer' }),
 				whole && add.element,
 				button({
@@ -226,7 +226,7 @@ export class AuditView extends Disposable {
 					label: `Copy ${name}`,
 					icon: 'copy',
 					appearance: 'icon',
-					onClick: act('copyEvidence', 'The completion was copied'),
+					onClick: act('copyEvidence', 'Completion copied'),
 				}).element,
 			),
 			element(
@@ -241,13 +241,13 @@ export class AuditView extends Disposable {
 				element(
 					'p',
 					{ class: 'quiet' },
-					`The first ${formatCount(completion.length)} of ${formatCount(size)} characters.`,
+					`Showing the first ${formatCount(completion.length)} of ${formatCount(size)} characters.`,
 				),
 		);
 	}
 
 	#text(text: string, label: string): HTMLElement {
-		if (text === '') return element('p', { class: 'quiet' }, 'The completion is empty.');
+		if (text === '') return element('p', { class: 'quiet' }, 'Empty completion.');
 		const tags = tagsOf(text);
 		const body = new TextBody({ label, trace: traceCompletion(text, tags), found: [], behaviours: tags !== noTags });
 		this.#bodies.push(body);
@@ -259,7 +259,7 @@ export class AuditView extends Disposable {
 		this.#outcome.setValue(outcome);
 		const shown = probes.filter((probe) => outcome === 'all' || probe.outcome === outcome);
 		if (shown.length === 0) {
-			fill(this.#probes, element('p', { class: 'quiet' }, 'No probe had this outcome.'));
+			fill(this.#probes, element('p', { class: 'quiet' }, 'No probes with this outcome.'));
 			return;
 		}
 		fill(
@@ -267,7 +267,7 @@ export class AuditView extends Disposable {
 			element(
 				'table',
 				{ class: 'plain-table probe-table' },
-				element('caption', { class: 'visually-hidden' }, 'Probes and their outcome'),
+				element('caption', { class: 'visually-hidden' }, 'Probe outcomes'),
 				element(
 					'thead',
 					null,

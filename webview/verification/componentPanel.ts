@@ -15,7 +15,7 @@ export function whyUndefined(rows: readonly Pick<RowSummary, 'value' | 'others'>
 	if (both.length < 3) return `fewer than 3 rows with both values (${both.length})`;
 	const constant = (side: 0 | 1) => both.every((pair) => pair[side] === both[0]?.[side]);
 	if (constant(0)) return 'this reward is constant on these rows';
-	return constant(1) ? 'the other reward is constant on these rows' : 'not defined';
+	return constant(1) ? 'the other reward is constant on these rows' : 'undefined';
 }
 
 /** Combines line numbers into ranges: "3", "5–7". Pure. */
@@ -56,7 +56,7 @@ export class ComponentPanel {
 	#drawCorrelations({ statistics }: VerificationContent): void {
 		const entries = Object.entries(statistics.correlation);
 		if (entries.length === 0) {
-			const why = 'No other rewards to compare with. No recipe uses this reward together with others.';
+			const why = 'No other rewards to compare with: no recipe combines this reward with others.';
 			fill(this.#correlations, element('p', { class: 'quiet' }, why));
 			return;
 		}
@@ -77,7 +77,7 @@ export class ComponentPanel {
 			element(
 				'table',
 				{ class: 'plain-table' },
-				element('caption', { class: 'quiet' }, "Pearson's r over rows with both values, −1 to 1"),
+				element('caption', { class: 'quiet' }, "Pearson's r over rows with both values (−1 to 1)"),
 				element('tbody', null, ...rows),
 			),
 		);
@@ -108,7 +108,7 @@ export class ComponentPanel {
 			this.#coverage,
 			element('p', null, words),
 			element('ul', { class: 'inline-list' }, ...links),
-			missed.length > mostRanges && element('p', { class: 'quiet' }, `and ${missed.length - mostRanges} more places`),
+			missed.length > mostRanges && element('p', { class: 'quiet' }, `and ${missed.length - mostRanges} more ranges`),
 		);
 	}
 }

@@ -16,12 +16,12 @@ export class DistributionChart extends Disposable {
 	readonly #columns = element('div', {
 		class: 'columns',
 		role: 'group',
-		aria: { label: 'Distribution of values' },
+		aria: { label: 'Value distribution' },
 	});
 	readonly #axis = element('div', { class: 'axis', aria: { hidden: true } });
 	readonly #legend = element('div', { class: 'legend' });
 	readonly #table = element('table', { class: 'plain-table' });
-	readonly #nothing = element('p', { class: 'quiet' }, 'No row has a value.');
+	readonly #nothing = element('p', { class: 'quiet' }, 'No rows have a value.');
 	readonly #chart: HTMLElement;
 	readonly #focus;
 	#made: Distribution = { bins: [], sources: [], highest: 0 };

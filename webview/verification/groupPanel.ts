@@ -89,7 +89,7 @@ export class GroupPanel extends Disposable {
 		setText(
 			this.#count,
 			none
-				? 'No group has two rows with a value.'
+				? 'No group has two or more rows with a value.'
 				: `${formatCounted(this.#sorted.length, 'group')}, ${dead === 0 ? 'none' : formatCount(dead)} dead`,
 		);
 	}

@@ -99,7 +99,7 @@ export class PageHeader extends Disposable {
 
 	updateStatus(): void {
 		const { status, busy, loading } = this.#model;
-		const stale = status.stale ? element('span', { class: 'badge warning' }, 'Outdated: file changed') : null;
+		const stale = status.stale ? element('span', { class: 'badge warning' }, 'Outdated (file changed)') : null;
 		const words = loading > 0 ? 'Loading rows…' : phaseWords[status.phase];
 		fill(this.#phase, words !== '' && element('span', { class: 'badge' }, words), stale);
 		this.#cancel.setHidden(!busy);
@@ -134,7 +134,7 @@ export class PageHeader extends Disposable {
 			told.length > 0 &&
 				element(
 					'ul',
-					{ aria: { label: 'Remarks' } },
+					{ aria: { label: 'Notes' } },
 					...told.slice(0, 20).map((words) => element('li', null, plainLabel(words, 500))),
 					told.length > 20 && element('li', { class: 'quiet' }, `and ${told.length - 20} more`),
 				),

@@ -129,7 +129,7 @@ export class ResultsModel extends Disposable {
 					this.loading = content.total - rows.length;
 					const more = await this.#host.request('loadRows', { result, from: rows.length }, signal);
 					if (signal.aborted) return;
-					if (more.rows.length === 0) throw new Failure('missing', 'Rows of the result are missing.');
+					if (more.rows.length === 0) throw new Failure('missing', 'Some rows of the result are missing.');
 					rows.push(...more.rows);
 				}
 			} catch (error) {

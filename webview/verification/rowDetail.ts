@@ -156,7 +156,7 @@ export class RowDetail extends Disposable {
 	}
 
 	#text(text: string, label: string, isTrace: boolean): HTMLElement {
-		if (text === '') return element('p', { class: 'quiet' }, `The ${label.toLowerCase()} is empty.`);
+		if (text === '') return element('p', { class: 'quiet' }, `Empty ${label.toLowerCase()}.`);
 		const trace = traceCompletion(text, isTrace ? tagsOf(text) : noTags);
 		const found = findText(text, this.#model.filters.text).map((match): Mark => ({ ...match, kind: 'found' }));
 		const body = new TextBody({ label, trace, found, behaviours: isTrace });

@@ -64,7 +64,7 @@ export class RowFilterBar extends Disposable {
 		const verifying = view === 'verification';
 		this.#search = textField({
 			label: 'Search prompts, completions and answers',
-			placeholder: 'Search texts',
+			placeholder: 'Search text',
 			icon: 'search',
 			value: model.filters.text,
 			onInput: (text) => {
@@ -112,7 +112,7 @@ export class RowFilterBar extends Disposable {
 			: [];
 		this.element = element(
 			'div',
-			{ class: 'filter-bar', role: 'search', aria: { label: 'Search, filters and order' } },
+			{ class: 'filter-bar', role: 'search', aria: { label: 'Search, filters and sort order' } },
 			this.#search.element,
 			this.#kind.element,
 			this.#source.element,
@@ -150,7 +150,7 @@ export class RowFilterBar extends Disposable {
 	#groupName(): string {
 		const { filters, verified } = this.#model;
 		const row = verified.find(({ group }) => String(group) === filters.group);
-		if (row !== undefined) return `group of ${plainLabel(row.prompt, 30) || '(empty prompt)'}`;
+		if (row !== undefined) return `group with prompt ${plainLabel(row.prompt, 30) || '(empty prompt)'}`;
 		const [step, group] = (filters.group ?? '').split('/');
 		return `step ${step}, group ${group}`;
 	}

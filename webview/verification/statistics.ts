@@ -36,7 +36,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: s.min === s.max ? formatNumber(s.min, 3) : `${formatNumber(s.min, 3)} to ${formatNumber(s.max, 3)}`,
 			level: s.min === s.max && s.valued > 1 ? 'notice' : 'plain',
 			...(s.min === s.max && s.valued > 1 ? { note: 'all values are equal' } : {}),
-			meaning: 'Min and max value.',
+			meaning: 'Minimum and maximum value.',
 		});
 	}
 	if (s.agreement !== null) {
@@ -47,7 +47,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			note: `${of(agreed, problems)} problems`,
 			level: agreed < problems ? 'notice' : 'plain',
 			meaning:
-				'Share of problems whose correct answer scores strictly higher than every incorrect one. Rewards that do not check the answer (such as format) may be lower.',
+				'Percentage of problems whose correct answer scores strictly higher than every incorrect one. Rewards that do not check the answer, such as format rewards, may score lower.',
 			rows: { kind: 'surprising' },
 		});
 	}
@@ -57,7 +57,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: share(s.nulls, s.rows),
 			note: formatCounted(s.nulls, 'null'),
 			level: s.rows > 0 && s.nulls === s.rows ? 'notice' : 'plain',
-			meaning: 'Rows where the reward returned null. It is left out of their total reward.',
+			meaning: 'Rows where the reward returned null. It is excluded from their total reward.',
 			rows: { kind: 'nulls' },
 		},
 		{
@@ -65,7 +65,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: formatCount(s.errors),
 			note: s.errors === 0 ? 'none' : share(s.errors, s.rows),
 			level: s.errors > 0 ? 'bad' : 'plain',
-			meaning: 'Rows where the reward failed: exception, timeout, or a value that is not a finite number.',
+			meaning: 'Rows where the reward failed with an exception, a timeout, or a value that is not a finite number.',
 			rows: { kind: 'errors' },
 		},
 	);
@@ -77,7 +77,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				note: of(s.deadGroups, s.groups),
 				level: 2 * s.deadGroups >= s.groups ? 'notice' : 'plain',
 				meaning:
-					'Groups of two or more rows with equal values. With this reward alone their advantages are zero, so GRPO gets no gradient from them.',
+					'Groups of two or more rows with equal values. If this is the only reward, their advantages are zero, so GRPO gets no gradient from them.',
 				rows: { kind: 'dead' },
 			},
 			{
@@ -86,7 +86,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				note: formatCounted(s.groups, 'group'),
 				level: s.withinGroupStd === 0 ? 'notice' : 'plain',
 				meaning:
-					'Mean sample standard deviation within groups: how well the reward separates completions of one prompt.',
+					'Mean sample standard deviation within groups. Shows how well the reward separates completions for the same prompt.',
 			},
 		);
 	}
@@ -99,7 +99,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				value: formatPercent(s.ceiling, 1),
 				note: `at ${formatNumber(s.max, 3)}`,
 				level: s.ceiling > 0.9 ? 'notice' : 'plain',
-				meaning: 'Share of rows at the max value. Close to 100%: nothing left to learn.',
+				meaning: 'Percentage of rows at the maximum value. If close to 100%, there is nothing left to learn.',
 				...edge(s.max),
 			},
 			{
@@ -107,7 +107,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 				value: formatPercent(s.floor, 1),
 				note: `at ${formatNumber(s.min, 3)}`,
 				level: s.floor > 0.9 ? 'notice' : 'plain',
-				meaning: 'Share of rows at the min value. Close to 100%: the reward is too sparse.',
+				meaning: 'Percentage of rows at the minimum value. If close to 100%, the reward is too sparse.',
 				...edge(s.min),
 			},
 		);
@@ -119,7 +119,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			value: s.cases.failed === 0 ? 'all pass' : `${formatCount(s.cases.failed)} fail`,
 			note: `${of(s.cases.passed, cases)} pass`,
 			level: s.cases.failed > 0 ? 'bad' : 'plain',
-			meaning: 'Labeled cases whose value is as expected: an exact number (within 1e-9), a range, or null.',
+			meaning: 'Labeled cases with the expected value: an exact number (within 1e-9), a range, or null.',
 			rows: s.cases.failed > 0 ? { kind: 'failed' } : { source: 'case' },
 		});
 	}
@@ -131,7 +131,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			note: of(s.recorded.different, recorded),
 			level: s.recorded.different > 0 ? 'notice' : 'plain',
 			meaning:
-				'Rollouts whose value differs from the one recorded by the run. 0: this is the code the run trained with.',
+				'Rollouts whose value differs from the one recorded by the run. If 0, the code is the same that the run was trained with.',
 			rows: { kind: 'different' },
 		});
 	}
@@ -187,21 +187,21 @@ export function comparisonStatistics({ summary: s, total, groups, before, after 
 			...(s.rankCorrelation === null ? { note: 'one reward is constant' } : {}),
 			level: s.rankCorrelation !== null && s.rankCorrelation < 0.5 ? 'notice' : 'plain',
 			meaning:
-				'Mean Spearman rank correlation within groups, over groups where neither reward is constant. 1: both rank completions identically.',
+				'Mean Spearman rank correlation within groups where neither reward is constant. 1 means that both rank completions identically.',
 		},
 		{
 			name: 'Groups revived',
 			value: formatCount(s.gained),
 			note: of(s.gained, groups.length),
 			level: 'plain',
-			meaning: 'Groups with equal values before but not after: they now contribute a gradient.',
+			meaning: 'Groups whose values are equal before but not after. They now contribute a gradient.',
 		},
 		{
 			name: 'Groups killed',
 			value: formatCount(s.lost),
 			note: `${of(s.lost, groups.length)}; ${formatCount(dead)} dead in both`,
 			level: s.lost > 0 ? 'notice' : 'plain',
-			meaning: 'Groups with equal values after but not before: they no longer contribute a gradient.',
+			meaning: 'Groups whose values are equal after but not before. They no longer contribute a gradient.',
 		},
 		{
 			name: 'Advantage sign flips',

@@ -46,16 +46,16 @@ export function formatAddress(address: DataAddress): string {
 /** Parses the output of `formatAddress`. Throws an `invalid` failure that names the malformed part. */
 export function parseAddress(text: string): DataAddress {
 	const wrong = (what: string) =>
-		new Failure('invalid', `"${text.slice(0, 200)}" is not an address of run data: ${what}.`, `Write ${form}.`);
-	if (text.length > longest) throw wrong(`it is longer than ${longest} characters`);
+		new Failure('invalid', `"${text.slice(0, 200)}" is not a valid run data address: ${what}.`, `Use ${form}.`);
+	if (text.length > longest) throw wrong(`it exceeds ${longest} characters`);
 	const match = /^rl:\/\/([^/?#]+)((?:\/[^?#]*)?)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
-	if (match === null) throw wrong('it does not start with rl:// and the name of a run');
+	if (match === null) throw wrong('it does not start with rl:// followed by a run name');
 	const [, rawRun = '', path = '', query, fragment] = match;
 	const decoded = (part: string) => {
 		try {
 			return decodeURIComponent(part);
 		} catch {
-			throw wrong(`"${part.slice(0, 40)}" is not encoded correctly`);
+			throw wrong(`"${part.slice(0, 40)}" has invalid percent-encoding`);
 		}
 	};
 	const whole = (part: string | undefined, name: string) => {
@@ -63,16 +63,16 @@ export function parseAddress(text: string): DataAddress {
 		return Number(part);
 	};
 	const run = decoded(rawRun);
-	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run)) throw wrong('the run is not a folder name');
+	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run)) throw wrong('the run is not a valid folder name');
 	const parameters = parametersOf(query);
-	if (parameters === null) throw wrong('what follows "?" must be name=value pairs');
+	if (parameters === null) throw wrong('the query after "?" must consist of name=value pairs');
 	const only = (...names: string[]) => {
-		for (const name of parameters.keys()) if (!names.includes(name)) throw wrong(`it has an unknown part "${name}"`);
+		for (const name of parameters.keys()) if (!names.includes(name)) throw wrong(`"${name}" is not a supported parameter`);
 	};
 	const parts = path.split('/').slice(1);
-	if (parts.length > 0 && parts.at(-1) === '') throw wrong('it ends in "/"');
+	if (parts.length > 0 && parts.at(-1) === '') throw wrong('it ends with "/"');
 	const kinds = parts.filter((_, i) => i % 2 === 0).join('/');
-	if (fragment !== undefined && kinds !== 'step/group/completion') throw wrong('only a completion has tokens');
+	if (fragment !== undefined && kinds !== 'step/group/completion') throw wrong('only completion addresses can include a token range');
 	if (kinds === '') {
 		only();
 		return { kind: 'run', run };
@@ -83,10 +83,10 @@ export function parseAddress(text: string): DataAddress {
 		const metric = decoded(parts[1] ?? '');
 		return { kind: 'metric', run, metric, step: step === undefined ? null : whole(step, 'the step') };
 	}
-	if (!['step', 'step/group', 'step/group/completion'].includes(kinds)) throw wrong('it has unknown parts');
+	if (!['step', 'step/group', 'step/group/completion'].includes(kinds)) throw wrong('the path is not recognized');
 	only('split');
 	const split = parameters.get('split') ?? 'train';
-	if (split !== 'train' && split !== 'validation') throw wrong('the split is train or validation');
+	if (split !== 'train' && split !== 'validation') throw wrong('the split must be train or validation');
 	const step = whole(parts[1], 'the step');
 	if (kinds === 'step') return { kind: 'step', run, split, step };
 	const group = whole(parts[3], 'the group');
@@ -110,8 +110,8 @@ function parametersOf(query: string | undefined): Map<string, string> | null {
 function tokensOf(fragment: string | undefined, wrong: (what: string) => Failure): readonly [number, number] | null {
 	if (fragment === undefined) return null;
 	const range = /^tokens=(\d{1,9})-(\d{1,9})$/.exec(fragment);
-	if (range === null) throw wrong('what follows "#" must be tokens=FIRST-LAST');
+	if (range === null) throw wrong('the fragment after "#" must be tokens=FIRST-LAST');
 	const [first, last] = [Number(range[1]), Number(range[2])];
-	if (first > last) throw wrong('its first token comes after its last');
+	if (first > last) throw wrong('the first token comes after the last');
 	return [first, last];
 }

@@ -53,8 +53,8 @@ export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
 	if (largest ** terms > Number.MAX_SAFE_INTEGER) {
 		throw new Failure(
 			'invalid',
-			`The task "arithmetic" with ${terms} terms up to ${largest} has results that cannot be represented exactly.`,
-			'Choose fewer "terms" or a smaller "largest".',
+			`The task "arithmetic" with ${terms} terms up to ${largest} can produce results too large to represent exactly.`,
+			'Reduce "terms" or "largest".',
 		);
 	}
 	let solution = terms - 2;

@@ -78,7 +78,7 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 	if (digits > places) {
 		throw new Failure(
 			'invalid',
-			`The task "bilingual" has no words for ${digits} digits.`,
+			`The task "bilingual" has no column names for ${digits}-digit numbers.`,
 			`Set "digits" to ${places}.`,
 		);
 	}

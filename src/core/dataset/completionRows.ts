@@ -66,23 +66,23 @@ function rowOf(line: string, columns: CompletionColumns, template: Template, fau
 		const text = row[column];
 		if (typeof text === 'string') return text;
 		const lacks = Object.hasOwn(row, column) ? `has a "${column}" that is not a string` : `has no column "${column}"`;
-		throw fault(lacks, `Name the column in the data of the stage: "${role}".`);
+		throw fault(lacks, `Set "${role}" in the stage's data to the name of the column.`);
 	};
 	const prompt = textIn('prompt', columns.prompt);
-	if (prompt.trim() === '') throw fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
+	if (prompt.trim() === '') throw fault(`has an empty "${columns.prompt}"`, 'Add a prompt or remove the line.');
 	const gold = goldText(row[columns.answer]);
 	if (gold === null && row[columns.answer] != null && row[columns.answer] !== '') {
-		throw fault(`has an "${columns.answer}" that cannot be compared`, 'Write it as a string or a number, or as null.');
+		throw fault(`has an "${columns.answer}" that cannot be compared`, 'Use a string, a number, or null.');
 	}
 	const answer = gold;
 	let completion: string;
 	if (row[columns.completion] == null && columns.solution !== undefined && row[columns.solution] != null) {
-		if (answer === null) throw fault(`has no "${columns.answer}"`, 'Add it: a solution alone is not a completion.');
+		if (answer === null) throw fault(`has no "${columns.answer}"`, 'Add it; a solution without an answer is not a completion.');
 		completion = renderCompletion(template, { solution: textIn('solution', columns.solution), answer });
 	} else {
 		completion = textIn('completion', columns.completion);
 	}
-	if (completion === '') throw fault(`has an empty "${columns.completion}"`, 'Write a completion or remove the line.');
+	if (completion === '') throw fault(`has an empty "${columns.completion}"`, 'Add a completion or remove the line.');
 	const reserved = specialTokens.find((token) => prompt.includes(token) || completion.includes(token));
 	if (reserved) throw fault(`contains the reserved symbol ${reserved}`, 'Remove it from the text.');
 	return { prompt, completion, answer, row };

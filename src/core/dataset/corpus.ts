@@ -40,8 +40,8 @@ export function parseCorpus(content: string, { path, text: column, heldOutShare 
 		throw new Failure(
 			'invalid',
 			heldOut.length === 0
-				? `${path} has no texts.`
-				: `${path} leaves no text to train on: all ${heldOut.length} are held out.`,
+				? `${path} contains no text.`
+				: `${path} leaves nothing to train on: all ${heldOut.length} texts are held out.`,
 			plain ? 'Write one text per line.' : `Write one JSON object per line with a "${column}".`,
 		);
 	}
@@ -53,13 +53,13 @@ function textOf(line: string, column: string, fault: (what: string, action: stri
 	try {
 		value = JSON.parse(line);
 	} catch {
-		throw fault('is not JSON', 'Write one JSON object per line, or name the file .txt.');
+		throw fault('is not JSON', 'Write one JSON object per line, or use the .txt extension.');
 	}
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		throw fault('is not a JSON object', 'Write one JSON object per line, or name the file .txt.');
+		throw fault('is not a JSON object', 'Write one JSON object per line, or use the .txt extension.');
 	}
 	const text = (value as Record<string, unknown>)[column];
 	if (typeof text === 'string') return text;
 	const what = Object.hasOwn(value, column) ? `has a "${column}" that is not a string` : `has no column "${column}"`;
-	throw fault(what, 'Name the column in the corpus of the stage: "text".');
+	throw fault(what, 'Set "text" in the stage corpus to the name of the column.');
 }

@@ -69,8 +69,8 @@ export function countdownTask({ terms, largest }: CountdownSettings): Task {
 	if (largest < 5 * terms) {
 		throw new Failure(
 			'invalid',
-			`The task "countdown" with ${terms} terms and targets up to ${largest} has almost no problems.`,
-			`Choose a "largest" of at least ${5 * terms}.`,
+			`The task "countdown" has almost no problems with ${terms} terms and targets up to ${largest}.`,
+			`Set "largest" to at least ${5 * terms}.`,
 		);
 	}
 	const highest = Math.ceil(largest / 5);

@@ -69,34 +69,34 @@ export function parseDatasetRow(
 		if (columnCell(given, column) !== undefined) continue;
 		const others = Object.keys(given).slice(0, 8).join(', ');
 		const known = others === '' ? 'it has no columns' : `it has ${others}`;
-		return fault(`has no column "${column}" (${known})`, `Name the column in the dataset of the recipe: "${role}".`);
+		return fault(`has no column "${column}" (${known})`, `Set "${role}" in the recipe's dataset to the name of the column.`);
 	}
 	const { prompt, answer: gold, solution: worked, row } = rowParts(reading, given, columns);
 	if (typeof prompt !== 'string')
 		return reading === 'countdown'
-			? fault(`has a "${columns.prompt}" that is not a list of integers`, 'Write the numbers as a list.')
+			? fault(`has a "${columns.prompt}" that is not a list of integers`, 'Write the prompt as a list of integers.')
 			: fault(
 					`has a "${columns.prompt}" that is neither a string nor a list of system and user messages`,
 					'Write the prompt as a string, or as [{"role": "user", "content": ...}].',
 				);
-	if (prompt.trim() === '') return fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
+	if (prompt.trim() === '') return fault(`has an empty "${columns.prompt}"`, 'Add a prompt or remove the line.');
 	if (gold === undefined && reading !== 'columns') {
-		const mark = reading === 'hashes' ? '"####" before its answer' : '\\boxed{} around its answer';
+		const mark = reading === 'hashes' ? '"####" before the answer' : '\\boxed{} around the answer';
 		return fault(
 			`has an "${columns.answer}" without ${mark}`,
-			'Correct the line, or name the columns without "preset".',
+			'Fix the line, or remove "preset" and name the columns.',
 		);
 	}
 	const answer = goldText(gold);
 	if (answer === null && gold !== null) {
 		return fault(
 			`has an "${columns.answer}" that cannot be compared`,
-			'Write the answer as a string or a number, or null if it is unknown.',
+			'Use a string or a number, or null if the answer is unknown.',
 		);
 	}
 	const solution = worked === undefined ? null : worked;
 	if (solution !== null && typeof solution !== 'string') {
-		return fault(`has a "${columns.solution}" that is not a string`, 'Write the solution as a string, or omit it.');
+		return fault(`has a "${columns.solution}" that is not a string`, 'Make the solution a string, or omit it.');
 	}
 	for (const part of [prompt, answer, solution]) {
 		const reserved =

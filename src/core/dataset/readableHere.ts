@@ -25,7 +25,7 @@ export function isReadByTrainer(dataset: ResolvedDataset): boolean {
 export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 	for (const path of files(dataset)) {
 		const where = isHubDataset(path) ? 'is on the Hub' : unreadFile(path);
-		if (where !== null) return `${path} ${where}; only the trainer can read it, during a run.`;
+		if (where !== null) return `${path} ${where}; only the trainer can read it, and only during a run.`;
 	}
 	return null;
 }

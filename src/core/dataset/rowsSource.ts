@@ -34,7 +34,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		throw new Failure(
 			'invalid',
 			`The dataset ${name} leaves no rows to ${side}: all are ${other}.`,
-			'Add rows, change "heldOutShare", or name a "heldOut" file with other prompts.',
+			'Add rows, change "heldOutShare", or use a "heldOut" file with different prompts.',
 		);
 	}
 	const symbols = new Set<string>();

@@ -46,6 +46,6 @@ function tooSmall(task: Task): Failure {
 	return new Failure(
 		'invalid',
 		`The task "${task.name}" has too few distinct problems to hold any out.`,
-		'Make it larger: more digits, terms or length.',
+		'Increase its digits, terms, or length.',
 	);
 }

@@ -13,7 +13,7 @@ export function editText({ path, value }: RecipeEdit): string {
 	if (value === undefined) return `remove ${pathText(path)}`;
 	if (!Array.isArray(value) || value.length <= maxShown) return `set ${pathText(path)} to ${JSON.stringify(value)}`;
 	const shown = value.slice(0, maxShown).map((item) => JSON.stringify(item));
-	return `set ${pathText(path)} to a list of ${value.length}: ${shown.join(', ')}, ...`;
+	return `set ${pathText(path)} to a list of ${value.length} items: ${shown.join(', ')}, ...`;
 }
 
 const isOwn = (key: string | number) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';

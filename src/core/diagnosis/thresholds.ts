@@ -13,251 +13,251 @@ export interface Threshold {
 const threshold = (value: number, unit: string, why: string): Threshold => ({ value, unit, why });
 
 export const thresholds = {
-	degradeBatches: threshold(10, 'batches', 'The mean of ten batches has a third of the scatter of a single one.'),
+	degradeBatches: threshold(10, 'batches', 'The mean of ten batches varies a third as much as a single batch.'),
 	openingBatches: threshold(
 		3,
 		'batches',
-		'The first batch is sampled before any update, the next two after one and two updates: if the rate ruins a policy within a few updates, later batches no longer show the starting level.',
+		'The first batch is sampled before any update, the next two after one and two updates. If the learning rate ruins a policy within a few updates, later batches no longer show the starting level.',
 	),
 	degradeShare: threshold(
 		0.25,
 		'of reward_std',
-		'A drop of a quarter of the reward spread is plain to see on a chart; for a 0/1 reward it is at most 0.12 of accuracy.',
+		'A drop of a quarter of the reward spread is clearly visible on a chart; for a 0/1 reward, it is at most 0.12 in accuracy.',
 	),
 	degradeErrors: threshold(
 		4,
 		'standard errors',
-		'A run is tested after each of hundreds of batches against the same first ones: at four standard errors (3 in 100,000 by chance) false alarms stay rare; at three, one flat run in forty would be flagged.',
+		'Each run is tested after each of hundreds of batches against the same opening batches. At four standard errors (3 in 100,000 by chance), false alarms remain rare; at three, one flat run in forty would be flagged.',
 	),
 	degradeEvaluations: threshold(
 		2,
 		'evaluations',
-		'One evaluation may be low by chance, even with disjoint 95% intervals.',
+		'A single evaluation can be low by chance, even with disjoint 95% intervals.',
 	),
 	rateCut: threshold(
 		10,
 		'times lower',
-		'Learning rates are searched in powers of ten (common practice since Bengio 2012), and a rate that ruins a policy within tens of updates is off by more than a factor of two.',
+		'Learning rates are searched in powers of ten (common practice since Bengio 2012), and a rate that ruins a policy within tens of updates is too high by more than a factor of two.',
 	),
 	usualBeta: threshold(0.04, '', 'The KL coefficient of GRPO in DeepSeekMath (Shao et al. 2024, section 4.2).'),
 
 	deadShare: threshold(
 		0.8,
 		'share of groups',
-		'If four groups in five have no gradient, a batch costs five times what it contributes. DAPO (Yu et al. 2025, section 3.2) saw this share grow throughout training and resamples because of it; below this limit it is normal for a task being learned.',
+		'If four in five groups have no gradient, a batch costs five times as much as it contributes. DAPO (Yu et al. 2025, section 3.2) saw this fraction grow throughout training and resamples because of it; below this limit, it is normal for a task that is being learned.',
 	),
-	deadBatches: threshold(20, 'batches', 'One batch has few groups, so its share is noisy.'),
-	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is named if it explains most of them.'),
+	deadBatches: threshold(20, 'batches', 'A single batch has few groups, so its fraction is noisy.'),
+	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is reported if it explains most of the dead groups.'),
 	hopelessShare: threshold(
 		0.01,
 		'share of completions',
-		'At 1 correct in 100, a group of eight contains a correct completion once in twelve batches.',
+		'At 1 correct completion in 100, a group of eight contains a correct one about once every twelve batches.',
 	),
 	coldTemperature: threshold(
 		0.7,
 		'',
-		'GRPO recipes sample at 0.9 to 1; at 0.7 a token with probability 0.1 against 0.9 is sampled half as often.',
+		'GRPO recipes sample at 0.9 to 1. At 0.7, a token with probability 0.1 against 0.9 is sampled half as often.',
 	),
 	hotterBy: threshold(
 		1.5,
 		'times the temperature',
-		'POLARIS (An et al. 2025) raises temperature to 1.4 and more when diversity runs out.',
+		'POLARIS (An et al. 2025) raises the temperature to 1.4 and above as diversity runs out.',
 	),
-	solvedAccuracy: threshold(0.9, 'share', 'Above this accuracy a task counts as solved: little is left to learn.'),
+	solvedAccuracy: threshold(0.9, 'share', 'Above this accuracy, a task counts as solved because there is little left to learn.'),
 
 	entropyShare: threshold(
 		0.1,
 		'of the entropy at the start of the stage',
-		'Entropy is traded for reward (Cui et al. 2025: R = -a exp(H) + b), most of it early, so a drop alone is not a problem: a healthy run of the demo ends at a fifth of its initial entropy.',
+		'Entropy is traded for reward (Cui et al. 2025: R = -a exp(H) + b), mostly early on, so a drop alone is not a problem: a healthy demo run ends at a fifth of its initial entropy.',
 	),
 	entropyFloor: threshold(
 		0.05,
 		'nats per token',
-		'A policy with more entropy than this still explores, whatever its initial entropy was.',
+		'A policy with more entropy than this still explores, regardless of its initial entropy.',
 	),
 	entropyDead: threshold(
 		0.3,
 		'share of groups that are not all correct',
-		'A low level of entropy is not a problem if the stage started there: short answers need little. Among low-entropy policies, those that learned had one such group in ten without reward variance; collapsed ones had four or more.',
+		'Low entropy is not a problem if the stage started with it, because short answers need little. Among low-entropy policies, those that learned had one such group in ten without reward variance; collapsed ones had at least four.',
 	),
 	entropyHotter: threshold(
 		2.5,
 		'times the temperature',
-		'POLARIS (An et al. 2025) goes to 1.4 and more for policies that still have entropy; one without needs more.',
+		'POLARIS (An et al. 2025) uses 1.4 and above for policies that still have entropy; a policy without entropy needs more.',
 	),
-	entropyBatches: threshold(20, 'batches', 'Updates of one batch vary.'),
+	entropyBatches: threshold(20, 'batches', 'Updates vary from batch to batch.'),
 
 	klMean: threshold(
 		1,
 		'nats per token',
-		'Healthy runs stay below a few tenths. At 1 nat per token, the reference would hardly ever have written any of the completions.',
+		'Healthy runs stay below a few tenths. At 1 nat per token, the reference policy would almost never have produced these completions.',
 	),
 	klGrowth: threshold(
 		5,
 		'times the median before',
-		'A level that the run has had all along reflects the choice of beta, not an event.',
+		'A level that has been constant throughout the run reflects the choice of beta, not an event.',
 	),
 	klBatches: threshold(
 		10,
 		'updates',
-		'k3 is heavy-tailed and one token can dominate an update, hence the median of several.',
+		'k3 is heavy-tailed, and one token can dominate an update, so the rule uses the median of several.',
 	),
 	policyKl: threshold(
 		0.1,
 		'nats per token',
-		'PPO implementations stop an epoch at 0.01 to 0.05 (Spinning Up, target_kl 0.01 x 1.5); ten times that is no longer a small step.',
+		'PPO implementations stop an epoch at 0.01 to 0.05 (Spinning Up, target_kl 0.01 x 1.5); ten times that amount is no longer a small step.',
 	),
 
 	lengthGrowth: threshold(
 		2,
 		'times the length before',
-		'Length that grows with reward is how reasoning is learned (DeepSeek-R1, figure 3); twice the tokens for the same reward is not.',
+		'Length that grows with reward is how reasoning is learned (DeepSeek-R1, figure 3); twice as many tokens for the same reward is not.',
 	),
-	lengthShrink: threshold(0.4, 'times the length before', 'Short answers are fine as long as they earn as much.'),
-	lengthBatches: threshold(30, 'batches', 'Long enough for reward to respond to length.'),
+	lengthShrink: threshold(0.4, 'times the length before', 'Short answers are fine if they get the same reward.'),
+	lengthBatches: threshold(30, 'batches', 'Long enough for reward to respond to changes in length.'),
 	overlongShare: threshold(
 		0.25,
 		'share of completions',
-		'A truncated completion earns nothing whatever it was about to say, so from a quarter on, the limit drives the reward (DAPO, section 3.4, filters them for that noise).',
+		'A truncated completion gets no reward no matter what it was about to say, so at a quarter or more, the limit drives the reward (DAPO, section 3.4, filters such completions because of that noise).',
 	),
-	overlongBatches: threshold(20, 'batches', 'A model that has yet to learn to stop does so within a few batches.'),
+	overlongBatches: threshold(20, 'batches', 'A model that has not yet learned to stop does so within a few batches.'),
 
 	squeezedShare: threshold(
 		0.5,
 		'share of completions',
-		'When most completions are truncated, stopping early is what gets rewarded.',
+		'When most completions are truncated, the policy is rewarded for stopping early.',
 	),
-	squeezedLength: threshold(0.8, 'of the initial length', 'A fifth shorter is more than the usual scatter of lengths.'),
+	squeezedLength: threshold(0.8, 'of the initial length', 'A reduction by a fifth exceeds the usual variation in length.'),
 
 	dominantShare: threshold(
 		0.9,
 		'share of the variance of the weighted components',
-		'Advantages come from differences within groups: what does not vary is not trained.',
+		'Advantages come from differences within groups: anything that does not vary is not trained.',
 	),
-	dominantBatches: threshold(20, 'batches', 'Standard deviations of single batches are noisy.'),
+	dominantBatches: threshold(20, 'batches', 'Standard deviations over single batches are noisy.'),
 	dominantLookback: threshold(
 		100,
 		'batches',
-		'By then even slow learning shows a rise; without one, none is to be expected.',
+		'By then, even slow learning shows a rise; if there is none, none is likely to follow.',
 	),
 	balancedShare: threshold(
 		0.1,
 		'of the SD of the correctness reward',
-		'A tenth of the SD is a hundredth of the variance: it breaks ties between equally correct completions, and a reward that pulls away from correct answers is still outweighed.',
+		'A tenth of the SD is a hundredth of the variance. It breaks ties between equally correct completions, while a reward that pulls away from correct answers is still outweighed.',
 	),
 
-	formatLearnt: threshold(0.9, 'of the largest format reward', 'Nine completions in ten have the format.'),
-	formatBatches: threshold(60, 'batches', 'How long correctness may take once the format is learned.'),
+	formatLearnt: threshold(0.9, 'of the largest format reward', 'Nine in ten completions have the correct format.'),
+	formatBatches: threshold(60, 'batches', 'How long correctness is allowed to take once the format is learned.'),
 	flatBelow: threshold(
 		0.3,
 		'share',
-		'A policy with a higher accuracy than this has groups to learn from: no progress there is a plateau, which has causes other than format.',
+		'A policy with higher accuracy has groups to learn from; if it makes no progress, it is on a plateau, and the cause is not the format.',
 	),
-	flatRise: threshold(0.05, 'share', 'Less than the scatter of a batch of a hundred completions.'),
+	flatRise: threshold(0.05, 'share', 'Less than the variation in a batch of a hundred completions.'),
 
 	hackingRise: threshold(
 		0.5,
 		'standard deviations of reward in a batch',
-		'A rise that is plain to see: half the reward spread of a batch.',
+		'A clearly visible rise: half the reward spread within a batch.',
 	),
-	hackingEvaluations: threshold(3, 'evaluations', 'Two measurements without a rise may be chance.'),
-	hackingBatches: threshold(50, 'batches', 'Held-out problems show what was learned a little later.'),
+	hackingEvaluations: threshold(3, 'evaluations', 'Two measurements without a rise can be due to chance.'),
+	hackingBatches: threshold(50, 'batches', 'Held-out problems reflect what was learned after a short delay.'),
 
 	loopShare: threshold(
 		0.5,
 		'share of 4-grams that occurred before',
-		'Reasoning repeats a formula or a phrase now and then; when every other 4-gram has occurred before, it is looping. n-grams of words as in the repetition penalty of Yeo et al. 2025 and open-r1.',
+		'Reasoning occasionally repeats a formula or a phrase; if every other 4-gram has occurred before, the text is looping. Uses word n-grams, as in the repetition penalty of Yeo et al. 2025 and open-r1.',
 	),
-	loopWords: threshold(50, 'n-grams', 'Shorter texts repeat by chance.'),
+	loopWords: threshold(50, 'n-grams', 'Shorter texts can repeat by chance.'),
 	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are normal.'),
 	loopSteps: threshold(5, 'steps with rollouts', 'A single step has few rollouts.'),
 
-	stillBatches: threshold(40, 'batches', 'Twice as many batches as other rules wait for: a late start is not a stall.'),
+	stillBatches: threshold(40, 'batches', 'Twice as many batches as for other rules, because a slow start is not a stall.'),
 	stillBound: threshold(
 		0.02,
 		'share',
-		'By Pinsker, the probability of any set of completions can have moved by at most sqrt(KL / 2), KL in nats per completion: below 0.02, nothing learned could show on 400 held-out problems.',
+		'By the Pinsker inequality, the probability of any set of completions can have moved by at most sqrt(KL / 2), with KL in nats per completion. Below 0.02, nothing that was learned could show on 400 held-out problems.',
 	),
 	betaHigh: threshold(
 		1,
 		'',
-		'The optimal policy under a KL term is the reference times exp(advantage / beta). Advantages have SD 1 and correct and incorrect are about two apart, so at beta 1 the odds of a correct completion can grow by at most e^2; at 5 by e^0.4, or half as much again. Recipes use 0 to 0.1.',
+		'The optimal policy under a KL term is the reference times exp(advantage / beta). Advantages have SD 1, and correct and incorrect completions are about two apart, so at beta 1 the odds of a correct completion can grow by at most e^2, and at beta 5 by at most e^0.4 (about 1.5 times). Recipes use 0 to 0.1.',
 	),
 	clippedShare: threshold(
 		0.05,
 		'share of tokens',
-		'With a range of 0.2, at most a few tokens in a hundred are clipped (DAPO, section 3.1).',
+		'With a range of 0.2, at most a few percent of the tokens are clipped (DAPO, section 3.1).',
 	),
 	epsilonLow: threshold(
 		0.02,
 		'',
-		'Ranges of 0.1 to 0.3 are used for per-token ratios (Schulman et al. 2017; DAPO 0.2 and 0.28); ranges ten times smaller belong to whole-sequence ratios.',
+		'Ranges of 0.1 to 0.3 are used for per-token ratios (Schulman et al. 2017; DAPO 0.2 and 0.28). Ranges ten times smaller are meant for whole-sequence ratios.',
 	),
-	usualEpsilon: threshold(0.2, '', 'The value used by PPO and the recipe default.'),
+	usualEpsilon: threshold(0.2, '', 'The value that PPO uses, and the recipe default.'),
 	errorBatches: threshold(
 		5,
 		'of the last 10 batches',
 		'An occasional timeout is not a bug; a failure in every other batch is.',
 	),
-	repeatPairs: threshold(50, 'pairs', 'Fewer pairs of identical completions prove nothing.'),
+	repeatPairs: threshold(50, 'pairs', 'Fewer pairs of identical completions are not conclusive.'),
 	repeatDiffer: threshold(
 		0.1,
 		'share of pairs',
-		'A deterministic reward never differs; a judge at temperature 0 does now and then.',
+		'A deterministic reward never differs; a judge at temperature 0 occasionally does.',
 	),
-	mixedLetters: threshold(0.1, 'share of letters', 'One term or name of another language is normal.'),
-	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is no longer a slip.'),
-	languageWeight: threshold(1, '', 'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy unweighted.'),
+	mixedLetters: threshold(0.1, 'share of letters', 'A single term or name from another language is normal.'),
+	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is too many to be accidental.'),
+	languageWeight: threshold(1, '', 'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy without weighting.'),
 	agreeShare: threshold(
 		0.75,
 		'share of a group',
-		'Completions that reach the same answer in different ways are rarely wrong together (self-consistency, Wang et al. 2022).',
+		'Completions that reach the same answer in different ways are rarely all wrong (self-consistency, Wang et al. 2022).',
 	),
 	agreedWrong: threshold(
 		0.1,
 		'share of groups',
-		'Datasets have a few wrong keys in a hundred; one in ten costs more than noise.',
+		'A few percent of the keys in a dataset are usually wrong; at one in ten, the damage goes beyond noise.',
 	),
 	agreedGap: threshold(
 		0.2,
 		'share',
-		'Training and held-out accuracy on one task differ by a few points; they differ by this much only if the problems or their keys differ.',
+		'Training and held-out accuracy on the same task differ by a few points. A gap this large means that the problems or their keys differ.',
 	),
 
 	nanRows: threshold(
 		2,
 		'of the last 10 updates',
-		'Mixed precision skips a single update whose gradient overflowed; several in a row are something else.',
+		'Mixed precision skips individual updates when the gradient overflows; several in a row point to another cause.',
 	),
 
 	mismatchKl: threshold(
 		0.01,
 		'nats per token',
-		'About 0.001 is usual between vLLM and a trainer (NeMo-RL, GRPO guide, gen_kl_error); collapsed runs exceeded ten times that (Liu et al. 2025, When Speed Kills Stability).',
+		'About 0.001 is normal between vLLM and a trainer (NeMo-RL, GRPO guide, gen_kl_error). Collapsed runs exceeded ten times that value (Liu et al. 2025, When Speed Kills Stability).',
 	),
 	mismatchDifference: threshold(
 		0.05,
 		'nats per token',
-		'NeMo-RL investigates from a mean factor of 1.01 to 1.02 between the two probabilities of a token; 0.05 is a factor of 1.05.',
+		'NeMo-RL recommends investigating at a mean factor of 1.01 to 1.02 between the two probabilities of a token; 0.05 corresponds to a factor of 1.05.',
 	),
 	mismatchRatio: threshold(
 		0.1,
 		'away from 1',
-		'The mean ratio fluctuates around 1 (NeMo-RL, sampling importance ratio); a bias means different weights, templates or temperatures.',
+		'The mean ratio fluctuates around 1 (NeMo-RL, sampling importance ratio). A bias means that weights, templates, or temperatures differ.',
 	),
-	mismatchBatches: threshold(10, 'batches', 'The first batch may be sampled before weights are in sync.'),
+	mismatchBatches: threshold(10, 'batches', 'The first batch can be sampled before the weights are in sync.'),
 
 	throughputShare: threshold(
 		0.4,
 		'of the median so far',
-		'Completion lengths and other processes change speed by a factor of two in normal runs.',
+		'In normal runs, completion lengths and other processes change throughput by a factor of two.',
 	),
-	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations are over within a few batches.'),
+	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations are finished within a few batches.'),
 
 	stalledSeconds: threshold(
 		60,
 		'seconds',
-		'A heartbeat is written every 5 s; a busy disk or a garbage collection takes less than this.',
+		'A heartbeat is written every 5 s; delays caused by a busy disk or garbage collection are shorter than this.',
 	),
 	stalledGaps: threshold(
 		10,
@@ -267,11 +267,11 @@ export const thresholds = {
 	stalledLongest: threshold(
 		2,
 		'times the longest gap of the last 20 rows',
-		'A gap that occurred before may occur again.',
+		'A gap that has occurred before can occur again.',
 	),
 
 	/** Only NaN is reported for shorter runs. */
-	shortRun: threshold(20, 'batches', 'A young run has no trend yet.'),
+	shortRun: threshold(20, 'batches', 'A shorter run does not show a trend yet.'),
 } as const satisfies Record<string, Threshold>;
 export type ThresholdName = keyof typeof thresholds;
 

@@ -72,7 +72,7 @@ export function noAlertsSummary(batches: number, unsampled: number): Pick<Verdic
 	const needed = limit('shortRun');
 	if (batches >= needed) return { kind: 'clear', summary: 'No issues detected.' };
 	if (batches === 0 && unsampled > 0) {
-		return { kind: 'short', summary: 'No generation batches to diagnose; only checked losses for NaN.' };
+		return { kind: 'short', summary: 'No generation batches to diagnose. Only losses were checked, for NaN.' };
 	}
 	return { kind: 'short', summary: `Too few batches to diagnose (${batches} of ${needed}).` };
 }

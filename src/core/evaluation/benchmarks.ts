@@ -103,7 +103,7 @@ export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem |
 		return `has no column ${columns.answer.map((one) => `"${one}"`).join(' or ')}`;
 	}
 	const asked = row[prompt];
-	if (typeof asked !== 'string' || asked.trim() === '') return `has a "${prompt}" that is no text`;
+	if (typeof asked !== 'string' || asked.trim() === '') return `has a "${prompt}" that is not a non-empty string`;
 	const made = (text: string, gold: string | null, fields = row): Problem => ({
 		...{ prompt: text, answer: gold, solution: null, key: promptKey(asked), row: fields },
 	});
@@ -148,7 +148,7 @@ function choiceProblem(
 	const right = row['Correct Answer'];
 	const wrong = wrongColumns.map((column) => row[column]);
 	const texts = [right, ...wrong];
-	if (!texts.every((text): text is string => typeof text === 'string')) return 'has options that are no texts';
+	if (!texts.every((text): text is string => typeof text === 'string')) return 'has options that are not strings';
 	const options = Random.of('gpqa', question).shuffle(texts.map((text, i) => ({ text: text.trim(), right: i === 0 })));
 	const letters = options.map((_, i) => String.fromCharCode(65 + i));
 	const listed = options.map(({ text }, i) => `(${letters[i]}) ${text}`).join('\n');

@@ -90,12 +90,12 @@ export const fewestProblems = 6;
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;
 	if (problems === 0) {
-		return { test: 'none', reason: 'The two were evaluated on different problems: no prompt occurs in both.' };
+		return { test: 'none', reason: 'The runs were evaluated on different problems: they have no prompt in common.' };
 	}
 	if (problems < fewestProblems) {
 		return {
 			test: 'none',
-			reason: `Only ${formatCounted(problems, 'problem is', 'problems are')} in both (${onlyFirst} only in the first, ${onlySecond} only in the second); at least ${fewestProblems} are needed.`,
+			reason: `Only ${formatCounted(problems, 'problem is', 'problems are')} in both runs (${onlyFirst} only in the first, ${onlySecond} only in the second). At least ${fewestProblems} are needed.`,
 		};
 	}
 	const share = ({ right, samples }: ProblemCount): number => right / samples;

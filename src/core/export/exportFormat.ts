@@ -30,13 +30,13 @@ export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>>
 	},
 	dpo: {
 		title: 'Preference pairs (DPO)',
-		detail: 'A better and a worse completion for one prompt: prompt, chosen, rejected',
+		detail: 'A better and a worse completion for the same prompt: prompt, chosen, rejected',
 		from: 'rollouts',
 		suffix: '.dpo.jsonl',
 	},
 	cases: {
 		title: 'Labeled reward cases',
-		detail: 'Expected rewards for completions, to be run by verification',
+		detail: 'Expected rewards for completions, used by verification',
 		from: 'rollouts',
 		suffix: '.cases.jsonl',
 	},
@@ -60,13 +60,13 @@ export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>>
 	},
 	processbench: {
 		title: 'Step labels (ProcessBench)',
-		detail: 'Steps, and the index of the first wrong one',
+		detail: 'Steps and the index of the first incorrect one',
 		from: 'labels',
 		suffix: '.processbench.jsonl',
 	},
 	preferences: {
 		title: 'Human preference pairs',
-		detail: 'Completions rated or compared by people: prompt, chosen, rejected, for dpo and reward-model',
+		detail: 'Completions that people rated or compared: prompt, chosen, rejected, for dpo and reward-model',
 		from: 'feedback',
 		suffix: '.preferences.jsonl',
 	},

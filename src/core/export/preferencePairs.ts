@@ -112,12 +112,12 @@ function alike(a: number, b: number, ratio: number): boolean {
 /** Returns why a group has no pair, for the summary. */
 export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions, contradicted = 0): string {
 	if (candidates.length < 2) return 'with fewer than two rewarded rollouts';
-	if (contradicted > 0) return 'without a pair for which rewards and recorded advantages agree';
+	if (contradicted > 0) return 'without a pair whose rewards and recorded advantages agree';
 	const rewards = candidates.map(({ reward }) => reward);
 	const spread = Math.max(...rewards) - Math.min(...rewards);
-	if (!(spread > 0)) return 'whose rewards are all equal';
+	if (!(spread > 0)) return 'with identical rewards';
 	if (spread < (options.margin ?? 0)) return 'whose rewards differ by less than the margin';
-	return options.lengthRatio === undefined ? 'whose texts are all equal' : 'without two completions of similar length';
+	return options.lengthRatio === undefined ? 'with identical texts' : 'without two completions of similar length';
 }
 
 /** Returns the data line for a pair, or the reason why there is none. */

@@ -26,7 +26,7 @@ export interface RewardCaseOptions {
 /** Converts a rollout to a case that expects the recorded value of a reward. Returns the reason if it cannot. */
 export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions = {}): RewardCase | string {
 	const name = reward ?? judgingReward(line.rewards);
-	if (name === null) return 'that no reward marks correct or wrong';
+	if (name === null) return 'that no reward marks as correct or incorrect';
 	if (!Object.hasOwn(line.rewards, name)) return `without the reward ${name}`;
 	const errors = line.extra?.errors;
 	if (typeof errors === 'object' && errors !== null && Object.hasOwn(errors, name))

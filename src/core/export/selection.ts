@@ -50,8 +50,8 @@ export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) =>
 	const { minReward, maxReward } = selection;
 	return (line) => {
 		const { step, group, index, reward } = line;
-		if (!selectsStep(step, { ...(selection.steps && { steps: selection.steps }) })) return 'of other steps';
-		if (groups !== undefined && !groups.has(`${step ?? noStep} ${group}`)) return 'of other groups';
+		if (!selectsStep(step, { ...(selection.steps && { steps: selection.steps }) })) return 'from other steps';
+		if (groups !== undefined && !groups.has(`${step ?? noStep} ${group}`)) return 'from other groups';
 		if (rollouts !== undefined && !rollouts.has(`${step ?? noStep} ${group} ${index}`)) return 'not selected';
 		if (minReward !== undefined || maxReward !== undefined) {
 			if (reward === null || !Number.isFinite(reward)) return 'without a reward';
@@ -60,11 +60,11 @@ export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) =>
 		}
 		if (selection.correct !== undefined) {
 			const correct = correctness(line.rewards);
-			if (correct === null) return 'that no reward marks correct or wrong';
-			if (correct !== selection.correct) return correct ? 'that are correct' : 'that are wrong';
+			if (correct === null) return 'that no reward marks as correct or incorrect';
+			if (correct !== selection.correct) return correct ? 'that are correct' : 'that are incorrect';
 		}
 		if (selection.truncated !== undefined && line.truncated !== selection.truncated) {
-			if (line.truncated === null) return 'without a record of truncation';
+			if (line.truncated === null) return 'that do not record truncation';
 			return line.truncated ? 'that were truncated' : 'that were not truncated';
 		}
 		return null;

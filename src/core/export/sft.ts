@@ -48,7 +48,7 @@ function perturbed(line: RolloutLine, perturb: NonNullable<SftOptions['perturb']
 	const { perturbation, tags, random, donors } = perturb;
 	const message = typeof line.completion === 'string' ? null : line.completion.at(-1);
 	if (typeof line.completion !== 'string' && (line.completion.length > 1 || message?.role !== 'assistant')) {
-		return 'whose several messages cannot be perturbed';
+		return 'whose completion has several messages and cannot be perturbed';
 	}
 	const text = typeof line.completion === 'string' ? line.completion : (message?.content ?? '');
 	const changed = perturbTrace(text, perturbation, {

@@ -51,7 +51,7 @@ export function asMessages({ prompt, completion, parents }: RolloutLine): Messag
 			? [{ role: 'assistant', content: completion }]
 			: cleaned(mainPath(completion, parents));
 	if (said.length === 0) return 'without messages';
-	if (!said.some(({ role }) => role === 'assistant')) return 'without a message of the assistant';
+	if (!said.some(({ role }) => role === 'assistant')) return 'without an assistant message';
 	return { prompt: asked, completion: said };
 }
 
@@ -61,9 +61,9 @@ export function asMessages({ prompt, completion, parents }: RolloutLine): Messag
  */
 export function asTexts({ prompt, completion }: RolloutLine): TextPair | string {
 	const asked = oneText(prompt, 'user');
-	if (asked === null) return 'whose prompt is several messages (choose the conversational form)';
+	if (asked === null) return 'whose prompt has several messages (use the conversational format)';
 	const said = oneText(completion, 'assistant');
-	if (said === null) return 'whose completion is several messages (choose the conversational form)';
+	if (said === null) return 'whose completion has several messages (use the conversational format)';
 	return { prompt: asked, completion: said };
 }
 

@@ -55,7 +55,7 @@ export function computeAdvantages(
 	scale: ScaleRewards,
 ): Advantages {
 	if (!Number.isInteger(groupSize) || groupSize < 1 || rewards.length % groupSize !== 0) {
-		throw new RangeError(`${rewards.length} rewards are not groups of ${groupSize}`);
+		throw new RangeError(`${rewards.length} rewards cannot be divided into groups of ${groupSize}`);
 	}
 	const all = Float64Array.from(rewards, (reward) => reward ?? Number.NaN);
 	const values = new Float64Array(all.length);

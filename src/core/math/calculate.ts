@@ -25,19 +25,19 @@ export function calculate(text: string): Calculated {
 		)
 		.replace(/^([\d.,]+)\s*%\s*of\s+/i, '($1)/100*')
 		.replace(/(?<=[\w)])\s*(?:\bmod\b|%(?=\s*[\d(]))\s*(?=[\w(])/g, ' \\bmod ');
-	if (written === '') return { fault: 'There is nothing to calculate.' };
-	if (written.length > longest) return { fault: `The expression has more than ${longest} characters.` };
+	if (written === '') return { fault: 'The expression is empty.' };
+	if (written.length > longest) return { fault: `The expression is longer than ${longest} characters.` };
 	const answer = parseAnswer(cleanText(written));
 	if (answer?.kind !== 'scalar') {
-		return { fault: `"${text.trim().slice(0, 80)}" is no expression with a value: write one like (3/4)^2 + sqrt(2).` };
+		return { fault: `"${text.trim().slice(0, 80)}" is not an expression that can be evaluated. Try one like (3/4)^2 + sqrt(2).` };
 	}
 	if (answer.exact !== null) return { value: rationalAsText(answer.exact) };
 	const symbols = [...freeSymbols(answer.expression)];
 	if (symbols.length > 0)
-		return { fault: `The value of ${symbols.slice(0, 5).join(', ')} is not known: write numbers alone.` };
+		return { fault: `The value of ${symbols.slice(0, 5).join(', ')} is unknown. Use numbers only.` };
 	try {
 		const found = evaluate(answer.expression, new Map(), new Budget());
-		if (found === null) return { fault: 'It has no value, or one that is too large.' };
+		if (found === null) return { fault: 'The expression is undefined, or its value is too large.' };
 		const { re, im } = found.value;
 		const imaginary = decimal(im, 1n << bits);
 		if (imaginary.replace(/[-0.]/g, '') === '') return { value: `≈ ${decimal(re, 1n << bits)}` };
@@ -45,7 +45,7 @@ export function calculate(text: string): Calculated {
 			value: `≈ ${decimal(re, 1n << bits)} ${imaginary.startsWith('-') ? '-' : '+'} ${imaginary.replace('-', '')}i`,
 		};
 	} catch (error) {
-		if (error instanceof TooMuchWork) return { fault: 'It takes too long to calculate.' };
+		if (error instanceof TooMuchWork) return { fault: 'The calculation takes too long.' };
 		throw error;
 	}
 }

@@ -60,16 +60,16 @@ export function compareMath(
 	if (fast !== null) return fast;
 	const goldText = goldAnswer(gold);
 	if (missingGold.test(goldText) && !/^(?:none|undefined)$/i.test(goldText)) {
-		return verdict(null, 'There is no gold answer.');
+		return verdict(null, 'The gold answer is missing.');
 	}
 	const expected = readGold(goldText);
-	if (expected.length === 0) return verdict(null, `The gold answer ${shownAnswer(goldText)} cannot be read.`);
+	if (expected.length === 0) return verdict(null, `The gold answer ${shownAnswer(goldText)} cannot be parsed.`);
 	const readings = statedAnswers(prediction, sole);
-	if (readings.length === 0) return verdict(0, 'No answer is stated.');
+	if (readings.length === 0) return verdict(0, 'No answer found.');
 	try {
 		return compareReadings(expected, goldText, readings, new Budget(limits.steps), sole);
 	} catch (error) {
-		if (error instanceof TooMuchWork) return verdict(0, 'Comparing the answers takes more steps than it may.');
+		if (error instanceof TooMuchWork) return verdict(0, 'Comparing the answers exceeds the step budget.');
 		throw error;
 	}
 }
@@ -89,7 +89,7 @@ function compareReadings(
 		const answers = readWithRounding(reading);
 		if (answers.length === 0 && expected.every((one) => readingsForGold(one, reading).length === 0)) continue;
 		if (sole && answers.length > 0 && answers.every((answer) => expected.every((one) => isUnfinished(one, answer)))) {
-			return verdict(0, `${shownAnswer(reading)} is not worked out.`);
+			return verdict(0, `${shownAnswer(reading)} is not fully evaluated.`);
 		}
 		const agrees = (one: Answer, all: readonly Answer[]) => all.some((answer) => answersAgree(one, answer, budget));
 		if (expected.some((one) => agrees(one, answers) || agrees(one, readingsForGold(one, reading)))) {

@@ -37,7 +37,7 @@ export function comparePlainNumbers(gold: string, prediction: string, sole = fal
 	}
 	const b = parsePlainNumber(stated);
 	if (b === null || a.percent !== b.percent) return null;
-	if (Q.equal(a.value, b.value)) return verdict(1, `Both are ${Q.rationalText(a.value)}.`);
+	if (Q.equal(a.value, b.value)) return verdict(1, `Both equal ${Q.rationalText(a.value)}.`);
 	// Numbers that may be rounded are left to the decimal rule.
 	if (a.digits !== null || b.digits !== null) return null;
 	return verdict(0, `${shownAnswer(stated)} is not ${shownAnswer(gold)}.`);

@@ -83,7 +83,7 @@ export function argument(given: Complex): Complex {
 	const a = settled(given);
 	if (a.im === 0n && a.re === 0n && a.error === 0n) return zero;
 	const least = below(a) - a.error;
-	if (least <= 0n) throw new F.Undefined('angle of zero');
+	if (least <= 0n) throw new F.Undefined('argument of zero');
 	return real(F.arctangent2(a.im, a.re), a.im === 0n ? ulps : ((2n * a.error) << F.bits) / least + ulps);
 }
 
@@ -132,7 +132,7 @@ function principalRoot(a: Complex): Complex {
 /** Raises to an integer power of at most 10,000 by repeated squaring. */
 export function wholePower(a: Complex, exponent: bigint): Complex {
 	const times = exponent < 0n ? -exponent : exponent;
-	if (times > 10_000n) throw new F.Undefined('too large a power');
+	if (times > 10_000n) throw new F.Undefined('exponent too large');
 	let result = one;
 	let square = a;
 	for (let rest = times; rest > 0n; rest >>= 1n) {

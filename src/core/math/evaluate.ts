@@ -20,7 +20,7 @@ export class Budget {
 
 	spend(steps: number): void {
 		this.#left -= steps;
-		if (this.#left < 0) throw new TooMuchWork('the comparison needs more steps than it may take');
+		if (this.#left < 0) throw new TooMuchWork('the comparison exceeds its step budget');
 	}
 }
 
@@ -79,7 +79,7 @@ class Evaluation {
 				return node.name === 'e' ? C.exponential(C.one) : C.imaginaryUnit;
 			case 'symbol': {
 				const value = this.#point.get(node.name);
-				if (value === undefined) throw new F.Undefined(`no value for ${node.name}`);
+				if (value === undefined) throw new F.Undefined(`${node.name} has no value`);
 				return value;
 			}
 			case 'add':
@@ -158,7 +158,7 @@ class Evaluation {
 		const { re, error } = this.#real(value);
 		const rounded = (re + F.unit / 2n) >> F.bits;
 		const off = re - (rounded << F.bits);
-		if (error > rounding || off > error || off < -error) throw new F.Undefined('no whole number');
+		if (error > rounding || off > error || off < -error) throw new F.Undefined('not an integer');
 		return { n: rounded, d: 1n };
 	}
 

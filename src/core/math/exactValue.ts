@@ -67,18 +67,18 @@ export function exactValue(node: Expression): Q.Rational | null {
 const largestFactorial = 1_500n;
 
 export function factorial(value: Q.Rational): Q.Rational {
-	if (value.d !== 1n || value.n < 0n) throw new RangeError('factorial of what is no whole number');
-	if (value.n > largestFactorial) throw new Q.NumberTooLarge('too large a factorial');
+	if (value.d !== 1n || value.n < 0n) throw new RangeError('factorial of a non-integer');
+	if (value.n > largestFactorial) throw new Q.NumberTooLarge('factorial too large');
 	let result = 1n;
 	for (let i = 2n; i <= value.n; i++) result *= i;
 	return Q.rational(result);
 }
 
 export function binomial(n: Q.Rational, k: Q.Rational): Q.Rational {
-	if (n.d !== 1n || k.d !== 1n || n.n < 0n) throw new RangeError('binomial of what is no whole number');
+	if (n.d !== 1n || k.d !== 1n || n.n < 0n) throw new RangeError('binomial of a non-integer');
 	if (k.n < 0n || k.n > n.n) return Q.zero;
 	const least = k.n < n.n - k.n ? k.n : n.n - k.n;
-	if (least > largestFactorial || Q.bitLength(n.n) > 256) throw new Q.NumberTooLarge('too large a binomial');
+	if (least > largestFactorial || Q.bitLength(n.n) > 256) throw new Q.NumberTooLarge('binomial too large');
 	let result = 1n;
 	for (let i = 1n; i <= least; i++) result = (result * (n.n - least + i)) / i;
 	return Q.rational(result);

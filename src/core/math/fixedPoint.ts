@@ -13,7 +13,7 @@ export class Undefined extends Error {}
 const largest = 1n << 20_000n;
 
 export function checked(value: bigint): bigint {
-	if (value > largest || value < -largest) throw new Undefined('too large');
+	if (value > largest || value < -largest) throw new Undefined('value too large');
 	return value;
 }
 
@@ -72,7 +72,7 @@ export const ln2 = wideLn2 >> guard;
 
 /** Computes the exponential. The argument is limited to about 6,900 to keep the result in range. */
 export function exponential(a: bigint): bigint {
-	if (a > 6_900n * unit) throw new Undefined('too large');
+	if (a > 6_900n * unit) throw new Undefined('exponent too large');
 	if (a < -1_000n * unit) return 0n;
 	const wide = a << guard;
 	let k = wide / wideLn2;
@@ -92,7 +92,7 @@ export function exponential(a: bigint): bigint {
 
 /** Computes the natural logarithm of a positive number. */
 export function logarithm(a: bigint): bigint {
-	if (a <= 0n) throw new Undefined('logarithm of a number that is not positive');
+	if (a <= 0n) throw new Undefined('logarithm of a non-positive number');
 	const wideUnit = 1n << (bits + guard);
 	// a = m * 2^k with m in [1, 2).
 	const k = BigInt(a.toString(2).length) - 1n - bits;
@@ -117,7 +117,7 @@ export function logarithm(a: bigint): bigint {
 
 /** Computes sine and cosine. Arguments beyond 2^64 would have no digits left after range reduction. */
 export function sineCosine(a: bigint): { readonly sine: bigint; readonly cosine: bigint } {
-	if (a > unit << 64n || a < -(unit << 64n)) throw new Undefined('too large an angle');
+	if (a > unit << 64n || a < -(unit << 64n)) throw new Undefined('angle too large');
 	const halfPi = widePi / 2n;
 	const wide = a << guard;
 	let quadrant = (wide + (wide >= 0n ? halfPi / 2n : -halfPi / 2n)) / halfPi;

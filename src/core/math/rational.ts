@@ -59,7 +59,7 @@ export function power(base: Rational, exponent: bigint): Rational {
 		return base.n === -1n && magnitude % 2n === 0n ? one : base;
 	}
 	const bits = BigInt(Math.max(bitLength(base.n), bitLength(base.d)));
-	if (magnitude * (bits > 4n ? bits - 4n : 1n) > BigInt(mostBits)) throw new NumberTooLarge('too large a power');
+	if (magnitude * (bits > 4n ? bits - 4n : 1n) > BigInt(mostBits)) throw new NumberTooLarge('power too large');
 	const n = base.n ** magnitude;
 	const d = base.d ** magnitude;
 	return exponent > 0n ? rational(n, d) : rational(d, n);

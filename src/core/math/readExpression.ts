@@ -82,7 +82,7 @@ class Reader {
 	#nodes = 0;
 
 	read(json: MathJson, depth: number): Expression {
-		if (++this.#nodes > mostNodes || depth > mostDepth) throw new Unreadable('too large');
+		if (++this.#nodes > mostNodes || depth > mostDepth) throw new Unreadable('expression too large');
 		if (typeof json === 'number') return this.#number(String(json));
 		if (typeof json === 'string') return this.#symbol(json);
 		if (!Array.isArray(json)) {
@@ -90,7 +90,7 @@ class Reader {
 			if (typeof num === 'string') return this.#number(num);
 			if (typeof sym === 'string') return this.#symbol(sym);
 			if (Array.isArray(fn)) return this.read(fn as MathJson[], depth);
-			throw new Unreadable('no expression');
+			throw new Unreadable('not an expression');
 		}
 		return this.#operation(json as readonly MathJson[], depth + 1);
 	}
@@ -119,7 +119,7 @@ class Reader {
 
 	#operation(json: readonly MathJson[], depth: number): Expression {
 		const [head, ...args] = json;
-		if (typeof head !== 'string') throw new Unreadable('no operator');
+		if (typeof head !== 'string') throw new Unreadable('missing operator');
 		const read = (index: number): Expression => {
 			const arg = args[index];
 			if (arg === undefined) throw new Unreadable(`${head} without an argument`);
@@ -136,7 +136,7 @@ class Reader {
 				return { op: 'add', args: all() };
 			case 'Subtract': {
 				const [first, ...rest] = all();
-				if (first === undefined || rest.length === 0) throw new Unreadable('no difference');
+				if (first === undefined || rest.length === 0) throw new Unreadable('not a difference');
 				return { op: 'add', args: [first, ...rest.map(negated)] };
 			}
 			case 'Negate':

@@ -81,8 +81,8 @@ export function estimateRecipe(recipe: ResolvedRecipe, facts: MemoryFacts): Memo
 	if (pytorch === undefined) {
 		throw new Failure(
 			'unsupported',
-			'Memory can be estimated for the pytorch and ray engines only; the embedded engine supports models of up to 200 million parameters.',
-			'Set "engine": "pytorch" to see what that needs.',
+			'Memory can be estimated only for the pytorch and ray engines. The embedded engine supports models with up to 200 million parameters.',
+			'Set "engine": "pytorch" to estimate its memory.',
 		);
 	}
 	const estimate = estimateOnce(recipe, pytorch, facts);
@@ -141,7 +141,7 @@ function estimateOnce(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: M
 		stages.push({ ...memory, stage: index, type: stage.type, rows: plan.rows, length: plan.length });
 	}
 	if (stages.length === 0) {
-		throw new Failure('unsupported', 'None of the stages runs on the pytorch engine.', 'Correct the stages first.');
+		throw new Failure('unsupported', 'None of the stages runs on the pytorch engine.', 'Fix the stages first.');
 	}
 	const tensors = Math.max(...stages.map(({ peak }) => peak));
 	const cuda = facts.device === 'cuda';
@@ -174,19 +174,19 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 	const samples = recipe.stages.some(({ type }) => type === 'grpo' || type === 'rloo');
 	if (samples && facts.promptTokens === null) {
 		notes.push(
-			`Assumes prompts of ${assumedPromptTokens} tokens; the actual length is unknown until the data is read.`,
+			`Assumes prompts of ${assumedPromptTokens} tokens; the actual length is not known until the data is read.`,
 		);
 	}
 	const reads = recipe.stages.some((stage) => learnsFromFile(stage) || 'labels' in stage);
 	if (reads || (recipe.stages.some(({ type }) => type === 'sft') && facts.textTokens === null)) {
-		notes.push(`Assumes given texts as long as "maxLength" (${pytorch.maxLength} tokens).`);
+		notes.push(`Assumes training texts of "maxLength" (${pytorch.maxLength}) tokens.`);
 	}
-	if (!known) notes.push(`Unknown model family "${facts.model.family}"; assumes the blocks of Llama.`);
+	if (!known) notes.push(`Unknown model family "${facts.model.family}"; assumes Llama blocks.`);
 	if (pytorch.lora !== null && pytorch.lora.targets !== 'all-linear') {
 		notes.push('Assumes an adapter on every matrix.');
 	}
 	if (pytorch.strategy === 'fsdp' || processesOf(recipe, pytorch) > 1) {
-		notes.push('What is shared between processes is calculated, not measured.');
+		notes.push('Memory shared between processes is calculated, not measured.');
 	}
 	return notes;
 }
@@ -225,5 +225,5 @@ function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memo
 		if (estimateOnce({ ...recipe, pytorch: changed }, changed, facts).fits)
 			return `It would fit with ${words} in "pytorch".`;
 	}
-	return 'No smaller batch makes it fit: use a smaller model, shorter completions, or a larger device.';
+	return 'No smaller batch size is enough. Use a smaller model, shorter completions, or a larger device.';
 }

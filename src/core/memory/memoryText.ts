@@ -54,7 +54,7 @@ export function totalText({ total, device, processes, deviceBytes, fits }: Memor
 	if (deviceBytes === null) return `${about}.`;
 	return fits
 		? `${about}; ${where} has ${bytesText(deviceBytes)}.`
-		: `${about}, and ${where} has ${bytesText(deviceBytes)}: it does not fit.`;
+		: `${about}, but ${where} has only ${bytesText(deviceBytes)}.`;
 }
 
 /** Summarizes the memory of a pipeline in one sentence. Stages run one after another, so the largest one counts. */
@@ -67,7 +67,7 @@ export function pipelineTotalText(forecast: {
 	const about = `The stages need up to about ${bytesText(forecast.total)}, in ${forecast.largest}`;
 	if (forecast.deviceBytes === null) return `${about}.`;
 	const has = `${bytesText(forecast.deviceBytes)} is available`;
-	return forecast.fits === false ? `${about}, but ${has}: not all of them fit.` : `${about}; ${has}.`;
+	return forecast.fits === false ? `${about}, but only ${has}. Not all stages fit.` : `${about}; ${has}.`;
 }
 
 /** Describes the maximum duration of a pipeline according to its recipe. Returns null if it is unlimited. */
@@ -76,5 +76,5 @@ export function minutesText({ minutes, bounded }: { readonly minutes: number | n
 	const sum = `${Number(minutes.toFixed(2))} minutes`;
 	return bounded
 		? `The recipe limits training to ${sum}.`
-		: `The recipe limits some stages to ${sum} in total; the others have no time limit.`;
+		: `The recipe limits some stages to ${sum} in total; the other stages have no time limit.`;
 }

@@ -9,14 +9,14 @@ const plain = { healthy: null, rises: null, falls: null, logScale: false } as co
 const phases: Readonly<Record<string, readonly [title: string, explanation: string]>> = {
 	generate: ['Sampling', 'Sampling the completions of the generation batch.'],
 	reward: ['Scoring', 'Computing the rewards.'],
-	logprobs: ['Log-probabilities', 'Forward passes of the reference, and of the policy for old log-probabilities.'],
-	reference: ['Reference', 'Forward passes of the reference.'],
+	logprobs: ['Log-probabilities', 'Forward passes of the reference model, and of the policy for old log-probabilities.'],
+	reference: ['Reference', 'Forward passes of the reference model.'],
 	advantages: ['Advantages', 'Computing advantages.'],
-	update: ['Update', 'Forward, backward and optimizer.'],
+	update: ['Update', 'Forward pass, backward pass, and optimizer step.'],
 	weights: ['Weights', 'Sending new weights to the sampler.'],
-	sync: ['Synchronizing', 'Waiting for other processes, and sending new weights to the sampler.'],
+	sync: ['Synchronizing', 'Waiting for other processes and sending new weights to the sampler.'],
 	data: ['Data', 'Reading rows and building tensors.'],
-	other: ['Other', 'The rest of the step: bookkeeping and communication between processes.'],
+	other: ['Other', 'Remaining step time: bookkeeping and communication between processes.'],
 	checkpoint: ['Checkpoint', 'Writing a checkpoint.'],
 	evaluate: ['Evaluation', 'Sampling and judging held-out problems.'],
 };
@@ -30,7 +30,7 @@ function rewardPart(name: string, part: string): Described {
 			group: 'reward',
 			better: 'down',
 			over: 'completions sampled for the generation batch',
-			explanation: `Completions on which the reward "${name}" failed: it raised an error, returned no number, or timed out. They are left out of their groups. Absent: none.`,
+			explanation: `Completions for which the reward "${name}" failed: it raised an error, did not return a number, or timed out. They are excluded from their groups. Absent if there were none.`,
 			healthy: 'absent',
 		};
 	}
@@ -42,9 +42,9 @@ function rewardPart(name: string, part: string): Described {
 		group: 'reward',
 		better: deviation ? null : 'up',
 		over: `${deviation ? 'sample standard deviation (n - 1)' : 'mean'} over the ${batch} it applies to`,
-		explanation: `The reward "${name}" alone, before weighting.`,
+		explanation: `The reward "${name}" on its own, before weighting.`,
 		healthy: deviation ? 'above 0 while there is something to learn' : null,
-		falls: deviation ? 'The component varies less and less between completions and no longer trains.' : null,
+		falls: deviation ? 'The component varies less between completions and no longer drives training.' : null,
 	};
 }
 
@@ -65,9 +65,9 @@ function evaluationPart(name: string, part: string): Described {
 			title: `${name} ${part}`,
 			unit: 'share',
 			over: 'held-out problems',
-			explanation: `Share of problems with at least one correct answer in ${passes[1]} samples.`,
-			healthy: 'above the accuracy; the gap is what training can still gain',
-			falls: 'The policy finds fewer of the solutions it once found: it has narrowed.',
+			explanation: `Fraction of problems with at least one correct answer in ${passes[1]} samples.`,
+			healthy: 'above the accuracy; the gap shows what training can still gain',
+			falls: 'The policy finds fewer of the solutions that it used to find: it has narrowed.',
 		};
 	}
 	if (part === 'reward') {
@@ -75,9 +75,9 @@ function evaluationPart(name: string, part: string): Described {
 			...common,
 			title: `${name} reward`,
 			unit: 'number',
-			explanation: 'Mean reward of sampled answers to held-out problems.',
+			explanation: 'Mean reward for sampled answers to held-out problems.',
 			healthy: 'rises with the training reward',
-			falls: 'While the training reward rises: what is learned does not generalize.',
+			falls: 'While the training reward rises: what the policy learns does not generalize.',
 		};
 	}
 	const title = evaluations[name] ?? `${name} ${part}`;
@@ -87,8 +87,8 @@ function evaluationPart(name: string, part: string): Described {
 		unit: part.startsWith('accuracy') ? 'share' : 'number',
 		explanation:
 			bound === ''
-				? 'Share of correct sampled answers to held-out problems.'
-				: 'Bound of the 95% confidence interval of the accuracy.',
+				? 'Fraction of sampled answers to held-out problems that are correct.'
+				: 'Bound of the 95% confidence interval for accuracy.',
 		healthy: bound === '' ? 'rises with the training reward' : null,
 		falls: bound === '' ? 'While reward rises: the reward is being gamed, or the policy overfits its problems.' : null,
 	};

@@ -4,7 +4,7 @@ type Device = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 type Part = Pick<Device, 'title' | 'unit' | 'over' | 'explanation'> &
 	Partial<Pick<Device, 'healthy' | 'rises' | 'falls' | 'better'>>;
 
-const samples = 'samples taken about once a second since the previous row';
+const samples = 'samples taken about once per second since the previous row';
 
 /** GPU metrics: `gpu/<number>/<part>`. */
 const parts: Readonly<Record<string, Part>> = {
@@ -12,9 +12,9 @@ const parts: Readonly<Record<string, Part>> = {
 		title: 'memory',
 		unit: 'bytes',
 		over: `max of ${samples}`,
-		explanation: 'Device memory in use by all programs.',
-		healthy: 'below the capacity of the device, with room for the longest batch',
-		rises: 'Longer completions, a new stage, or another program. At capacity the run fails with out of memory.',
+		explanation: 'Device memory used by all programs.',
+		healthy: 'below the device capacity, with room for the longest batch',
+		rises: 'Longer completions, a new stage, or another program. If it reaches capacity, the run fails with an out-of-memory error.',
 	},
 	memory_total: {
 		title: 'memory capacity',
@@ -25,31 +25,31 @@ const parts: Readonly<Record<string, Part>> = {
 	memory_peak: {
 		title: 'tensor memory, peak',
 		unit: 'bytes',
-		over: 'max since the previous row, over the training processes on the device',
-		explanation: "Memory of the trainer's tensors as counted by torch: reduced by a smaller batch or shorter rows.",
+		over: 'max since the previous row, across the training processes on the device',
+		explanation: "Memory used by the trainer's tensors, as reported by torch. Reduce it with a smaller batch or shorter rows.",
 	},
 	memory_reserved: {
 		title: 'reserved memory, peak',
 		unit: 'bytes',
-		over: 'max since the previous row, over the training processes on the device',
+		over: 'max since the previous row, across the training processes on the device',
 		explanation:
-			'Memory that torch has reserved for tensors. If it is well above the tensor peak, memory is fragmented (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).',
+			'Memory that torch has reserved for tensors. If it is much higher than the tensor peak, memory is fragmented (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True).',
 	},
 	utilization: {
 		title: 'utilization',
 		unit: 'share',
 		over: `mean of ${samples}`,
 		explanation:
-			'Share of time in which a kernel was running. It does not show how much of the device that kernel used.',
+			'Fraction of time during which a kernel was running. It does not show how much of the device the kernel used.',
 		better: 'up',
-		healthy: 'above 80% during generation and updates',
-		falls: 'The device waits for rewards, data or other devices. The phases of the step show which.',
+		healthy: 'above 80% during sampling and updates',
+		falls: 'The device is waiting for rewards, data, or other devices. The step phases show which.',
 	},
 	temperature: {
 		title: 'temperature',
 		unit: 'celsius',
 		over: `max of ${samples}`,
-		explanation: 'GPU temperature. Devices throttle above some 85 to 90 °C, which slows down steps.',
+		explanation: 'GPU temperature. Devices throttle at about 85 to 90 °C, which slows down steps.',
 		healthy: 'below 85 °C',
 	},
 	power: {
@@ -57,13 +57,13 @@ const parts: Readonly<Record<string, Part>> = {
 		unit: 'watts',
 		over: `mean of ${samples}`,
 		explanation: 'Power drawn by the device.',
-		falls: 'While there is work: throttled by heat or by the power limit.',
+		falls: 'Under load: throttled by temperature or by the power limit.',
 	},
 	power_limit: {
 		title: 'power limit',
 		unit: 'watts',
 		over: 'the device',
-		explanation: 'Maximum power draw before the device lowers its clock.',
+		explanation: 'Maximum power draw before the device lowers its clock speed.',
 	},
 };
 

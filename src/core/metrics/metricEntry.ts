@@ -17,5 +17,5 @@ export interface MetricEntry {
 	readonly logScale?: boolean;
 }
 
-export const batch = 'completions of the generation batch';
-export const update = 'completion tokens of the update, including those without advantage';
+export const batch = 'completions in the generation batch';
+export const update = 'completion tokens in the update, including those without an advantage';

@@ -57,7 +57,7 @@ export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], see
 	const claim = (name: string | undefined, place: Place, looped: boolean) => {
 		const other = name === undefined ? undefined : taken.get(name);
 		if (other === undefined || !(other || looped)) return;
-		faults.push({ path: [...place, 'name'], message: `Two stages are named "${name}": give each a unique "name".` });
+		faults.push({ path: [...place, 'name'], message: `Two stages are named "${name}". Give each a unique "name".` });
 	};
 	for (const [i, entry] of entries.entries()) {
 		const place = ['stages', i];
@@ -91,7 +91,7 @@ function outsideLoop(stage: PipelineStage, place: Place): PathFault[] {
 		.filter(([, value]) => previousOf(value) !== null)
 		.map(([at]) => ({
 			path: [...place, ...at],
-			message: `"${at[0]}" takes "previous" of the previous round, but the stage is not in a loop: name a "stage" instead.`,
+			message: `"${at[0]}" references "previous", but the stage is not in a loop. Reference a "stage" instead.`,
 		}));
 }
 
@@ -100,7 +100,7 @@ function insideLoop(stage: PipelineStage, names: readonly string[], loop: string
 	if (stage.round !== undefined) {
 		faults.push({
 			path: [...place, 'round'],
-			message: '"round" is set by the loop itself: remove it.',
+			message: '"round" is set by the loop itself. Remove it.',
 		});
 	}
 	for (const [at, value] of namedIn(stage)) {
@@ -113,12 +113,12 @@ function insideLoop(stage: PipelineStage, names: readonly string[], loop: string
 			const advice = near === null ? `its stages are ${names.join(', ')}.` : `did you mean "${near}"?`;
 			faults.push({
 				path: [...place, ...at],
-				message: `"${key}" names the stage "${previous.slice(0, 80)}" of the previous round, but the loop "${loop}" has no such stage: ${advice}`,
+				message: `"${key}" references the stage "${previous.slice(0, 80)}" in the previous round, but the loop "${loop}" has no such stage: ${advice}`,
 			});
 		} else if (first !== undefined && names.includes(first)) {
 			faults.push({
 				path: [...place, ...at],
-				message: `"first" of "${key}" names "${first}" of the loop itself, but there is no round before the first: name a stage outside the loop.`,
+				message: `"first" in "${key}" references "${first}" in the same loop, but there is no round before the first. Reference a stage outside the loop.`,
 			});
 		}
 	}
@@ -133,19 +133,19 @@ function risingFaults({ rising, stages }: StageLoop, names: readonly string[], p
 			: [
 					{
 						path: [...place, 'stages', j, 'skipIf'],
-						message: 'The loop skips its stages by "rising", but this stage has its own "skipIf": remove one of them.',
+						message: 'The loop skips its stages based on "rising", but this stage also has "skipIf". Remove one of them.',
 					},
 				],
 	);
 	const named = stages.find(({ name }) => name === rising);
 	if (named !== undefined) {
 		if (named.type === 'evaluate' || makesCheckpoint(named.type)) return faults;
-		const none = `"rising" names the stage "${rising}", which does not measure held-out accuracy: name a stage that trains or evaluates.`;
+		const none = `"rising" references the stage "${rising}", which does not measure held-out accuracy. Reference a stage that trains or evaluates.`;
 		return [...faults, { path: [...place, 'rising'], message: none }];
 	}
 	const near = suggest(rising, names);
 	const advice = near === null ? `its stages are ${names.join(', ')}.` : `did you mean "${near}"?`;
-	const message = `"rising" names the stage "${rising.slice(0, 80)}", but the loop has no such stage: ${advice}`;
+	const message = `"rising" references the stage "${rising.slice(0, 80)}", but the loop has no such stage: ${advice}`;
 	return [...faults, { path: [...place, 'rising'], message }];
 }
 

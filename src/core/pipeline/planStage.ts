@@ -43,15 +43,15 @@ export function skipReason(stage: NamedStage, states: StatesByName): string | nu
 			const before = states.get(skipIf.notAbove)?.accuracy ?? null;
 			if (told?.status === 'skipped') return `${skipIf.stage} was skipped`;
 			if (accuracy !== null && before !== null && accuracy <= before) {
-				return `held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, not above the ${before.toFixed(3)} of ${skipIf.notAbove}`;
+				return `the held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, not above ${before.toFixed(3)} for ${skipIf.notAbove}`;
 			}
 		} else if (accuracy !== null && accuracy >= skipIf.heldOutAccuracy) {
-			return `held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, at least ${skipIf.heldOutAccuracy}`;
+			return `the held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, which is at least ${skipIf.heldOutAccuracy}`;
 		}
 	}
 	for (const { key, stage: other } of inputsOf(stage)) {
 		if (key === 'from' || key === 'skipIf' || states.get(other)?.status !== 'skipped') continue;
-		return `its ${key} would come from ${other}, which was skipped`;
+		return `its input "${key}" comes from ${other}, which was skipped`;
 	}
 	return null;
 }
@@ -89,8 +89,8 @@ export function artefactsOf(
 		const what = kinds.includes('last-checkpoint') ? 'no checkpoint' : `no ${kinds[0]}`;
 		throw new Failure(
 			'missing',
-			`"${key}" of the stage "${stage.name}" takes its input from "${name}", which produces ${what}.`,
-			'Name a stage that produces them, or make that stage produce them.',
+			`"${key}" in the stage "${stage.name}" gets its input from "${name}", which produces ${what}.`,
+			'Reference a stage that produces it, or change that stage to produce it.',
 		);
 	};
 	const from = startOf(recipe, stage, skippedNames(states));

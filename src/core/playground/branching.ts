@@ -37,10 +37,10 @@ export function whyNoBranch(
 	sample: Pick<PlaygroundSample, 'text' | 'given' | 'detail'>,
 	goesOn: boolean,
 ): string | null {
-	if (!goesOn) return 'This policy cannot continue a given prefix, so no other token can be chosen.';
-	if (sample.detail === null) return 'The tokens of this completion were not recorded.';
+	if (!goesOn) return 'This policy cannot continue from a prefix, so you cannot choose a different token.';
+	if (sample.detail === null) return 'The tokens in this completion were not recorded.';
 	return beginsLike(sample) === null
-		? 'The recorded tokens do not match the text, so no other token can be chosen.'
+		? 'The recorded tokens do not match the text, so you cannot choose a different token.'
 		: null;
 }
 
@@ -67,10 +67,10 @@ export function prefixAt(
 	const sample = side?.samples[place.sample];
 	const taken = sample?.detail?.text[place.token];
 	if (side === undefined || sample === undefined || sample.detail === null || taken === undefined) {
-		throw new Failure('missing', 'This completion has no such token.', 'Sample again.');
+		throw new Failure('missing', 'The token does not exist in this completion.', 'Sample the completion again.');
 	}
 	const why = whyNoBranch(sample, side.can.prefix);
-	if (why !== null) throw new Failure('unsupported', why, 'Choose a policy that can.');
+	if (why !== null) throw new Failure('unsupported', why, 'Choose a policy that supports it.');
 	const { detail } = sample;
 	const prefix = detail.text.slice(0, place.token).join('') + text;
 	if (prefix.length > longestCompletion) {

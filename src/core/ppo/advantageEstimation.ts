@@ -39,7 +39,7 @@ export function estimateAdvantages(
 	{ gamma, lam }: { readonly gamma: number; readonly lam: number },
 ): Estimate {
 	const length = rewards.length;
-	if (values.length !== length) throw new RangeError(`${length} rewards came with ${values.length} values`);
+	if (values.length !== length) throw new RangeError(`got ${length} rewards but ${values.length} values`);
 	const advantages = new Float64Array(length);
 	const returns = new Float64Array(length);
 	let next = 0;

@@ -39,7 +39,7 @@ export function parsePairs(text: string, name: string, columns: PairColumns, pro
 			new Failure(
 				'invalid',
 				`${name}, line ${i + 1}: ${what}.`,
-				`Write {"${columns.prompt}", "${columns.chosen}", "${columns.rejected}"} with three strings on each line, or name the columns in "pairs".`,
+				`Each line must contain {"${columns.prompt}", "${columns.chosen}", "${columns.rejected}"} with three strings. If the columns have different names, set them in "pairs".`,
 			);
 		const row = objectOf(line);
 		if (row === null) throw fault('is not a JSON object');
@@ -58,8 +58,8 @@ export function parsePairs(text: string, name: string, columns: PairColumns, pro
 		else pairs.push(pair);
 	}
 	if (pairs.length === 0) {
-		const why = same === 0 ? 'has no pairs' : 'has no pair whose completions differ';
-		throw new Failure('invalid', `${name} ${why}.`, 'Correct the file, or the columns in "pairs".');
+		const why = same === 0 ? 'contains no pairs' : 'contains no pair whose completions differ';
+		throw new Failure('invalid', `${name} ${why}.`, 'Fix the file, or the column names in "pairs".');
 	}
 	const isTest = ({ prompt, chosen }: PairText) =>
 		isHeldOut(promptKey(hasPrompts === true ? prompt : chosen), columns.heldOutShare);
@@ -68,8 +68,8 @@ export function parsePairs(text: string, name: string, columns: PairColumns, pro
 	if (training.length === 0) {
 		throw new Failure(
 			'invalid',
-			`${name} leaves no pair to train on: all ${heldOut.length} are held out.`,
-			'Add pairs, or lower "heldOutShare" of "pairs".',
+			`${name} leaves no pairs to train on: all ${heldOut.length} are held out.`,
+			'Add pairs, or lower "heldOutShare" in "pairs".',
 		);
 	}
 	return { training, heldOut, same };

@@ -85,7 +85,7 @@ export function checkBatches(recipe: Recipe, report: Report): void {
 			const unit = (processes * parts) / gcd(processes * parts, rows);
 			report(
 				['stages', i, parts > 1 && !given(stage, key) ? 'steps_per_generation' : key],
-				`${what} is ${total} rows, which ${by.join(' and ')} cannot share evenly: set "${key}" to ${around(amount, unit)}.`,
+				`${what} is ${total} rows, which cannot be divided evenly among ${by.join(' and ')}. Set "${key}" to ${around(amount, unit)}.`,
 			);
 			continue;
 		}
@@ -97,7 +97,7 @@ export function checkBatches(recipe: Recipe, report: Report): void {
 	if (uneven[0] === undefined) return;
 	report(
 		['pytorch', 'microBatch'],
-		`"microBatch" ${micro} does not divide the ${uneven[0]} rows of an update in each process: ` +
+		`"microBatch" ${micro} does not divide the ${uneven[0]} rows per update in each process: ` +
 			`choose ${divisors(uneven.reduce(gcd), micro)}.`,
 	);
 }

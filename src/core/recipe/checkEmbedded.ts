@@ -14,7 +14,7 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 		if (dataset.path === undefined && dataset.preset !== undefined) {
 			report(
 				['dataset', 'preset'],
-				`The embedded engine does not read the hub: add "path" with ${dataset.preset} as a file, or set "engine": "pytorch".`,
+				`The embedded engine cannot read from the Hub. Set "path" to a file with ${dataset.preset}, or set "engine": "pytorch".`,
 			);
 		}
 		for (const key of ['path', 'heldOut'] as const) {
@@ -22,7 +22,7 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 			if (unread === null) continue;
 			report(
 				['dataset', key],
-				`"${dataset[key]}" ${unread}, which the embedded engine does not read: convert it, or set "engine": "pytorch".`,
+				`"${dataset[key]}" ${unread}, so the embedded engine cannot read it. Convert it, or set "engine": "pytorch".`,
 			);
 		}
 	}
@@ -40,7 +40,7 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 function checkFile(path: string, kinds: readonly string[], place: PathFault['path'], report: Report): void {
 	const kind = dataFileKind(path);
 	if (kind === null || kinds.includes(kind)) return;
-	report(place, `The embedded engine reads JSONL, and "${path}" is ${kind}: convert it, or set "engine": "pytorch".`);
+	report(place, `The embedded engine reads JSONL, but "${path}" is ${kind}. Convert it, or set "engine": "pytorch".`);
 }
 
 function cutsBatches(stage: Stage): stage is GrpoStage | HeadStage | RlooStage {
@@ -54,7 +54,7 @@ function checkParts(stage: GrpoStage | HeadStage | RlooStage, index: number, rep
 	if (prompts % parts === 0) return;
 	report(
 		['stages', index, 'steps_per_generation'],
-		`"steps_per_generation" ${parts} does not split the ${prompts} groups of "prompts_per_step" evenly: ` +
+		`"steps_per_generation" ${parts} does not divide the ${prompts} groups in "prompts_per_step" evenly: ` +
 			`choose a divisor of ${prompts}.`,
 	);
 }

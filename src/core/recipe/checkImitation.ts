@@ -21,8 +21,8 @@ function checkTexts(stage: PretrainStage, index: number, task: Task | null, repo
 	if (filledStage(stage).workedShare === 1) return;
 	report(
 		['stages', index, 'type'],
-		`${task === null ? 'Rows of a file are' : `The task "${task.name}" has`} no plain texts to pretrain on: ` +
-			'add "corpus", or set "workedShare" to 1 (worked solutions alone).',
+		`${task === null ? 'File rows have' : `The task "${task.name}" has`} no plain texts to pretrain on: ` +
+			'add "corpus", or set "workedShare" to 1 (worked solutions only).',
 	);
 }
 
@@ -31,7 +31,7 @@ function checkKeep({ keep }: RejectionStage, index: number, report: Report): voi
 	if (minTokens === undefined || maxTokens === undefined || minTokens <= maxTokens) return;
 	report(
 		['stages', index, 'keep', 'minTokens'],
-		`"minTokens" ${minTokens} is more than "maxTokens" ${maxTokens}, so nothing would be kept: lower it.`,
+		`"minTokens" ${minTokens} is greater than "maxTokens" ${maxTokens}, so nothing would be kept. Lower it.`,
 	);
 }
 
@@ -44,23 +44,23 @@ function checkDistill(stage: DistillStage, index: number, report: Report): void 
 		if (stage.data === undefined) {
 			report(
 				place('type'),
-				'"distill" names no teacher: add "data" with its completions, or "teacher" with its checkpoint.',
+				'"distill" has no teacher. Add "data" with completions from the teacher, or "teacher" with its checkpoint.',
 			);
 		}
 		for (const key of ofLogits) {
 			if (stage[key] !== undefined)
-				report(place(key), `"${key}" is about the logits of a "teacher": add it, or remove this.`);
+				report(place(key), `"${key}" applies to the logits of a "teacher". Add a teacher, or remove this key.`);
 		}
 	} else if (stage.data !== undefined) {
 		for (const key of ofSampling) {
 			if (stage[key] === undefined) continue;
 			report(
 				place(key),
-				`"${key}" is about completions that are sampled, but "data" names a file: remove one of them.`,
+				`"${key}" applies to sampled completions, but "data" specifies a file. Remove one of them.`,
 			);
 		}
 	}
 	if (stage.minReward !== undefined && stage.data === undefined) {
-		report(place('minReward'), '"minReward" chooses among completions of "data": add it, or remove this.');
+		report(place('minReward'), '"minReward" filters the completions in "data". Add "data", or remove this key.');
 	}
 }

@@ -36,7 +36,7 @@ export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, repo
 	if (width % heads !== 0) {
 		const below = Math.floor(width / heads) * heads;
 		const choices = below >= 8 ? `${below} or ${below + heads}` : `${below + heads}`;
-		report(['model', 'width'], `"width" ${width} is not a multiple of "heads" ${heads}: choose ${choices}.`);
+		report(['model', 'width'], `"width" ${width} is not a multiple of "heads" ${heads}. Choose ${choices}.`);
 	}
 	const completions = recipe.stages.flatMap(
 		(stage) => sampledLength(stage, lengths) ?? (lengths ? lengths.completion : []),
@@ -45,7 +45,7 @@ export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, repo
 	if (context !== undefined && context < needed) {
 		report(
 			['model', 'context'],
-			`"context" ${context} is too short: prompt and completion take up to ${needed} tokens; ` +
+			`"context" ${context} is too short: prompt and completion can take up to ${needed} tokens; ` +
 				`raise it to ${needed} or lower "max_completion_length".`,
 		);
 	}
@@ -54,8 +54,8 @@ export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, repo
 	if (recipe.engine === 'embedded' && parameters > maxParameters) {
 		report(
 			['model'],
-			`A model of ${layers} layers of width ${width} has about ${Math.round(parameters / 1e6)} million parameters, and the ` +
-				`embedded engine takes ${maxParameters / 1e6} million at most: lower "width" or "layers".`,
+			`A model with ${layers} layers of width ${width} has about ${Math.round(parameters / 1e6)} million parameters, but the ` +
+				`embedded engine supports at most ${maxParameters / 1e6} million. Lower "width" or "layers".`,
 		);
 	}
 }

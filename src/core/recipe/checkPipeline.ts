@@ -57,7 +57,7 @@ export function checkPipeline(written: WrittenRecipe): PipelineCheck {
 		for (const [i, stage] of stages.entries()) checkUnnamed(stage, i, report);
 		const loops = written.stages.flatMap((entry, i) => (isLoop(entry) ? [loopUnnamed(i)] : []));
 		if (written.compare !== undefined) {
-			report(['compare'], `"compare" is a key of pipelines, and no stage has a name: ${unnamedAdvice}.`);
+			report(['compare'], `"compare" is supported only in pipelines, but no stage has a name: ${unnamedAdvice}.`);
 		}
 		if (faults.length + loops.length === 0) return { kind: 'recipe', recipe: recipe as unknown as Recipe };
 		return { kind: 'faults', faults: [...loops, ...told()] };
@@ -76,7 +76,7 @@ const unnamedAdvice = 'give every stage a "name"';
 
 const loopUnnamed = (i: number): PathFault => ({
 	path: ['stages', i, 'loop'],
-	message: `A loop is a part of pipelines: ${unnamedAdvice}.`,
+	message: `Loops are supported only in pipelines: ${unnamedAdvice}.`,
 });
 
 /** Maps errors to their paths in the recipe as written. For loops, keeps only errors from the first round. */
@@ -97,17 +97,17 @@ function asWritten(faults: readonly PathFault[], places: ExpandedStages['places'
 function checkUnnamed(stage: PipelineStage, i: number, report: Report): void {
 	const advice = unnamedAdvice;
 	if (isRunnerStage(stage.type)) {
-		report(['stages', i, 'type'], `The stage "${stage.type}" is a part of pipelines: ${advice}.`);
+		report(['stages', i, 'type'], `The stage type "${stage.type}" is supported only in pipelines: ${advice}.`);
 	}
 	for (const key of envelopeKeys) {
 		if (stage[key] === undefined) continue;
-		report(['stages', i, key], `"${key}" of a stage is a key of pipelines, and no stage has a name: ${advice}.`);
+		report(['stages', i, key], `"${key}" is supported only in pipeline stages, but no stage has a name: ${advice}.`);
 	}
 	for (const { key, index } of inputsOf(stage as NamedStage)) {
 		// Already reported above.
 		if ((envelopeKeys as readonly string[]).includes(key)) continue;
 		const path: PathFault['path'] = index === undefined ? ['stages', i, key] : ['stages', i, key, index];
-		report(path, `"${key}" names another stage, and no stage has a name: ${advice}, or a "path" here.`);
+		report(path, `"${key}" references another stage, but no stage has a name: ${advice}, or use a "path".`);
 	}
 }
 
@@ -116,24 +116,24 @@ function checkNames(recipe: ExpandedRecipe, places: ExpandedStages['places'], re
 	for (const [i, { name }] of recipe.stages.entries()) {
 		if (name === undefined) {
 			const entry = Number(places[i]?.at(-1)) + 1;
-			report(['stages', i], `Entry ${entry} of "stages" has no "name", and others have: name all stages, or none.`);
+			report(['stages', i], `Entry ${entry} in "stages" has no "name", but others do. Name all stages or none.`);
 			continue;
 		}
 		if (!stageNamePattern.test(name) || /^pipeline\./i.test(name)) {
 			report(
 				['stages', i, 'name'],
-				`"name" of a stage names its folder: take letters, digits, "-", "_" and "." between them, 40 at most, not "${name.slice(0, 80)}".`,
+				`The "name" of a stage is used as a folder name. Use at most 40 characters: letters and digits, with "-", "_", and "." between them, not "${name.slice(0, 80)}".`,
 			);
 			continue;
 		}
 		// Some file systems are case-insensitive.
 		const other = seen.get(name.toLowerCase());
 		if (other !== undefined) {
-			report(['stages', i, 'name'], `Two stages are named "${other}": give each a unique "name".`);
+			report(['stages', i, 'name'], `Two stages are named "${other}". Give each a unique "name".`);
 		}
 		seen.set(name.toLowerCase(), name);
 		if (runNameOf(recipe, { name }).length > 80) {
-			report(['stages', i, 'name'], '"name" of the recipe and of the stage are together longer than 79: shorten one.');
+			report(['stages', i, 'name'], 'The recipe "name" and the stage "name" are longer than 79 characters combined. Shorten one of them.');
 		}
 	}
 }
@@ -148,12 +148,12 @@ function checkComparison(recipe: PipelineRecipe, comparison: Comparison, i: numb
 			near !== null
 				? `did you mean "${near}"?`
 				: measuring.length === 0
-					? 'there is none, so add one.'
-					: `those are ${measuring.join(', ')}.`;
-		report(['compare', i, key], `"${key}" is "${named.slice(0, 80)}", which is no stage that evaluates: ${advice}`);
+					? 'add one, because there is none.'
+					: `the options are ${measuring.join(', ')}.`;
+		report(['compare', i, key], `"${key}" is "${named.slice(0, 80)}", which is not a stage that evaluates: ${advice}`);
 	}
 	if (comparison.stage === comparison.against) {
-		report(['compare', i, 'against'], `"against" is the stage "${comparison.stage}" itself: name another one.`);
+		report(['compare', i, 'against'], `"against" refers to the stage "${comparison.stage}" itself. Choose a different stage.`);
 	}
 }
 
@@ -162,11 +162,11 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 	if (stage.minutes !== undefined && !makesCheckpoint(stage.type)) {
 		report(
 			['stages', i, 'minutes'],
-			`"minutes" is for stages that train, and "${stage.name}" is of type "${stage.type}": remove it.`,
+			`"minutes" applies to training stages, but "${stage.name}" has type "${stage.type}". Remove it.`,
 		);
 	}
 	if (stage.from !== undefined && stage.model !== undefined) {
-		report(['stages', i, 'model'], '"from" says where the stage starts, and so does "model": remove one of them.');
+		report(['stages', i, 'model'], 'Both "from" and "model" specify where the stage starts. Remove one of them.');
 	}
 	for (const { key, index, stage: name } of inputsOf(stage)) {
 		const path: PathFault['path'] = index === undefined ? ['stages', i, key] : ['stages', i, key, index];
@@ -175,11 +175,11 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 			const rounds = recipe.stages.filter(({ round }) => round?.of === name && round.number > 0);
 			const near = rounds.at(-1)?.name ?? suggest(name, names);
 			const advice = near === null ? `the stages are ${names.join(', ')}` : `did you mean "${near}"?`;
-			report(path, `"${key}" names the stage "${name.slice(0, 80)}", and there is none: ${advice}${near ? '' : '.'}`);
+			report(path, `"${key}" references the stage "${name.slice(0, 80)}", which does not exist: ${advice}${near ? '' : '.'}`);
 			continue;
 		}
 		if (name === stage.name) {
-			report(path, `"${key}" of the stage "${name}" names that stage itself: name another one.`);
+			report(path, `"${key}" in the stage "${name}" references the stage itself. Choose a different stage.`);
 			continue;
 		}
 		const fault = inputFault(key, other);
@@ -189,27 +189,27 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 
 /** Returns why a stage cannot provide the requested input, or null if it can. */
 function inputFault(key: StageInput['key'], other: NamedStage): string | null {
-	const what = `"${key}" names the stage "${other.name}"`;
+	const what = `"${key}" references the stage "${other.name}"`;
 	if (key === 'skipIf') {
 		if (other.type === 'evaluate' || makesCheckpoint(other.type)) return null;
-		return `${what}, which measures no held-out accuracy: name a stage that trains or evaluates.`;
+		return `${what}, which does not measure held-out accuracy. Choose a stage that trains or evaluates.`;
 	}
 	if (key === 'rewards') {
 		if (other.type === 'reward-model') return null;
-		return `${what}, which is of type "${other.type}" and trains no reward model: name a stage of type "reward-model".`;
+		return `${what}, which has type "${other.type}" and does not train a reward model. Choose a stage of type "reward-model".`;
 	}
 	const kind = key === 'from' ? 'checkpoint' : takenBy(key);
 	if (kind === 'checkpoint') {
 		if (makesCheckpoint(other.type)) return null;
-		return `${what}, which is of type "${other.type}" and trains nothing: name a stage that trains.`;
+		return `${what}, which has type "${other.type}" and does not train a model. Choose a stage that trains.`;
 	}
 	const made = dataOf(other);
 	if (made.includes(kind)) return null;
 	if (made.length === 0) {
-		return `${what}, which is of type "${other.type}" and makes no data: name a search or a rejection-sampling stage.`;
+		return `${what}, which has type "${other.type}" and produces no data. Choose a search or rejection-sampling stage.`;
 	}
-	const advice = other.type === 'search' ? `add "${kind}" to its "export"` : 'name another stage';
-	return `${what}, which makes ${made.join(' and ')}, not ${kind}: ${advice}.`;
+	const advice = other.type === 'search' ? `add "${kind}" to its "export"` : 'choose a different stage';
+	return `${what}, which produces ${made.join(' and ')}, not ${kind}: ${advice}.`;
 }
 
 /** Returns the types of data that a stage produces. */
@@ -225,7 +225,7 @@ function checkCycle(recipe: PipelineRecipe, report: Report): void {
 	const [first] = ordered.cycle;
 	const i = recipe.stages.findIndex(({ name }) => name === first);
 	const path = [...ordered.cycle, first].join(' -> ');
-	report(['stages', i, 'name'], `The stages wait for each other in a cycle (${path}): take one of these inputs away.`);
+	report(['stages', i, 'name'], `The stages depend on each other in a cycle (${path}). Remove one of these inputs.`);
 }
 
 function checkStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
@@ -246,7 +246,7 @@ function checkStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report
 function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
 	const start = startOf(recipe, stage, new Set());
 	if ('model' in start && !('path' in start.model)) {
-		report(['stages', i], `The stage "${stage.name}" needs a policy: add "from" with a stage that trains, or "model".`);
+		report(['stages', i], `The stage "${stage.name}" needs a policy. Add "from" with a training stage, or "model".`);
 	}
 	if (stage.type === 'search') {
 		const { split } = stage as unknown as SearchStage;
@@ -267,7 +267,7 @@ function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, 
 	if (columns.includes(category)) return;
 	report(
 		['stages', i, 'category'],
-		`"category" is "${category}", which problems of the task "${dataset.task}" do not have: name one of ${columns.join(', ')}, or remove it.`,
+		`"category" is "${category}", which does not exist in problems from the task "${dataset.task}". Choose one of ${columns.join(', ')}, or remove it.`,
 	);
 }
 

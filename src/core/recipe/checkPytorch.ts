@@ -18,10 +18,10 @@ function checkModel(recipe: Recipe, report: Report): void {
 	const isNew = !('path' in model);
 	if (typeof template === 'object') {
 		if (template.system !== undefined && template.chat !== true) {
-			report(['template', 'system'], '"system" is a message of a chat: add "chat": true, or put it into "prompt".');
+			report(['template', 'system'], '"system" is a chat message. Add "chat": true, or move the text to "prompt".');
 		}
 		if (template.chat === true && isNew) {
-			report(['template', 'chat'], '"chat" needs a chat template, which a new model lacks: name a model by "path".');
+			report(['template', 'chat'], '"chat" requires a chat template, which a new model does not have. Set the "path" of an existing model.');
 		}
 	}
 	if (!isNew || 'task' in dataset) return;
@@ -31,7 +31,7 @@ function checkModel(recipe: Recipe, report: Report): void {
 	if (kind === 'jsonl' || (kind === null && path !== '' && !hasHubDatasetForm(path))) return;
 	report(
 		['model'],
-		'A new model makes its vocabulary of a task or of a JSONL file, and this dataset is neither: name a model by "path", or convert the data.',
+		'A new model builds its vocabulary from a task or a JSONL file, but this dataset is neither. Set the "path" of an existing model, or convert the data.',
 	);
 }
 
@@ -43,40 +43,40 @@ function checkSettings(recipe: Recipe, report: Report): void {
 		const where = recipe.engine === 'ray' ? '"workers" of "ray"' : '"processes"';
 		report(
 			place('strategy'),
-			`"fsdp" shares the model among processes, and there is one: raise ${where}, or remove it.`,
+			`"fsdp" shards the model across processes, but there is only one. Raise ${where}, or remove it.`,
 		);
 	}
 	if (pytorch.strategy === 'fsdp' && pytorch.lora?.quantize !== undefined && pytorch.lora.quantize !== 'none') {
-		report(place('strategy'), '"fsdp" with quantized weights is not supported: remove "quantize", or take "ddp".');
+		report(place('strategy'), '"fsdp" does not support quantized weights. Remove "quantize", or use "ddp".');
 	}
 	if (device === 'cpu' && pytorch.precision === 'float16') {
-		report(place('precision'), '"float16" needs a GPU, and "device" is "cpu": choose float32 or bfloat16.');
+		report(place('precision'), '"float16" requires a GPU, but "device" is "cpu". Use float32 or bfloat16.');
 	}
 	if (pytorch.attention === 'flash_attention_2') {
 		if (device === 'cpu') {
-			report(place('attention'), '"flash_attention_2" needs a GPU, and "device" is "cpu": choose sdpa or auto.');
+			report(place('attention'), '"flash_attention_2" requires a GPU, but "device" is "cpu". Use sdpa or auto.');
 		} else if (pytorch.precision === 'float32') {
 			report(
 				place('attention'),
-				'"flash_attention_2" computes in bfloat16 or float16: change "precision", or take sdpa.',
+				'"flash_attention_2" supports only bfloat16 and float16. Change "precision", or use sdpa.',
 			);
 		}
 	}
 	const quantize = pytorch.lora?.quantize ?? 'none';
 	if (quantize !== 'none') {
 		if (device === 'cpu') {
-			report(place('lora', 'quantize'), `"quantize" ${quantize} needs a GPU, and "device" is "cpu": remove it.`);
+			report(place('lora', 'quantize'), `"quantize" ${quantize} requires a GPU, but "device" is "cpu". Remove it.`);
 		}
 		if (!('path' in recipe.model)) {
-			report(place('lora', 'quantize'), '"quantize" freezes trained weights, and this model is new: remove it.');
+			report(place('lora', 'quantize'), '"quantize" freezes trained weights, but this model is new. Remove it.');
 		}
 	}
 	if (pytorch.rewards === 'in-process' && !rewards.some((reward) => 'file' in reward && reward.file.endsWith('.py'))) {
-		report(place('rewards'), '"in-process" is for Python reward files, and "rewards" names none: remove it.');
+		report(place('rewards'), '"in-process" applies to Python reward files, but "rewards" has none. Remove it.');
 	}
 	const packs = recipe.stages.some((stage) => stage.type === 'sft' || stage.type === 'distill');
 	if (pytorch.packing === true && !packs) {
-		report(place('packing'), '"packing" is for the stages sft and distill, and there is none: remove it.');
+		report(place('packing'), '"packing" applies to sft and distill stages, but there are none. Remove it.');
 	}
 }
 
@@ -85,31 +85,31 @@ function checkVllm(recipe: Recipe, report: Report): void {
 	if (vllm === undefined) return;
 	const place = (...path: string[]) => ['pytorch', 'vllm', ...path];
 	const mode = vllm.mode ?? 'colocate';
-	if (recipe.device === 'cpu') report(place(), '"vllm" needs a GPU, and "device" is "cpu": remove it.');
+	if (recipe.device === 'cpu') report(place(), '"vllm" requires a GPU, but "device" is "cpu". Remove it.');
 	if (!('path' in recipe.model)) {
-		report(place(), '"vllm" does not know the architecture of a new model: remove it, or name a model by "path".');
+		report(place(), '"vllm" does not support the architecture of a new model. Remove it, or set the "path" of an existing model.');
 	}
 	if (!recipe.stages.some(({ type }) => type === 'grpo' || type === 'rloo')) {
-		report(place(), '"vllm" generates for the stages grpo and rloo, and there is none: remove it.');
+		report(place(), '"vllm" generates for grpo and rloo stages, but there are none. Remove it.');
 	}
 	if (mode === 'server') {
 		if (vllm.server === undefined) {
-			report(place('mode'), '"server" needs an address: add "server", such as "http://127.0.0.1:8000".');
+			report(place('mode'), '"server" mode requires an address. Add "server", such as "http://127.0.0.1:8000".');
 		} else if (!/^https?:\/\/[^/\s]+/.test(vllm.server)) {
 			report(place('server'), `"server" must be an address such as "http://127.0.0.1:8000", not "${vllm.server}".`);
 		}
 		for (const key of ['memory', 'tensorParallel'] as const) {
 			if (vllm[key] === undefined) continue;
-			report(place(key), `"${key}" is for "mode": "colocate"; a server has settings of its own: remove it.`);
+			report(place(key), `"${key}" applies to "mode": "colocate"; a server has its own settings. Remove it.`);
 		}
 	} else if (vllm.server !== undefined) {
-		report(place('server'), '"server" is for "mode": "server": set it, or remove the address.');
+		report(place('server'), '"server" applies to "mode": "server". Set the mode, or remove the address.');
 	}
 	const processes = processesOf(recipe);
 	if (vllm.tensorParallel !== undefined && processes % vllm.tensorParallel !== 0) {
 		report(
 			place('tensorParallel'),
-			`"tensorParallel" ${vllm.tensorParallel} does not divide the ${processes} training processes: choose a divisor.`,
+			`"tensorParallel" ${vllm.tensorParallel} does not divide the ${processes} training processes. Choose a divisor.`,
 		);
 	}
 }
@@ -117,35 +117,35 @@ function checkVllm(recipe: Recipe, report: Report): void {
 function checkRay(recipe: Recipe, report: Report): void {
 	const { ray, pytorch, engine, device } = recipe;
 	if (engine !== 'ray') {
-		if (ray !== undefined) report(['ray'], '"ray" is for the engine "ray": set "engine": "ray", or remove it.');
+		if (ray !== undefined) report(['ray'], '"ray" applies to the ray engine. Set "engine": "ray", or remove it.');
 		return;
 	}
 	if (pytorch?.processes !== undefined) {
-		report(['pytorch', 'processes'], '"processes" is for one machine; with "ray" it is "workers" of "ray": remove it.');
+		report(['pytorch', 'processes'], '"processes" applies to a single machine. With "ray", set "workers" in "ray" instead.');
 	}
 	if (ray?.address !== undefined && !/^https?:\/\/[^/\s]+/.test(ray.address)) {
-		const hint = ray.address.startsWith('ray://') ? " (ray:// is Ray's client; runs are submitted as jobs)" : '';
-		report(['ray', 'address'], `"address" must be the dashboard's, such as "http://127.0.0.1:8265"${hint}.`);
+		const hint = ray.address.startsWith('ray://') ? " (ray:// is for Ray's client, but runs are submitted as jobs)" : '';
+		report(['ray', 'address'], `"address" must be the dashboard address, such as "http://127.0.0.1:8265"${hint}.`);
 	}
 	if (device === 'cpu' && (ray?.gpusPerWorker ?? 0) > 0) {
-		report(['ray', 'gpusPerWorker'], '"gpusPerWorker" asks for GPUs, and "device" is "cpu": change one of them.');
+		report(['ray', 'gpusPerWorker'], '"gpusPerWorker" requests GPUs, but "device" is "cpu". Change one of them.');
 	}
 	if (device === 'cuda' && ray?.gpusPerWorker === 0) {
-		report(['ray', 'gpusPerWorker'], '"gpusPerWorker" is 0, and "device" is "cuda": change one of them.');
+		report(['ray', 'gpusPerWorker'], '"gpusPerWorker" is 0, but "device" is "cuda". Change one of them.');
 	}
 	if (ray?.verl !== undefined && ray.payload !== 'verl') {
-		report(['ray', 'verl'], '"verl" is for "payload": "verl": set it, or remove these keys.');
+		report(['ray', 'verl'], '"verl" applies to "payload": "verl". Set the payload, or remove these keys.');
 	}
 	if (ray?.payload === 'verl') {
 		for (const [i, { type }] of recipe.stages.entries()) {
 			if (type === 'grpo' || type === 'rloo') continue;
 			report(
 				['stages', i, 'type'],
-				`verl is given the stages grpo and rloo, not "${type}": remove it, or take "payload": "trl".`,
+				`verl supports grpo and rloo stages, not "${type}". Remove the stage, or use "payload": "trl".`,
 			);
 		}
 		if (!('path' in recipe.model)) {
-			report(['model'], 'verl does not know the architecture of a new model: name a model by "path".');
+			report(['model'], 'verl does not support the architecture of a new model. Set the "path" of an existing model.');
 		}
 	}
 }

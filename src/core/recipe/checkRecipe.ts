@@ -39,14 +39,14 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 
 function checkDataset({ dataset }: Recipe, report: Report): void {
 	if ('task' in dataset || dataset.path !== undefined || dataset.preset !== undefined) return;
-	report(['dataset'], '"dataset" names no data: add "task", "path" or "preset".');
+	report(['dataset'], '"dataset" specifies no data. Add "task", "path", or "preset".');
 }
 
 function checkName(name: string, report: Report): void {
 	// Run folders are named after it.
-	if (name.length > 80) report(['name'], `"name" has ${name.length} characters: 80 at most, it names folders.`);
+	if (name.length > 80) report(['name'], `"name" has ${name.length} characters, but it is used in folder names. Use at most 80.`);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 	else if (/[\\/:*?"<>|\u0000-\u001f]/.test(name) || /^[.\s]|[.\s]$/.test(name)) {
-		report(['name'], '"name" cannot name a folder: leave out \\ / : * ? " < > | and dots or blanks at its ends.');
+		report(['name'], '"name" is not a valid folder name. Remove \\ / : * ? " < > | and any leading or trailing dots and spaces.');
 	}
 }

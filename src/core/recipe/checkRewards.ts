@@ -14,33 +14,33 @@ function optionFault(
 		case 'format':
 		case 'tag-count':
 			return template !== null && !template.think && !template.answer
-				? [null, `The reward "${reward.use}" needs tags, and the template has none: remove it or take template "r1".`]
+				? [null, `The reward "${reward.use}" requires tags, but the template has none. Remove it, or use template "r1".`]
 				: null;
 		case 'soft-overlong':
 			return reward.cacheLength > reward.maxLength
-				? ['cacheLength', `"cacheLength" ${reward.cacheLength} is more than "maxLength" ${reward.maxLength}: lower it.`]
+				? ['cacheLength', `"cacheLength" ${reward.cacheLength} is greater than "maxLength" ${reward.maxLength}. Lower it.`]
 				: null;
 		case 'length-target':
 			if (reward.target === undefined && reward.column === undefined)
-				return [null, 'The reward "length-target" needs a length to aim at: add "target" or "column".'];
+				return [null, 'The reward "length-target" requires a target length. Add "target" or "column".'];
 			return reward.mode === 'near' && reward.target === 0 && reward.range === undefined
-				? ['target', '"target" 0 leaves no distance to fall off over: add "range".']
+				? ['target', '"target" 0 leaves no range over which the reward can fall off. Add "range".']
 				: null;
 		case 'json-schema':
 			return reward.schema === undefined && reward.column === undefined
-				? [null, 'The reward "json-schema" needs a schema: add "schema" or "column".']
+				? [null, 'The reward "json-schema" requires a schema. Add "schema" or "column".']
 				: null;
 		case 'judge':
 			if (reward.scale[0] >= reward.scale[1])
-				return ['scale', `"scale" ${JSON.stringify(reward.scale)} must have its low end first: swap or spread them.`];
+				return ['scale', `"scale" ${JSON.stringify(reward.scale)} must start with its lower end. Swap the ends or move them apart.`];
 			return reward.prompt !== undefined && !reward.prompt.includes('{response}')
-				? ['prompt', '"prompt" does not hold {response}: put it where the text to judge goes.']
+				? ['prompt', '"prompt" does not contain {response}. Add it where the text to judge belongs.']
 				: null;
 		case 'process':
 			if ((reward.model === undefined) === (reward.url === undefined))
-				return [null, 'The reward "process" needs a model: add either "model" or "url".'];
+				return [null, 'The reward "process" requires a model. Add either "model" or "url".'];
 			return reward.api === 'pooling' && reward.modelName === undefined
-				? ['api', '"api" "pooling" needs "modelName", the name of the model on the server: add it.']
+				? ['api', 'With "api": "pooling", "modelName" is required. Set it to the name of the model on the server.']
 				: null;
 		default:
 			return null;
@@ -54,7 +54,7 @@ export function checkRewards(recipe: Recipe, template: Template | null, report: 
 		const name = 'use' in reward ? (reward.name ?? reward.use) : `${reward.file}#${reward.name ?? ''}`;
 		if (seen.has(name)) {
 			const other = 'use' in reward ? 'give one of them another "name", or ' : '';
-			report(['rewards', i], `The reward "${name}" is listed twice: ${other}add up its weights in one entry.`);
+			report(['rewards', i], `The reward "${name}" is listed twice: ${other}combine their weights in one entry.`);
 		}
 		seen.add(name);
 		if (!('use' in reward)) continue;
@@ -62,6 +62,6 @@ export function checkRewards(recipe: Recipe, template: Template | null, report: 
 		if (fault !== null) report(fault[0] === null ? ['rewards', i] : ['rewards', i, fault[0]], fault[1]);
 	}
 	if (recipe.rewards.every((reward) => reward.weight === 0)) {
-		report(['rewards'], 'Every "weight" of "rewards" is 0, so nothing can be learned: raise one.');
+		report(['rewards'], 'Every "weight" in "rewards" is 0, so nothing can be learned. Raise one of them.');
 	}
 }

@@ -21,7 +21,7 @@ export function checkStages(recipe: Recipe, report: Report): void {
 		if (stage.type === 'ppo') checkPpo(stage, i, report);
 		const warmup = 'warmup_steps' in stage ? (stage.warmup_steps ?? 0) : 0;
 		if ('steps' in stage && warmup > stage.steps) {
-			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is more than "steps" ${stage.steps}: lower it.`);
+			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is greater than "steps" ${stage.steps}. Lower it.`);
 		}
 		if (['grpo', 'rloo', 'ppo', 'rejection-sampling'].includes(stage.type)) checkGroups(stage as GroupStage, i, report);
 		else if (stage.type === 'value-model' || stage.type === 'process-reward-model') checkHead(stage, i, report);
@@ -34,12 +34,12 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 	if (stage.labels !== undefined) {
 		for (const key of ['prompts_per_step', 'num_generations', 'completions', 'estimation'] as const) {
 			if (!(key in stage)) continue;
-			report(place(key), `"${key}" is about completions of the policy, but "labels" names a file: remove one of them.`);
+			report(place(key), `"${key}" applies to completions from the policy, but "labels" specifies a file. Remove one of them.`);
 		}
 		return;
 	}
 	if (stage.batch_size !== undefined) {
-		report(place('batch_size'), '"batch_size" is about a file of labels: add "labels" or set "prompts_per_step".');
+		report(place('batch_size'), '"batch_size" applies to label files. Add "labels", or set "prompts_per_step" instead.');
 	}
 	const { prompts_per_step, num_generations } = filledStage(stage);
 	checkBatch(index, prompts_per_step, num_generations, report);
@@ -48,7 +48,7 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 	if (completions > 1 && rows > maxBatchRows) {
 		report(
 			place('completions'),
-			`"prompts_per_step" x "num_generations" x "completions" is ${rows} for each step, more than ${maxBatchRows}: lower one of them.`,
+			`"prompts_per_step" x "num_generations" x "completions" is ${rows} per step, which is more than ${maxBatchRows}. Lower one of them.`,
 		);
 	}
 }
@@ -56,7 +56,7 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 function checkSplit(stage: ProcessStage, index: number, report: Report): void {
 	const { split } = filledStage(stage);
 	if (split === 'completion') {
-		report(['stages', index, 'split'], '"split" is "completion", which leaves one step: choose lines, or a text.');
+		report(['stages', index, 'split'], '"split" is "completion", which results in a single step. Use lines, or a separator text.');
 		return;
 	}
 	attempt(report, ['stages', index, 'split'], () => stepRuleOf(split as StepSplit));
@@ -68,13 +68,13 @@ function checkPpo(stage: PpoStage, index: number, report: Report): void {
 	if (rows % parts !== 0) {
 		report(
 			['stages', index, 'num_mini_batches'],
-			`"num_mini_batches" ${parts} does not split the ${rows} completions of a batch evenly: choose a divisor of ${rows}.`,
+			`"num_mini_batches" ${parts} does not divide the ${rows} completions in a batch evenly. Choose a divisor of ${rows}.`,
 		);
 	}
 	if (critic_warmup_steps >= stage.steps) {
 		report(
 			['stages', index, 'critic_warmup_steps'],
-			`"critic_warmup_steps" leaves none of the ${stage.steps} steps to the policy: lower it, or raise "steps".`,
+			`"critic_warmup_steps" leaves none of the ${stage.steps} steps for the policy. Lower it, or raise "steps".`,
 		);
 	}
 }
@@ -92,6 +92,6 @@ function checkBatch(index: number, prompts: number, generations: number, report:
 	report(
 		['stages', index, 'prompts_per_step'],
 		`"prompts_per_step" x "num_generations" is ${prompts * generations} completions per batch, ` +
-			`more than ${maxBatchRows}: lower one of them.`,
+			`which is more than ${maxBatchRows}. Lower one of them.`,
 	);
 }

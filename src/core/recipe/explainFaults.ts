@@ -48,7 +48,7 @@ function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): vo
 	if (result.success) return;
 	const issue = result.issues.find((one) => one.path === undefined) ?? result.issues[0];
 	const isOurs = /^(must|needs) /.test(issue.message);
-	const words = isOurs ? issue.message : `must be ${issue.expected ?? 'something else'}`;
+	const words = isOurs ? issue.message : `must be ${issue.expected ?? 'a different value'}`;
 	const given = isObject(value) || Array.isArray(value) || words.startsWith('needs') ? '' : `, not ${shown(value)}`;
 	out.push({ path, message: `${nameOf(path)} ${words}${given}.` });
 }
@@ -85,10 +85,10 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 		const near = suggest(key, free) ?? knownByOtherName(key, free, entries);
 		if (near !== null) mistyped.add(near);
 		const list = known.filter((name) => name !== '$schema').join(', ');
-		const advice = near === null ? `remove it (known here: ${list})` : `did you mean "${near}"?`;
+		const advice = near === null ? `remove it (valid keys: ${list})` : `did you mean "${near}"?`;
 		out.push({
 			path: [...path, key],
-			message: `"${key.slice(0, 80)}" is not a key of a recipe here: ${advice}${near === null ? '.' : ''}`,
+			message: `"${key.slice(0, 80)}" is not a valid key: ${advice}${near === null ? '.' : ''}`,
 		});
 	}
 	for (const [key, entry] of Object.entries(entries)) {
@@ -97,7 +97,7 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 		const description = v.getDescription(entry as unknown as v.GenericSchema);
 		const what = description === undefined ? '' : `: ${description.replace(/\.$/, '')}`;
 		const where = path.length === 0 ? 'The recipe' : nameOf(path);
-		out.push({ path, message: `${where} lacks "${key}": add it${what === '' ? '' : ` (${what.slice(2)})`}.` });
+		out.push({ path, message: `${where} is missing "${key}". Add it${what === '' ? '' : ` (${what.slice(2)})`}.` });
 	}
 }
 
@@ -143,7 +143,7 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 		if (suggest(close, known) === key) {
 			out.push({
 				path: [...path, close],
-				message: `"${close.slice(0, 80)}" is not a key of a recipe here: did you mean "${key}"?`,
+				message: `"${close.slice(0, 80)}" is not a valid key: did you mean "${key}"?`,
 			});
 			return;
 		}

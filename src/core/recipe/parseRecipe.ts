@@ -38,17 +38,17 @@ export type ParsedRecipe =
 const maxLength = 1_000_000;
 
 const syntaxWords: Readonly<Record<string, string>> = {
-	InvalidSymbol: 'This is no JSON value: texts stand in double quotes.',
-	InvalidNumberFormat: 'This is no number as JSON writes it.',
-	PropertyNameExpected: 'A key in double quotes is expected here.',
-	ValueExpected: 'A value is expected here.',
-	ColonExpected: 'A colon is expected here.',
-	CommaExpected: 'A comma is expected here.',
-	CloseBraceExpected: 'A closing } is missing.',
-	CloseBracketExpected: 'A closing ] is missing.',
-	EndOfFileExpected: 'The recipe ends before this: remove what follows it.',
-	UnexpectedEndOfComment: 'The comment is not closed: add */.',
-	UnexpectedEndOfString: 'The text is not closed: add a double quote.',
+	InvalidSymbol: 'Invalid JSON value. Strings must be in double quotes.',
+	InvalidNumberFormat: 'Invalid JSON number.',
+	PropertyNameExpected: 'Expected a key in double quotes.',
+	ValueExpected: 'Expected a value.',
+	ColonExpected: 'Expected a colon.',
+	CommaExpected: 'Expected a comma.',
+	CloseBraceExpected: 'Missing closing }.',
+	CloseBracketExpected: 'Missing closing ].',
+	EndOfFileExpected: 'Unexpected text after the end of the recipe. Remove it.',
+	UnexpectedEndOfComment: 'Unterminated comment. Add */.',
+	UnexpectedEndOfString: 'Unterminated string. Add a double quote.',
 };
 
 /** Returns the value of a syntax tree. All keys become own properties, whatever their name. Reports duplicate keys. */
@@ -61,7 +61,7 @@ function treeValue(node: Node, path: PathFault['path'], faults: { node: Node; fa
 		if (keyNode === undefined || valueNode === undefined) continue;
 		const key = String(keyNode.value);
 		if (Object.hasOwn(value, key)) {
-			const message = `"${key.slice(0, 80)}" occurs twice here: remove one.`;
+			const message = `Duplicate key "${key.slice(0, 80)}". Remove one.`;
 			faults.push({ node: keyNode, fault: { path: [...path, key], message } });
 			continue;
 		}
@@ -101,8 +101,8 @@ export function parseRecipe(text: string): ParsedRecipe {
 		return { path, message, offset, length, line: line + 1, column: offset - (starts[line] as number) + 1 };
 	};
 	const fail = (message: string): ParsedRecipe => ({ ok: false, faults: [place('', message, 0, 0)] });
-	if (text.length > maxLength) return fail(`The recipe has more than ${maxLength} characters: it is no recipe.`);
-	if (text.trim() === '') return fail('The recipe is empty: start with {"name", "dataset", "model", "stages"}.');
+	if (text.length > maxLength) return fail(`The recipe is longer than ${maxLength} characters, so it is not a valid recipe.`);
+	if (text.trim() === '') return fail('The recipe is empty. Start with {"name", "dataset", "model", "stages"}.');
 	let root: Node | undefined;
 	const errors: ParseError[] = [];
 	try {
@@ -114,9 +114,9 @@ export function parseRecipe(text: string): ParsedRecipe {
 	if (errors.length > 0 || root === undefined) {
 		const faults = errors.slice(0, 100).map(({ error, offset, length }) => {
 			const code = printParseErrorCode(error);
-			return place('', syntaxWords[code] ?? `This is no JSON (${code}).`, offset, length);
+			return place('', syntaxWords[code] ?? `Invalid JSON (${code}).`, offset, length);
 		});
-		return faults.length > 0 ? { ok: false, faults } : fail('The recipe is no JSON object.');
+		return faults.length > 0 ? { ok: false, faults } : fail('The recipe is not a JSON object.');
 	}
 	const doubled: { node: Node; fault: PathFault }[] = [];
 	const value = treeValue(root, [], doubled);

@@ -99,7 +99,7 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 	const [fault] = faults;
 	if (fault) {
 		const others = faults.length > 1 ? ` (${faults.length - 1} more)` : '';
-		throw new Failure('invalid', `The recipe is not valid: ${fault.message}${others}`);
+		throw new Failure('invalid', `Invalid recipe: ${fault.message}${others}`);
 	}
 	return resolveChecked(recipe, machine);
 }

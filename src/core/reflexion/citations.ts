@@ -81,8 +81,8 @@ export function checkCitations({ text, references }: CitedAnswer, evidence: read
 				own.length === 0
 					? 'never cited'
 					: isWeak
-						? 'it shares only some words with the text that cites it'
-						: 'too little text to judge';
+						? 'shares only a few words with the text that cites it'
+						: 'not enough text to judge';
 			return { ...common, supported: null, note };
 		}),
 	};
@@ -90,7 +90,7 @@ export function checkCitations({ text, references }: CitedAnswer, evidence: read
 
 function wordsOf({ verdict, text, absentNumbers, better }: Claim): string {
 	const claim = `"${text.length > 160 ? `${text.slice(0, 159)}…` : text}"`;
-	if (verdict === 'number') return `${absentNumbers.slice(0, 5).join(', ')} does not appear in it: ${claim}`;
-	if (verdict === 'elsewhere' && better !== null) return `${better.url} supports this instead: ${claim}`;
-	return `it does not support this: ${claim}`;
+	if (verdict === 'number') return `does not contain ${absentNumbers.slice(0, 5).join(', ')}: ${claim}`;
+	if (verdict === 'elsewhere' && better !== null) return `supported by ${better.url} instead: ${claim}`;
+	return `does not support this claim: ${claim}`;
 }

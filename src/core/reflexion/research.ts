@@ -99,10 +99,10 @@ export function readResearch(events: Iterable<TreeEvent>): Research {
 }
 
 const reasons: Readonly<Record<StopReason, string>> = {
-	solved: 'The answer is good enough: its critique is empty and its citations are supported.',
-	'no-improvement': 'The last revisions brought no improvement.',
-	complete: 'All rounds are done.',
-	exhausted: 'The policy gave no valid reply, and no retries are left.',
+	solved: 'The answer is good enough: its critique is empty, and its citations are supported.',
+	'no-improvement': 'The last revisions did not improve the answer.',
+	complete: 'All rounds are complete.',
+	exhausted: 'The policy did not give a valid reply, and there are no retries left.',
 	nodes: 'Node budget exhausted.',
 	tokens: 'Token budget exhausted.',
 	simulations: 'Simulation budget exhausted.',
@@ -118,7 +118,7 @@ function reasonOf(
 	answers: number,
 	faults: readonly { readonly message: string }[],
 ): string {
-	if (end === null) return answers === 0 ? 'There is no answer yet.' : 'It is still running.';
+	if (end === null) return answers === 0 ? 'No answer yet.' : 'Still running.';
 	const message = end.message ?? (end.stop === 'exhausted' ? faults.at(-1)?.message : undefined);
 	const detail = message === undefined ? '' : ` ${message.split('\n', 1)[0]}`;
 	return `${reasons[end.stop]}${detail}`;

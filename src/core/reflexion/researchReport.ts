@@ -52,7 +52,7 @@ function referenceList({ result, evidence, tools }: Research): string[] {
 					: `*not judged:* ${markdownLine(note, 400)}`;
 		const found = evidence.get(source);
 		const place = tools.findIndex((run) => run.node.id === node);
-		const origin = place === -1 ? '' : ` (query ${place + 1} of the log)`;
+		const origin = place === -1 ? '' : ` (query ${place + 1} in the log)`;
 		return [
 			`**\\[${number}\\]** ${markdownLine(source, 500)}${origin}: ${verdict}`,
 			...(found?.title ? [`*${markdownLine(found.title)}*`] : []),
@@ -71,7 +71,7 @@ function numbers({ policy, tokens, promptTokens, cost, seconds, answers, tools }
 		...(cost === null ? [] : [['Cost', cost.toFixed(4)] as const]),
 		['Time', `${seconds.toFixed(1)} s`],
 		['Revisions', String(answers.filter(({ role }) => role === 'revision').length)],
-		['Queries', failed === 0 ? String(tools.length) : `${tools.length}, of which ${failed} failed`],
+		['Queries', failed === 0 ? String(tools.length) : `${tools.length} (${failed} failed)`],
 	];
 	return ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
 }

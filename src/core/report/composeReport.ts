@@ -29,7 +29,7 @@ const most = { prompt: 4000, think: 8000, answer: 4000, recipe: 60_000, step: 60
 export function runReport(run: ReportedRun, now: number): ReportDocument {
 	return {
 		title: run.title,
-		subtitle: `Report of a training run, generated ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Training run report, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: runSections(run),
 	};
 }
@@ -53,7 +53,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	const rounds = roundsSection(own);
 	return {
 		title,
-		subtitle: `Report of a pipeline, generated ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Pipeline report, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{
 				title: 'Overview',
@@ -70,7 +70,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 				? []
 				: [{ title: 'Evaluations', blocks: compared.blocks, sections: own.map(evaluationSection) }]),
 			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
-			...(recipe === undefined ? [] : [{ title: 'Recipe of the pipeline', blocks: [recipeText(recipe)] }]),
+			...(recipe === undefined ? [] : [{ title: 'Pipeline recipe', blocks: [recipeText(recipe)] }]),
 			...(gaps.length === 0 ? [] : [{ title: 'Unreadable files', blocks: [{ kind: 'list', items: gaps } as const] }]),
 		],
 	};
@@ -86,7 +86,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 	const gaps = pipelines.flatMap((pipeline) => pipeline.gaps.map((gap) => `${pipeline.id}: ${gap}`));
 	return {
 		title: first?.title ?? 'pipelines',
-		subtitle: `Report of ${formatCounted(pipelines.length, 'pipeline')}, generated ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report on ${formatCounted(pipelines.length, 'pipeline')}, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{
 				title: 'Overview',
@@ -94,7 +94,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 					pipelinesTable(pipelines),
 					...(recipes.size < 2
 						? []
-						: [{ kind: 'paragraph', text: 'The recipes differ in more than the seed.' } as const]),
+						: [{ kind: 'paragraph', text: 'The recipes differ in more than just the seed.' } as const]),
 				],
 			},
 			boughtSection([measuredTable(pipelines), claimsTable(comparedClaims(pipelines))]),
@@ -113,7 +113,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 			}),
 			...(first?.recipe === undefined
 				? []
-				: [{ title: 'Recipe', blocks: [recipeText(first.recipe, `The recipe of ${seedText(first)}`)] }]),
+				: [{ title: 'Recipe', blocks: [recipeText(first.recipe, `Recipe for ${seedText(first)}`)] }]),
 			...(gaps.length === 0 ? [] : [{ title: 'Unreadable files', blocks: [{ kind: 'list', items: gaps } as const] }]),
 		],
 	};
@@ -121,7 +121,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 
 function boughtSection(tables: readonly (ReportTable | null)[]): ReportSection {
 	const blocks = tables.filter((table) => table !== null);
-	const none = { kind: 'paragraph', text: 'No stage evaluates another, so there is nothing to compare.' } as const;
+	const none = { kind: 'paragraph', text: 'No stage evaluates another stage, so there is nothing to compare.' } as const;
 	return { title: 'Gain by stage', blocks: blocks.length === 0 ? [none] : blocks };
 }
 
@@ -140,7 +140,7 @@ function pipelinesTable(pipelines: readonly ReportedPipeline[]): ReportTable {
 			{ title: 'seed', numbers: true },
 			{ title: 'status' },
 			{ title: 'began' },
-			{ title: 'time of all stages', numbers: true },
+			{ title: 'total stage time', numbers: true },
 		],
 		rows: pipelines.map((pipeline) => [
 			pipeline.id,
@@ -291,7 +291,7 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 									: `${answer.slice(0, most.step)}${correct === null ? '' : correct ? ' (correct)' : ' (incorrect)'}`,
 							],
 							...(tokens === null ? [] : [['tokens', formatNumber(tokens)] as const]),
-							...(best === null ? [] : [['value of the best path', formatNumber(best.value)] as const]),
+							...(best === null ? [] : [['best path value', formatNumber(best.value)] as const]),
 						],
 					},
 					cutText('Problem', problem, most.prompt),
@@ -320,7 +320,7 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 			{ kind: 'paragraph', text },
 			{
 				kind: 'table',
-				caption: 'Alerts by likely cause (docs/diagnosis.md)',
+				caption: 'Alerts, ranked by likely cause (docs/diagnosis.md)',
 				columns: [
 					{ title: 'rule' },
 					{ title: 'level' },
@@ -360,6 +360,6 @@ function recipeSection(recipe: unknown): ReportSection {
 	return { title: 'Recipe', blocks };
 }
 
-function recipeText(recipe: unknown, title = 'Recipe as resolved at the start of the run'): ReportText {
+function recipeText(recipe: unknown, title = 'Resolved recipe at the start of the run'): ReportText {
 	return cutText(title, JSON.stringify(recipe, null, 2) ?? '', most.recipe, true);
 }

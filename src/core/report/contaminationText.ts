@@ -8,8 +8,8 @@ export function contaminationText({ questions, tooShort, files }: ContaminationF
 	const sentences = files.map(({ name, rows, overlapping, first }) => {
 		const of = `${formatCounted(rows, 'row')} of ${name}`;
 		if (overlapping === 0 || first === null)
-			return `None of ${of} overlaps with the ${formatCounted(questions, 'question')}.`;
-		return `${overlapping} of ${of} ${overlapping === 1 ? 'overlaps' : 'overlap'} with a question, first line ${first.line}: "${first.words}".`;
+			return `None of ${of} overlap with the ${formatCounted(questions, 'question')}.`;
+		return `${overlapping} of ${of} ${overlapping === 1 ? 'overlaps' : 'overlap'} with a question, first on line ${first.line}: "${first.words}".`;
 	});
 	return `${sentences.join(' ')}${short}`;
 }

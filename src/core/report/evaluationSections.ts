@@ -17,7 +17,7 @@ export function evaluationsSection(
 		blocks: [
 			{
 				kind: 'table',
-				caption: 'pass@1 with 95% intervals; cons@k is the majority vote of k samples',
+				caption: 'pass@1 with 95% intervals. cons@k is the majority vote over k samples.',
 				columns: [
 					{ title: 'evaluation' },
 					{ title: 'policy' },
@@ -85,7 +85,7 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 				{ title: 'p', numbers: true },
 			],
 			rows,
-			note: 'With 95% interval. p: sign-flip test over questions; exact McNemar test if both have one sample per question. Gained and lost: questions with more and with fewer correct samples.',
+			note: 'Intervals are 95%. p: sign-flip test over questions, or exact McNemar test if both evaluations have one sample per question. Gained and lost: questions with more or fewer correct samples.',
 		},
 	];
 }
@@ -106,7 +106,7 @@ function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	return [
 		{
 			kind: 'table',
-			caption: 'Format of completions',
+			caption: 'Completion format',
 			columns: [
 				{ title: 'evaluation' },
 				{ title: 'pass@1', numbers: true },
@@ -135,15 +135,15 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		['when', timeText(created)],
 		['pass@1', `${intervalText(accuracy)}, 95% interval`],
 		['truncated', shareText(truncated)],
-		['without an answer', shareText(unanswered)],
+		['no answer', shareText(unanswered)],
 		[
 			'tokens',
-			`${formatNumber(tokens.all)} per completion; correct ${formatNumber(tokens.right)}, wrong ${formatNumber(tokens.wrong)}`,
+			`${formatNumber(tokens.all)} per completion; correct ${formatNumber(tokens.right)}, incorrect ${formatNumber(tokens.wrong)}`,
 		],
 		...(calibration === null
 			? []
 			: [['calibration error', `${shareText(calibration.error)} (confidence: agreement with the majority)`] as const]),
-		...(contamination === null ? [] : [['training data', contamination] as const]),
+		...(contamination === null ? [] : [['training data overlap', contamination] as const]),
 	];
 	return {
 		title: name,
@@ -173,7 +173,7 @@ function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
 	if (calibration !== null && calibration.bins.length > 1) {
 		charts.push({
 			title: 'Accuracy by confidence',
-			x: 'share of samples that agree',
+			x: 'fraction of samples that agree',
 			series: [
 				{
 					name: 'measured',
@@ -205,13 +205,13 @@ function tablesOf({
 			caption: 'Comparison with published results',
 			columns: [{ title: 'model' }, { title: 'measure' }, { title: 'result', numbers: true }, { title: 'source' }],
 			rows: [
-				[evaluation.policy, 'pass@1', intervalText(accuracy), 'measured here'],
+				[evaluation.policy, 'pass@1', intervalText(accuracy), 'measured locally'],
 				...(most === undefined || most.k < 2
 					? []
-					: [[evaluation.policy, `cons@${most.k}`, intervalText(most), 'measured here']]),
+					: [[evaluation.policy, `cons@${most.k}`, intervalText(most), 'measured locally']]),
 				...published.map(({ model, measure, accuracy: told, source }) => [model, measure, shareText(told), source]),
 			],
-			note: 'Published results come from other evaluations, with their own prompts, samples and judges.',
+			note: 'Published results come from different evaluations, with their own prompts, sample counts, and judges.',
 		});
 	}
 	if (categories.length > 0) {

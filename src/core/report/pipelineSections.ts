@@ -72,15 +72,15 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 						? compared.reason
 						: `${valueText(compared.against)} → ${valueText(compared.stage)}: ${changeText(compared.difference)}`,
 				),
-				several ? `${held} of ${pipelines.length}, same sign in ${signs}` : came,
+				several ? `${held} of ${pipelines.length} (same sign in ${signs})` : came,
 			];
 		}),
 		note: [
-			'Means and their paired difference by question, with 95% interval.',
-			'above, below: the whole interval is on that side; not-below: the interval is not entirely below 0.',
+			'Means and their paired difference by question, with 95% intervals.',
+			'above, below: the entire interval is on that side; not-below: the interval is not entirely below 0.',
 			...(several
 				? [
-						'Held: number of pipelines in which the expectation held, and in which the mean difference has the expected sign.',
+						'Held: number of pipelines in which the expectation held, and number in which the mean difference has the expected sign.',
 					]
 				: []),
 		].join(' '),
@@ -145,7 +145,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 				spanText(seconds, formatDuration),
 			];
 		}),
-		note: 'Over the completions of each evaluation. Format: share in the correct format. One language: mean share of the thinking in its main language. Tokens: mean length. Reflection: marks per completion, by a list of phrases. Time: of the stage itself.',
+		note: 'Covers the completions in each evaluation. Format: fraction in the correct format. One language: mean fraction of the thinking in its main language. Tokens: mean length. Reflection: markers per completion, based on a list of phrases. Time: duration of the stage itself.',
 	};
 }
 

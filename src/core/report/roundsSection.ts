@@ -13,7 +13,7 @@ export function roundsSection(stages: readonly EvaluatedRound[]): ReportSection 
 		blocks: [
 			{
 				kind: 'paragraph',
-				text: 'The gain of best-of-n over a single sample is what search can still teach; it shrinks as the policy learns to do without search.',
+				text: 'The gain from best-of-n over a single sample is what search can still teach. It shrinks as the policy learns to solve problems without search.',
 			},
 			...all.flatMap(blocksOf),
 		],
@@ -38,7 +38,7 @@ function blocksOf({ of, points }: RoundSeries): ReportBlock[] {
 			? []
 			: [
 					{
-						title: `Gain of ${chooserText(first.gain)} over pass@1`,
+						title: `Gain from ${chooserText(first.gain)} over pass@1`,
 						x: 'round',
 						series: [
 							{
@@ -65,7 +65,7 @@ function blocksOf({ of, points }: RoundSeries): ReportBlock[] {
 				...[stage, String(number), String(problems), intervalText(measured)],
 				...(own === null ? ['–', '–'] : [chooserText(own), changeText(own)]),
 			]),
-			note: 'With 95% intervals over questions; the gain is paired by question.',
+			note: 'With 95% intervals over questions. The gain is paired by question.',
 		},
 	];
 }

@@ -18,7 +18,7 @@ export function runsReport(named: readonly ReportedRun[], now: number): ReportDo
 	const blocks: ReportBlock[] = [runsTable(runs), ...(bought === null ? [] : [bought]), ...recipeBlocks(runs)];
 	return {
 		title,
-		subtitle: `Report of ${formatCounted(runs.length, 'training run')}, generated ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report on ${formatCounted(runs.length, 'training run')}, generated ${timeText(now)} by Reasoning Lab.`,
 		sections: [
 			{ title: 'Side by side', blocks },
 			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
@@ -70,11 +70,11 @@ function recipeBlocks(runs: readonly ReportedRun[]): ReportBlock[] {
 	const { changed, same, without, cut } = recipeDiff(runs.map(({ recipe }) => recipe));
 	const none = without.map((i) => runs[i]?.title ?? '');
 	const words = [
-		...(none.length === 0 ? [] : [`Without a recipe: ${none.join(', ')}.`]),
+		...(none.length === 0 ? [] : [`Runs without a recipe: ${none.join(', ')}.`]),
 		...(runs.length - none.length < 2
 			? []
 			: [`${formatCounted(same, 'recipe key')} ${same === 1 ? 'is' : 'are'} the same in all runs.`]),
-		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['Only the first differing keys are shown.']),
+		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['Only the first keys that differ are shown.']),
 	];
 	if (runs.length - none.length < 2 || changed.length === 0) return [{ kind: 'paragraph', text: words.join(' ') }];
 	return [

@@ -58,11 +58,11 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 			shareText(completions?.truncated),
 		]),
 		note: [
-			'Accuracy on held-out problems with 95% intervals.',
-			'Format: share of completions whose tags match the template.',
-			'One language: mean share of the thinking in its main language.',
-			'Tokens and characters: means per completion.',
-			'Reflection: marks per completion, by a list of phrases.',
+			'Accuracy on held-out problems, with 95% intervals.',
+			'Format: fraction of completions whose tags match the template.',
+			'One language: mean fraction of the thinking in its main language.',
+			'Tokens and characters: mean per completion.',
+			'Reflection: markers per completion, based on a list of phrases.',
 			...(sources.length === 0 ? [] : [`Measured on ${sources.join('; ')}.`]),
 		].join(' '),
 	};

@@ -18,7 +18,7 @@ function schemaOf({ row }: RewardSample, { column, schema }: Options): object | 
 	if (own === null || own === undefined) return schema ?? null;
 	const value: unknown = typeof own === 'string' ? JSON.parse(own) : own;
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		throw new TypeError(`The column "${column}" of the row does not contain a JSON Schema.`);
+		throw new TypeError(`Column "${column}" does not contain a JSON Schema.`);
 	}
 	return value;
 }

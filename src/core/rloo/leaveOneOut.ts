@@ -21,7 +21,7 @@ export function completionKl(logprobs: ArrayLike<number>, refLogprobs: ArrayLike
  */
 export function leaveOneOutAdvantages(rewards: readonly (number | null)[], groupSize: number): Advantages {
 	if (!Number.isInteger(groupSize) || groupSize < 1 || rewards.length % groupSize !== 0) {
-		throw new RangeError(`${rewards.length} rewards are not groups of ${groupSize}`);
+		throw new RangeError(`${rewards.length} rewards cannot be split into groups of ${groupSize}`);
 	}
 	const values = new Float64Array(rewards.length);
 	const groups = rewards.length / groupSize;

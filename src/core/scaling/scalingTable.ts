@@ -35,7 +35,7 @@ export function scalingTable(): string {
 		const device = knownDevices.find((each) => each.name === deviceName) as Device;
 		const cost = stepCost(model, device, devices, tableWorkload);
 		const fits = cost.memory < 0.85 * device.memory;
-		return `| ${name} | ${devices} x ${deviceName} | ${seconds(cost.generate)} s | ${seconds(cost.score)} s | ${seconds(cost.update)} s | ${seconds(cost.communicate)} s | ${seconds(cost.total)} s | ${thousands(cost.generated)} | ${thousands(cost.trained)} | ${(cost.memory / 1e9).toFixed(0)} of ${(device.memory / 1e9).toFixed(0)} GB${fits ? '' : ': LoRA or more devices'} |`;
+		return `| ${name} | ${devices} x ${deviceName} | ${seconds(cost.generate)} s | ${seconds(cost.score)} s | ${seconds(cost.update)} s | ${seconds(cost.communicate)} s | ${seconds(cost.total)} s | ${thousands(cost.generated)} | ${thousands(cost.trained)} | ${(cost.memory / 1e9).toFixed(0)} of ${(device.memory / 1e9).toFixed(0)} GB${fits ? '' : ': use LoRA or more devices'} |`;
 	});
 	return [head, `|${'---|'.repeat(10)}`, ...lines].join('\n');
 }

@@ -34,7 +34,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 function directive(name: string, value: string | number): string {
 	const text = String(value);
 	if (!/^[\w.:@/=+,-]+$/.test(text)) {
-		throw new Failure('invalid', `--${name} is ${JSON.stringify(text)}, which cannot be written in an #SBATCH line.`);
+		throw new Failure('invalid', `--${name} has the value ${JSON.stringify(text)}, which cannot be written in an #SBATCH line.`);
 	}
 	return `#SBATCH --${name}=${text}`;
 }
@@ -60,7 +60,7 @@ export function slurmScript(options: SlurmOptions): string {
 		memory,
 	} = options;
 	if (!/^(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+(:\d+)?)?)$/.test(time)) {
-		throw new Failure('invalid', `--time is "${time}".`, 'Give minutes, or [days-]hours:minutes:seconds.');
+		throw new Failure('invalid', `Invalid --time: "${time}".`, 'Use minutes, or [days-]hours:minutes:seconds.');
 	}
 	const processes = Math.max(1, gpusPerNode);
 	const [major, minor] = leastNode.split('.');

@@ -81,7 +81,7 @@ export function continuationEvents(
 	},
 ): TreeEvent[] {
 	if (tree.start === null || tree.nodes.length === 0) {
-		throw new Failure('invalid', 'The log has no prefix to continue the search from.', 'Start a new search.');
+		throw new Failure('invalid', 'The search cannot be continued: its log has no start event.', 'Start a new search.');
 	}
 	const { at, budget, strategy, params, tags } = begin;
 	const resume: TreeEvent = {
@@ -95,15 +95,15 @@ export function continuationEvents(
 	};
 	if (action === 'more') return [resume];
 	const node = id === null ? undefined : tree.node(id);
-	if (node === undefined) throw new Failure('invalid', `The search has no node ${id ?? ''} to continue from.`);
+	if (node === undefined) throw new Failure('invalid', `Cannot continue from node ${id ?? ''}: the search has no such node.`);
 	if (action === 'branch') {
 		if (node.final)
-			throw new Failure('invalid', `Node ${id} is final and cannot be continued.`, 'Branch from its parent.');
+			throw new Failure('invalid', `Cannot continue from node ${id}: it is final.`, 'Branch from its parent.');
 		// Branching from a pruned node restores it.
 		return node.pruned === null ? [resume] : [resume, { t: 'restore', at, id: node.id }];
 	}
 	if (node.parents.length === 0) {
-		throw new Failure('invalid', 'The problem node cannot be edited.', 'Start a new search with another problem.');
+		throw new Failure('invalid', 'The problem node cannot be edited.', 'Start a new search with a different problem.');
 	}
 	const written = action === 'edit' ? (text ?? '') : forced(node, details.get(node.id), token, text);
 	if (written === '') throw new Failure('invalid', 'The text of the new node is empty.');
@@ -136,8 +136,8 @@ function forced(
 	if (detail === undefined) {
 		throw new Failure(
 			'invalid',
-			`The tokens of node ${node.id} were not recorded, so none of them can be forced.`,
-			'Search with more token details recorded, or edit the text.',
+			`Cannot force a token: the tokens of node ${node.id} were not recorded.`,
+			'Enable recording of token details for the search, or edit the text.',
 		);
 	}
 	if (token === undefined || token < 0 || token >= detail.text.length || text === undefined) {

@@ -319,13 +319,13 @@ export class Generator {
 			this.#failures = 0;
 			return sound;
 		}
-		const message = generated instanceof Failure ? generated.toString() : 'The policy returned nothing.';
+		const message = generated instanceof Failure ? generated.toString() : 'The policy returned no generations.';
 		if (generated instanceof Failure && generated.reason === 'cancelled') throw new SearchStop('stopped');
 		this.lastFault = message;
 		this.lastReason = generated instanceof Failure ? generated.reason : null;
 		fault(node, message);
 		if (++this.#failures >= mostFailures) {
-			throw new SearchStop('policy', `${mostFailures} requests in a row failed. The last error: ${message}`);
+			throw new SearchStop('policy', `${mostFailures} consecutive requests failed. Last error: ${message}`);
 		}
 		return sound;
 	}
@@ -393,4 +393,4 @@ function oneStep(given: Generation, rule: StepRule, { stop }: GenerateOptions): 
 }
 
 export const cannotGoOn = (policy: string): string =>
-	`The policy ${policy} cannot continue a given prefix, which step-level search needs. Choose a strategy that samples whole completions, or the split "completion".`;
+	`Policy ${policy} cannot continue a given prefix, which step-level search requires. Choose a strategy that samples whole completions, or the split "completion".`;

@@ -59,7 +59,7 @@ export class NodePrefixes {
 
 	#node(id: number): TreeNode {
 		const node = this.#tree.node(id);
-		if (node === undefined) throw new RangeError(`There is no node ${id}.`);
+		if (node === undefined) throw new RangeError(`Node ${id} does not exist.`);
 		return node;
 	}
 }

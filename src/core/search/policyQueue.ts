@@ -63,10 +63,10 @@ export class PolicyQueue {
 			const answers = await this.#policy.generate(batch.map(({ request }) => request));
 			for (const [i, { answer }] of batch.entries()) {
 				if (!this.#underWay.delete(answer)) continue;
-				answer.resolve(answers?.[i] ?? new Failure('invalid', 'The policy did not answer a request.'));
+				answer.resolve(answers?.[i] ?? new Failure('invalid', 'The policy returned no reply for a request.'));
 			}
 		} catch (error) {
-			const failure = Failure.from(error, `The policy ${this.#policy.name} failed`);
+			const failure = Failure.from(error, `Policy ${this.#policy.name} failed`);
 			this.stop(new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'policy', failure.toString()));
 		}
 		this.#schedule();

@@ -47,7 +47,7 @@ export class ScorerQueue {
 			if (!Array.isArray(values) || values.length !== items.length) {
 				throw new Failure(
 					'invalid',
-					`The scorer ${this.#scorer.name} returned ${values?.length ?? 'no'} values for ${items.length} texts.`,
+					`Scorer ${this.#scorer.name} returned ${values?.length ?? 'no'} values for ${items.length} texts.`,
 				);
 			}
 			let from = 0;
@@ -56,7 +56,7 @@ export class ScorerQueue {
 				from += own.length;
 			}
 		} catch (error) {
-			const failure = Failure.from(error, `The scorer ${this.#scorer.name} failed`);
+			const failure = Failure.from(error, `Scorer ${this.#scorer.name} failed`);
 			const stop = new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'scorer', failure.toString());
 			for (const { answer } of batch) if (this.#underWay.delete(answer)) answer.reject(stop);
 		}

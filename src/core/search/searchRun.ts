@@ -168,14 +168,14 @@ class SearchRun {
 		if (needs.scorer === 'step' && guide?.scope !== 'step') {
 			throw new Failure(
 				'invalid',
-				`The strategy ${strategy.name} needs a scorer of steps as its guide, and none is set.`,
+				`Strategy ${strategy.name} requires a guide that scores steps, but none is set.`,
 				'Choose a guide that scores prefixes: process-reward, value, self-evaluation or mean-logprob.',
 			);
 		}
 		if (needs.scorer === 'final' && (judge ?? guide ?? null) === null) {
 			throw new Failure(
 				'invalid',
-				`The strategy ${strategy.name} selects by the values of completions, and no scorer is set.`,
+				`Strategy ${strategy.name} selects completions by value, but no scorer is set.`,
 				'Choose a judge, such as a reward.',
 			);
 		}
@@ -183,7 +183,7 @@ class SearchRun {
 			if (has(policy.capabilities, need) || (need === 'prefix' && wholeSteps)) continue;
 			throw need === 'prefix'
 				? new Failure('unsupported', cannotGoOn(policy.name))
-				: new Failure('unsupported', `The strategy ${strategy.name} needs ${needed[need]}.`, otherwise(strategy, need));
+				: new Failure('unsupported', `Strategy ${strategy.name} requires ${needed[need]}.`, otherwise(strategy, need));
 		}
 	}
 
@@ -382,15 +382,15 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 /** Suggests an action if the policy lacks a capability, which may be avoidable with different parameters. */
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)
-		? 'Choose another policy.'
-		: 'Choose another policy, or strategy parameters that do not need this.';
+		? 'Choose a different policy.'
+		: 'Choose a different policy, or strategy parameters that do not need this.';
 
 const needed: Readonly<Record<keyof PolicyCapabilities, string>> = {
 	logprobs: 'a policy that returns token log-probabilities',
 	alternatives: 'a policy that returns alternatives for each token',
-	distribution: 'a policy that returns statistics of the distribution at each token',
+	distribution: 'a policy that returns distribution statistics for each token',
 	prefix: 'a policy that can continue a given prefix',
-	seed: 'a policy with reproducible sampling (same seed, same text)',
+	seed: 'a policy with reproducible sampling (the same seed gives the same text)',
 	instructions: 'a policy that follows instructions',
 	score: 'a policy that scores the log-probability of a given text',
 	heads: 'a policy with a value head',

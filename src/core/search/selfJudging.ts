@@ -61,7 +61,7 @@ export async function voteByPrompt(
 			t: 'fault',
 			id: nodes[0] as number,
 			part: 'policy',
-			message: 'No vote was for any of the choices.',
+			message: 'The policy cast no valid vote.',
 		});
 	}
 	return nodes.map((id, i) => {

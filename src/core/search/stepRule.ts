@@ -63,7 +63,7 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 	const tagTexts = [tags.think?.[0], tags.think?.[1], tags.answer?.[0]];
 	if (typeof split === 'object') {
 		const { text } = split;
-		if (text === '') throw new Failure('invalid', 'The text that ends a step is empty.');
+		if (text === '') throw new Failure('invalid', 'The step separator is empty.');
 		return ruleBy([text], [...tagTexts, text === tags.answer?.[1] ? undefined : text], tags, (whole, from) => {
 			const at = whole.indexOf(text, from);
 			return at < 0 ? -1 : at + text.length;
@@ -90,8 +90,8 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 	if (size === undefined) {
 		throw new Failure(
 			'invalid',
-			`Unknown rule "${split}" for splitting a completion into steps.`,
-			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or text=TEXT for the text that ends a step.',
+			`Unknown step split "${split}".`,
+			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or text=TEXT for a custom step separator.',
 		);
 	}
 	return { stops: [], tokens: Number(size), end: () => -1, empty: (text) => text.trim() === '' };

@@ -59,9 +59,9 @@ export function strategyParams<P>(strategy: Strategy<P>, params: unknown): P {
 	throw new Failure(
 		'invalid',
 		unknown
-			? `The strategy ${strategy.name} has no parameter "${fault.path}".`
-			: `Invalid parameters of ${strategy.name}: ${fault?.path ?? ''} ${fault?.message ?? ''}.`,
-		named.length === 0 ? 'It takes no parameters.' : `Parameters: ${named.join(', ')}.`,
+			? `Strategy ${strategy.name} has no parameter "${fault.path}".`
+			: `Invalid parameters for ${strategy.name}: ${fault?.path ?? ''} ${fault?.message ?? ''}.`,
+		named.length === 0 ? 'This strategy has no parameters.' : `Parameters: ${named.join(', ')}.`,
 	);
 }
 

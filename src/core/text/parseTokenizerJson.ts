@@ -16,7 +16,7 @@ export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Token
 	try {
 		value = parseBoundedJson(text);
 	} catch (error) {
-		throw new Failure('corrupt', `${what} is not JSON.`, 'Use the previous checkpoint.', { cause: error });
+		throw new Failure('corrupt', `${what} is not valid JSON.`, 'Use the previous checkpoint.', { cause: error });
 	}
 	const file = decodeOrThrow(fileSchema, value, what);
 	const entries = Object.entries(file.model.vocab);
@@ -25,7 +25,7 @@ export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Token
 		if (!Number.isInteger(id) || id < 0 || id >= entries.length || symbols[id] !== undefined) {
 			throw new Failure(
 				'invalid',
-				`${what} is not valid: the ids of its vocabulary are not 0 to ${entries.length - 1}.`,
+				`${what} is invalid: its vocabulary ids are not 0 to ${entries.length - 1}.`,
 			);
 		}
 		symbols[id] = symbol;

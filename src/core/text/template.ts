@@ -50,12 +50,12 @@ export function resolveTemplate(spec: TemplateSpec): Template {
 	if (!template.prompt.includes('{prompt}')) {
 		throw new Failure(
 			'invalid',
-			'The "prompt" of the template does not contain {prompt}.',
-			'Put {prompt} where the problem goes.',
+			'The template "prompt" does not contain {prompt}.',
+			'Insert {prompt} where the problem goes.',
 		);
 	}
 	if (tags.some((tag) => tag === '') || new Set(tags).size < tags.length) {
-		throw new Failure('invalid', 'The template has an empty or a duplicate tag.', 'Give each tag its own text.');
+		throw new Failure('invalid', 'The template has an empty or duplicate tag.', 'Use a different text for each tag.');
 	}
 	return template;
 }

@@ -31,7 +31,7 @@ export interface Tokenizer {
 export function createTokenizer(tags: readonly string[], characters: readonly string[]): Tokenizer {
 	const symbols: readonly string[] = [...specialTokens, ...tags, ...characters];
 	const ids = new Map(symbols.map((symbol, id) => [symbol, id]));
-	if (ids.size !== symbols.length) throw new Failure('invalid', 'The vocabulary contains a symbol twice.');
+	if (ids.size !== symbols.length) throw new Failure('invalid', 'The vocabulary contains a duplicate symbol.');
 	for (const character of characters) {
 		if (character.length === 0 || character.length > 2 || [...character].length !== 1 || !character.isWellFormed()) {
 			throw new Failure('invalid', `The vocabulary symbol ${JSON.stringify(character)} is not a single character.`);
@@ -70,7 +70,7 @@ export function createTokenizer(tags: readonly string[], characters: readonly st
 				const id = list[i] as number;
 				const symbol = symbols[id];
 				if (symbol === undefined) {
-					throw new Failure('invalid', `Token ${id} is outside the vocabulary of ${symbols.length} symbols.`);
+					throw new Failure('invalid', `Token ${id} is out of range for a vocabulary of ${symbols.length} symbols.`);
 				}
 				if (id >= specialTokens.length || options?.keepSpecials) text += symbol;
 			}
@@ -104,7 +104,7 @@ function unknownSymbol(symbol: string, at: number): Failure {
 	const code = `U+${(symbol.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;
 	return new Failure(
 		'invalid',
-		`The symbol ${JSON.stringify(symbol)} (${code}) at character ${at + 1} is not in the vocabulary.`,
+		`Symbol ${JSON.stringify(symbol)} (${code}) at character ${at + 1} is not in the vocabulary.`,
 		'Use only characters that occur in the training data.',
 	);
 }

@@ -27,14 +27,14 @@ export function buildTokenizer(template: Template, characters: Iterable<string>)
 	if (broken !== undefined) {
 		throw new Failure(
 			'invalid',
-			`The dataset contains an invalid character (half a surrogate pair, U+${broken.charCodeAt(0).toString(16).toUpperCase()}).`,
-			'Remove it from the texts.',
+			`The dataset contains an invalid character (unpaired surrogate U+${broken.charCodeAt(0).toString(16).toUpperCase()}).`,
+			'Remove it from the dataset.',
 		);
 	}
 	if (sorted.length + tags.length + specialTokens.length > maxVocabulary) {
 		throw new Failure(
 			'invalid',
-			`The dataset has ${sorted.length} distinct characters; a vocabulary can have at most ${maxVocabulary}.`,
+			`The dataset has ${sorted.length} distinct characters, but a vocabulary can have at most ${maxVocabulary}.`,
 			'Train on texts with fewer distinct characters.',
 		);
 	}

@@ -14,7 +14,7 @@ export const behaviourTitles: Readonly<Record<Behavior, string>> = {
 	backtracking: 'Backtracking: abandons a path and tries another',
 	'subgoal-setting': 'Subgoal setting: breaks the problem into steps',
 	'backward-chaining': 'Backward chaining: works backward from the goal',
-	reflection: 'Reflection: pauses to think again',
+	reflection: 'Reflection: pauses to reconsider',
 };
 
 const byPhrase = new Map<string, Behavior>();

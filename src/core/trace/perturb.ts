@@ -47,8 +47,8 @@ export function parsePerturbation(text: string): Perturbation {
 	if (kind === undefined || rest.length > 0 || amount === '' || !(share > 0 && share <= 1)) {
 		throw new Failure(
 			'invalid',
-			`"${text}" is not a perturbation.`,
-			`Use one of ${perturbationKinds.join(', ')}, followed by a colon and a share above 0 and up to 1: corrupt-digits:0.5.`,
+			`Unknown perturbation "${text}".`,
+			`Use one of ${perturbationKinds.join(', ')}, optionally followed by a colon and a fraction above 0 and up to 1, such as corrupt-digits:0.5.`,
 		);
 	}
 	return { kind, share };

@@ -79,7 +79,7 @@ function tokenEnds(text: string, size: number, tokens: readonly string[] | undef
 	if (tokens === undefined) {
 		throw new Failure(
 			'missing',
-			'Splitting into steps of a number of tokens needs the tokens of the completion, but none were recorded.',
+			'Cannot split by token count: the tokens of this completion were not recorded.',
 			'Choose lines, paragraphs or sentences.',
 		);
 	}

@@ -27,7 +27,7 @@ function errorText(value: unknown): string | null {
 		words
 			.filter((word) => word !== null && word !== '')
 			.join(': ')
-			.slice(0, 300) || 'an error'
+			.slice(0, 300) || 'unknown error'
 	);
 }
 

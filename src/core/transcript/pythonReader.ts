@@ -126,12 +126,12 @@ export class LiteralReader {
 	#value(depth: number): unknown {
 		this.#skip();
 		const start = this.#at;
-		if (depth > this.#limits.depth) throw new LiteralFault(`Nested more than ${this.#limits.depth} deep`, start);
+		if (depth > this.#limits.depth) throw new LiteralFault(`Nested more than ${this.#limits.depth} levels deep`, start);
 		if (++this.#values > this.#limits.values) throw new LiteralFault(`More than ${this.#limits.values} values`, start);
 		const first = this.text[start];
 		switch (first) {
 			case undefined:
-				throw new LiteralFault('The text ends where a value is expected', start);
+				throw new LiteralFault('Unexpected end of text, expected a value', start);
 			case '[':
 				this.#at++;
 				return this.#items(']', depth);
@@ -161,21 +161,21 @@ export class LiteralReader {
 		const plain = digits.replaceAll('_', '');
 		const value = /^[+-]0[xob]/i.test(plain) ? Number(plain.slice(1)) * (plain[0] === '-' ? -1 : 1) : Number(plain);
 		if (Number.isNaN(value) || /[\p{L}\p{N}]/u.test(this.text[this.#at] ?? '')) {
-			throw new LiteralFault('Not a number', start);
+			throw new LiteralFault('Invalid number', start);
 		}
 		return value;
 	}
 
 	#named(depth: number, start: number): unknown {
 		const found = this.#match(name);
-		if (found === null) throw new LiteralFault(`${shown(this.text, start)} is not the start of a value`, start);
+		if (found === null) throw new LiteralFault(`Unexpected ${shown(this.text, start)}, expected a value`, start);
 		this.#skip();
 		if (this.text[this.#at] === '(') {
 			this.#at++;
 			return this.#arguments(found, depth, start);
 		}
 		if (constants.has(found)) return constants.get(found);
-		throw new LiteralFault(`The name ${found.slice(0, 60)} is not a value`, start);
+		throw new LiteralFault(`Unexpected name ${found.slice(0, 60)}, expected a value`, start);
 	}
 
 	#arguments(called: string, depth: number, start: number): PythonCall {
@@ -241,11 +241,11 @@ export class LiteralReader {
 			const key = this.#value(depth + 1);
 			this.#skip();
 			if (this.text[this.#at] === ':') {
-				if (members.length > 0) throw new LiteralFault('A key in a set', at);
+				if (members.length > 0) throw new LiteralFault('Unexpected key in a set', at);
 				this.#at++;
 				table[keyText(key)] = this.#value(depth + 1);
 			} else {
-				if (!first && members.length === 0) throw new LiteralFault('A key without a value', this.#at);
+				if (!first && members.length === 0) throw new LiteralFault('Missing value for a key', this.#at);
 				members.push(key);
 			}
 			this.#separator('}');
@@ -257,8 +257,8 @@ export class LiteralReader {
 		const next = this.text[this.#at];
 		if (next === ',') this.#at++;
 		else if (next !== end) {
-			if (next === undefined) throw new LiteralFault(`The text ends before "${end}"`, this.#at);
-			throw new LiteralFault(`${shown(this.text, this.#at)} where "," or "${end}" is expected`, this.#at);
+			if (next === undefined) throw new LiteralFault(`Unexpected end of text, expected "${end}"`, this.#at);
+			throw new LiteralFault(`Unexpected ${shown(this.text, this.#at)}, expected "," or "${end}"`, this.#at);
 		}
 	}
 
@@ -274,7 +274,7 @@ export class LiteralReader {
 				return this.text.slice(start, at + 1);
 			}
 		}
-		throw new LiteralFault('"<" is not the start of a value', start);
+		throw new LiteralFault('Unexpected "<", expected a value', start);
 	}
 
 	/** Parses adjacent strings, which are concatenated. */
@@ -304,7 +304,7 @@ export class LiteralReader {
 			const at = special.exec(text)?.index;
 			if (at === undefined) throw new LiteralFault('Unterminated string', start);
 			const character = text[at];
-			if (character === '\n' && !long) throw new LiteralFault('Unterminated string in this line', start);
+			if (character === '\n' && !long) throw new LiteralFault('Unterminated string on this line', start);
 			if (character === '\\') {
 				parts.push(text.slice(from, at));
 				from = at + 2;
@@ -336,7 +336,7 @@ export class LiteralReader {
 		if (digits !== undefined) {
 			const hex = text.slice(at + 2, at + 2 + digits);
 			const code = /^[0-9a-fA-F]+$/.test(hex) && hex.length === digits ? Number.parseInt(hex, 16) : -1;
-			if (code < 0 || code > 0x10ffff) throw new LiteralFault(`"\\${next}" is not followed by ${digits} digits`, at);
+			if (code < 0 || code > 0x10ffff) throw new LiteralFault(`"\\${next}" must be followed by ${digits} digits`, at);
 			parts.push(String.fromCodePoint(code));
 			return at + 2 + digits;
 		}
@@ -349,7 +349,7 @@ export class LiteralReader {
 			parts.push(String.fromCharCode(Number.parseInt(octal[0], 8)));
 			return at + 1 + octal[0].length;
 		}
-		if (next === '') throw new LiteralFault('The text ends inside a string', at);
+		if (next === '') throw new LiteralFault('Unexpected end of text in a string', at);
 		// Python keeps the backslash of an invalid escape.
 		parts.push(`\\${next}`);
 		return at + 2;

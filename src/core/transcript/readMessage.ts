@@ -218,7 +218,7 @@ function gatherCalls(
 	const own = readCalls(field(body, 'tool_calls'));
 	const invalid = readCalls(field(body, 'invalid_tool_calls')).map((call) => ({
 		...call,
-		fault: call.fault ?? 'The arguments could not be parsed',
+		fault: call.fault ?? 'Cannot parse the arguments',
 	}));
 	const raw = readCalls(field(extra, 'tool_calls'));
 	const single = readCall(field(body, 'function_call') ?? field(extra, 'function_call'));
@@ -229,7 +229,7 @@ function gatherCalls(
 	if (own.length > 0) {
 		for (const call of raw) {
 			const twin = calls.find(({ id }) => id === call.id);
-			if (!twin) contradictions.push(`the call ${call.id ?? call.name} appears in additional_kwargs only`);
+			if (!twin) contradictions.push(`the call ${call.id ?? call.name} appears only in additional_kwargs`);
 			else if (twin.name !== call.name) {
 				contradictions.push(`the call ${call.id} is ${twin.name} in one field and ${call.name} in another`);
 			} else if (call.fault === null && canonicalText(call.arguments) !== canonicalText(twin.arguments)) {

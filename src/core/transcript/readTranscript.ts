@@ -106,8 +106,8 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 	if (text.length > transcriptLimits.characters) {
 		throw new Failure(
 			'unsupported',
-			`${name} has ${text.length} characters; the inspector reads at most ${transcriptLimits.characters}.`,
-			'Save the conversation you want to inspect as a separate file.',
+			`${name} is too long: it has ${text.length} characters, and the inspector reads at most ${transcriptLimits.characters}.`,
+			'Save the conversation that you want to inspect to a separate file.',
 		);
 	}
 	const collector = new Collector();
@@ -118,8 +118,8 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 		const why = first === undefined ? '' : ` ${describe(first)}`;
 		throw new Failure(
 			'invalid',
-			`${name} contains no list of messages.${why}`,
-			'Open a JSON or JSONL chat log, or a text with messages printed by Python.',
+			`${name} does not contain a list of messages.${why}`,
+			'Open a chat log in JSON or JSONL format, or a text file with messages printed by Python.',
 		);
 	}
 	return { format, transcripts, faults, moreFaults };
@@ -201,7 +201,7 @@ function readLines(collector: Collector, text: string): void {
 		try {
 			value = parseBoundedJson(row);
 		} catch {
-			collector.fault(feed === -1 ? 'The last line is incomplete' : 'The line is not JSON', place);
+			collector.fault(feed === -1 ? 'The last line is incomplete' : 'The line is not valid JSON', place);
 			continue;
 		}
 		if (isMessage(value)) loose.push({ value, place });
@@ -250,7 +250,7 @@ function readValue(collector: Collector, value: unknown, title: string, place: P
 			if (collector.overflowed) return;
 			const name = `${title === '' ? '' : `${title}, `}conversation ${i + 1}`;
 			if (!addConversations(collector, item, name, place))
-				collector.fault(`Item ${i + 1} is neither a message nor a conversation`, place);
+				collector.fault(`Item ${i + 1} is not a message or a conversation`, place);
 		}
 		return;
 	}

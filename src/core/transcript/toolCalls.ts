@@ -20,7 +20,7 @@ function readArguments(value: unknown): Pick<ToolCall, 'arguments' | 'text' | 'f
 		return { arguments: JSON.parse(value), text: value, fault: null };
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
-		return { arguments: undefined, text: value, fault: `The arguments are not JSON: ${why.slice(0, 200)}` };
+		return { arguments: undefined, text: value, fault: `The arguments are not valid JSON: ${why.slice(0, 200)}` };
 	}
 }
 

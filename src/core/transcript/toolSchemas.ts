@@ -40,7 +40,7 @@ export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolS
 	const own = declared.find((tool) => tool.name === name);
 	if (isTable(own?.schema)) return { schema: own.schema, source: 'the schema in the file' };
 	if (!Object.hasOwn(reflexionTools, name)) return null;
-	return { schema: reflexionTools[name], source: 'the schema of Reflexion agents' };
+	return { schema: reflexionTools[name], source: 'the Reflexion agent schema' };
 }
 
 /** Returns the required fields in a schema. */

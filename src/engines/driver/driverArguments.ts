@@ -12,10 +12,10 @@ export function takeDriverArguments(argv: readonly string[], cwd: string): { opt
 		if (name === '--join') join = true;
 		else if (name === '--requests') {
 			const folder = argv[++i];
-			if (!folder) throw new Failure('invalid', '--requests needs a folder.');
+			if (!folder) throw new Failure('invalid', '--requests requires a folder.');
 			requests = resolve(cwd, folder);
 		} else rest.push(name);
 	}
-	if (requests !== null && !join) throw new Failure('invalid', '--requests can only be used with --join.');
+	if (requests !== null && !join) throw new Failure('invalid', '--requests requires --join.');
 	return { options: { join, requests }, rest };
 }

@@ -56,7 +56,7 @@ export class DriverCourse extends RunCourse {
 		if (stage?.type !== type || index !== progress.stageIndex || step !== progress.stageStep) {
 			const expected = stage === null ? 'none' : `${stage.type} (${progress.stageIndex}, step ${progress.stageStep})`;
 			throw contract(
-				new Failure('invalid', `The trainer began the stage ${type} (${index}, step ${step}) instead of ${expected}.`),
+				new Failure('invalid', `The trainer started the stage ${type} (${index}, step ${step}) instead of ${expected}.`),
 			);
 		}
 		await this.beginStage(stage);
@@ -87,7 +87,7 @@ export class DriverCourse extends RunCourse {
 	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
 		if (step !== this.progress.step + 1) {
 			throw contract(
-				new Failure('invalid', `The trainer sent rollouts of step ${step} after step ${this.progress.step}.`),
+				new Failure('invalid', `The trainer sent rollouts for step ${step} after step ${this.progress.step}.`),
 			);
 		}
 		this.#writeRollouts(step, rollouts);
@@ -97,7 +97,7 @@ export class DriverCourse extends RunCourse {
 	#writeRollouts(step: number, blocks: TrainerNotice<'rollouts'>['rollouts']): void {
 		const stray = blocks.flatMap(({ lines }) => lines).find((line) => line.step !== step);
 		if (stray)
-			throw contract(new Failure('invalid', `The trainer sent rollouts of step ${stray.step} at step ${step}.`));
+			throw contract(new Failure('invalid', `The trainer sent rollouts for step ${stray.step} at step ${step}.`));
 		this.keepRollouts(step, () => rolloutsFile(blocks));
 	}
 
@@ -227,6 +227,6 @@ function answered<T>(what: string, schema: Schema<T>, value: unknown): T {
 	if (decoded.ok) return decoded.value;
 	const fault = decoded.faults[0];
 	throw contract(
-		new Failure('invalid', `The reply of the trainer to "${what}" is invalid at ${fault?.path}: ${fault?.message}.`),
+		new Failure('invalid', `The trainer's reply to "${what}" is invalid at ${fault?.path}: ${fault?.message}.`),
 	);
 }

@@ -113,7 +113,7 @@ export class DriverTraining implements Training {
 			process.stdout.write(`${JSON.stringify(announcement)}\n`);
 			// The trainer's launcher holds the other end of stdin. If it closes, no trainer will connect.
 			process.stdin.resume().once('close', () => {
-				this.#outcome.reject(new Failure('unavailable', 'The trainer process has ended.', 'Resume the run.'));
+				this.#outcome.reject(new Failure('unavailable', 'The trainer process exited.', 'Resume the run.'));
 			});
 		}
 		if (requests !== null) this.#requests = new RequestFolder(requests, controls);
@@ -169,7 +169,7 @@ export class DriverTraining implements Training {
 			},
 			finished: async () => {
 				const course = this.#inCourse('finished');
-				if (!course.isOver) throw contract(new Failure('invalid', 'The trainer finished before its stages were done.'));
+				if (!course.isOver) throw contract(new Failure('invalid', 'The trainer finished before all stages were complete.'));
 				this.#farewell = true;
 				this.#outcome.resolve('finished');
 				return {};
@@ -186,8 +186,8 @@ export class DriverTraining implements Training {
 		if (sized !== null && dataset === null) {
 			throw new Failure(
 				'unsupported',
-				'A new model takes its vocabulary from the data, which is only known beforehand for a task or a JSONL file.',
-				'Set "model" to a trained model, or provide the data as JSONL.',
+				'A new model derives its vocabulary from the data, which is only available in advance for a generated task or a JSONL file.',
+				'Set "model" to a pretrained model, or provide the data as JSONL.',
 			);
 		}
 		const made = sized === null || dataset === null ? null : newModel(recipe, sized, dataset.source);
@@ -224,7 +224,7 @@ export class DriverTraining implements Training {
 			await writer.appendEvent({
 				type: 'alert',
 				level: 'warning',
-				message: `${rows} left out${note ? `: ${note}` : '.'}`,
+				message: `${rows} skipped${note ? `: ${note}` : '.'}`,
 			});
 		} else if (note) await writer.appendEvent({ type: 'alert', level: 'info', message: note });
 		return {};
@@ -278,7 +278,7 @@ export class DriverTraining implements Training {
 		try {
 			await this.#course?.checkpoint();
 		} catch (error) {
-			this.#run.writer.log(`No checkpoint before the end of the run: ${Failure.from(error)}`);
+			this.#run.writer.log(`Cannot save a checkpoint before the run ends: ${Failure.from(error)}`);
 		}
 		return { do: 'stop' };
 	}

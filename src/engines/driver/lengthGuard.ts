@@ -54,12 +54,12 @@ export class LengthGuard extends Transform {
 
 	#lengthIn(header: string): number {
 		const length = Number(/^content-length: *(\d{1,15}) *$/im.exec(header)?.[1] ?? Number.NaN);
-		if (Number.isNaN(length)) throw new Failure('corrupt', 'The trainer sent a message without a length.');
+		if (Number.isNaN(length)) throw new Failure('corrupt', 'The trainer sent a message without a Content-Length header.');
 		if (length <= this.#longest) return length;
 		throw new Failure(
 			'unsupported',
-			`The trainer sent a message of ${length} bytes; the maximum is ${this.#longest}.`,
-			'Set "log": {"tokens": false} in the recipe, or make the generation batch smaller.',
+			`The trainer sent a message of ${length} bytes, which exceeds the limit of ${this.#longest}.`,
+			'Set "log": {"tokens": false} in the recipe, or reduce the generation batch size.',
 		);
 	}
 }

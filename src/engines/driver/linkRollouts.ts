@@ -14,7 +14,7 @@ export function rolloutsFile(blocks: readonly RolloutBlock[]): Uint8Array {
 		if (count > 0 && tokens === undefined) throw broken('The rollouts have no token data.');
 		const quoted = (tokens?.pieces ?? []).map((piece) => JSON.stringify(piece));
 		const places = tokens === undefined ? [] : filled(Uint32Array, count, 'text', tokens.text);
-		if (places.some((place) => place >= quoted.length)) throw broken('A token of the rollouts has no text.');
+		if (places.some((place) => place >= quoted.length)) throw broken('A token in the rollouts has no text.');
 		const lists = Object.entries(tokens?.numbers ?? {}).map(
 			([name, base64 = '']) => [name, filled(Float32Array, count, name, base64)] as const,
 		);
@@ -47,7 +47,7 @@ function filled<T extends Uint32Array | Float32Array>(
 	base64: string,
 ): T {
 	const length = Buffer.byteLength(base64, 'base64');
-	const wrong = () => broken(`The rollouts have ${length / 4} values of "${name}" for ${count} tokens.`);
+	const wrong = () => broken(`The rollouts contain ${length / 4} values for "${name}" but ${count} tokens.`);
 	// Check before allocating memory for the announced size.
 	if (length !== 4 * count) throw wrong();
 	const values = new Numbers(count);

@@ -16,7 +16,7 @@ async function main(): Promise<void> {
 		if (args.kind === 'serve') return serveTorch(args.checkpoint);
 		const engine = await engineOfRun(args.run);
 		if (engine === 'embedded') {
-			throw new Failure('unsupported', `${args.run} has no recipe for the pytorch or ray engine.`);
+			throw new Failure('unsupported', `${args.run} does not contain a recipe for the pytorch or ray engine.`);
 		}
 		return engine === 'ray' && !options.join
 			? runRayEngine(args)

@@ -42,7 +42,7 @@ export class OrderExchange {
 	open(answers: readonly OrderAnswer[]): Promise<Orders> {
 		if (this.#closed) return Promise.reject(this.#closed);
 		if (this.#question)
-			return Promise.reject(new Failure('invalid', 'The trainer requested an order while a request was already open.'));
+			return Promise.reject(new Failure('invalid', 'The trainer requested orders while another request was pending.'));
 		this.#take(answers);
 		if (this.#next.length > 0) return Promise.resolve(this.#answer());
 		const question = deferred<Orders>();

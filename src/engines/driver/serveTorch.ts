@@ -32,7 +32,7 @@ export function serveTorch(folder: string): EngineProcess {
 			const lock = await lockServed(folder);
 			try {
 				const not = async (): Promise<never> => {
-					throw contract(new Failure('invalid', 'The trainer tried to train a model that it should serve.'));
+					throw contract(new Failure('invalid', 'The trainer attempted to train a model that it should only serve.'));
 				};
 				const handlers: TrainerHandlers = {
 					begin: async ({ protocol }) => {

@@ -31,16 +31,16 @@ export async function sealCheckpoint(
 		const files: TorchCheckpointState['files'] = {};
 		for (const name of await checkpointFileNames(folder)) {
 			if (name === checkpointFiles.state || name === manifestName) {
-				throw new Failure('invalid', `A trainer may not write ${name} into a checkpoint.`);
+				throw new Failure('invalid', `Trainers must not write ${name} to a checkpoint.`);
 			}
 			files[name] = { bytes: (await lstat(join(folder, name))).size, sha256: await sha256Of(folder, name) };
 		}
 		if (Object.keys(files).length === 0)
-			throw new Failure('internal', 'The trainer wrote nothing into the checkpoint.');
+			throw new Failure('internal', 'The trainer wrote no files to the checkpoint.');
 		const sealed = { format: checkpointFormat, engine: 'pytorch', ...state, files };
 		await writeFileAtomic(join(folder, checkpointFiles.state), `${JSON.stringify(sealed, null, '\t')}\n`);
 	} catch (error) {
-		throw Failure.from(error, `The checkpoint of step ${state.step} could not be written`);
+		throw Failure.from(error, `Cannot write the checkpoint for step ${state.step}`);
 	}
 }
 
@@ -85,7 +85,7 @@ export async function readStartCheckpoint(folder: string): Promise<StartCheckpoi
 	});
 	const { format, engine } = (value ?? {}) as { readonly format?: unknown; readonly engine?: unknown };
 	if (typeof format === 'number' && format > checkpointFormat) {
-		throw new Failure('version', `The checkpoint ${folder} has the newer format ${format}.`, 'Update Reasoning Lab.');
+		throw new Failure('version', `The checkpoint ${folder} uses the newer format ${format}.`, 'Update Reasoning Lab.');
 	}
 	const torch = engine === 'pytorch';
 	const state = torch ? torchStart(folder, value) : embeddedStart(folder, value);

@@ -29,14 +29,14 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 	const when = step === null ? 'before training started' : `after step ${step}`;
 	const again =
 		step === null
-			? 'Start it again.'
+			? 'Start the run again.'
 			: checkpoint === null
-				? 'The run has no checkpoint yet; resuming starts it from the beginning.'
-				: `Resuming continues from the checkpoint of step ${checkpoint}.`;
+				? 'The run has no checkpoint yet, so resuming starts it from scratch.'
+				: `Resuming continues from the checkpoint at step ${checkpoint}.`;
 	const killed = killedBy(signal, words);
 	if (killed === 'SIGKILL') {
 		const why = context.outOfMemory ? ' because the machine ran out of memory' : '';
-		const less = 'Lower prompts_per_step, num_generations or pytorch.microBatch, or set pytorch.gradientCheckpointing';
+		const less = 'Reduce prompts_per_step, num_generations or pytorch.microBatch, or set pytorch.gradientCheckpointing';
 		return new Failure(
 			'unavailable',
 			`The trainer was killed ${when}${why} (SIGKILL).`,
@@ -49,14 +49,14 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 		const what = killed === 'SIGSEGV' || killed === 'SIGBUS' || killed === 'SIGABRT' || killed === 'SIGFPE';
 		return new Failure(
 			what ? 'internal' : 'unavailable',
-			`The trainer ${what ? 'crashed' : 'was ended'} ${when} (${killed}).`,
+			`The trainer ${what ? 'crashed' : 'was terminated'} ${when} (${killed}).`,
 			`${what ? 'Its last output is in engine.log in the run folder. ' : ''}${again}`,
 		);
 	}
 	if (step === null && (code === 126 || code === 127)) {
 		return new Failure(
 			'unavailable',
-			`Python could not be started: ${lastError(words) || `status ${code}`}.`,
+			`Cannot start Python: ${lastError(words) || `status ${code}`}.`,
 			'Run Set Up PyTorch Engine, or select another Python.',
 		);
 	}
@@ -67,7 +67,7 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 		return new Failure('unavailable', message.slice(0, 500), action?.slice(0, 500) ?? again);
 	}
 	const error = lastError(words);
-	const how = code === 0 ? 'ended before its work was done' : `ended with status ${code}`;
+	const how = code === 0 ? 'exited before training was complete' : `exited with status ${code}`;
 	return new Failure(
 		'internal',
 		`The trainer ${how}, ${when}${error === '' ? '' : `: ${error}`}`.replace(/[.]?$/, '.'),

@@ -81,7 +81,7 @@ export class TrainerHost {
 			return new Failure(
 				'unavailable',
 				`Lost the connection to the trainer ${step === null ? 'before training started' : `after step ${step}`}.`,
-				checkpoint === null ? 'Start the run again.' : `Resuming continues from the checkpoint of step ${checkpoint}.`,
+				checkpoint === null ? 'Start the run again.' : `Resuming continues from the checkpoint at step ${checkpoint}.`,
 			);
 		}
 		const late = new Promise<null>((resolve) => {
@@ -104,7 +104,7 @@ export class TrainerHost {
 		return new Failure(
 			'timeout',
 			`The trainer did not connect within ${Math.round(this.#beginMs / 1000)} seconds.`,
-			'See engine.log in the run folder, and run Doctor.',
+			'Check engine.log in the run folder, and run Doctor.',
 		);
 	}
 

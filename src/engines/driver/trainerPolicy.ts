@@ -40,7 +40,7 @@ export class TrainerPolicy implements PolicyAnswers {
 		checkRows(Array.isArray(n) ? n.reduce((sum, count) => sum + count, 0) : n * prompts.length);
 		const value = await this.#access(() => {
 			// The client has canceled the request.
-			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			return this.#orders.give({ do: 'generate', params: { ...request } });
 		});
 		return result('policy/generate', value);
@@ -58,7 +58,7 @@ export class TrainerPolicy implements PolicyAnswers {
 }
 
 function checkRows(rows: number): void {
-	if (rows > maxRows) throw new Failure('invalid', `${rows} completions are too many for one request (${maxRows}).`);
+	if (rows > maxRows) throw new Failure('invalid', `The request has ${rows} completions, which exceeds the limit of ${maxRows}.`);
 }
 
 function result<M extends 'policy/generate' | 'policy/score'>(method: M, value: unknown): ControlResult<M> {
@@ -67,5 +67,5 @@ function result<M extends 'policy/generate' | 'policy/score'>(method: M, value: 
 		| { readonly ok: false; readonly faults: readonly { readonly path: string; readonly message: string }[] };
 	if (decoded.ok) return decoded.value;
 	const fault = decoded.faults[0];
-	throw new Failure('internal', `The trainer answered ${method} wrongly at ${fault?.path}: ${fault?.message}.`);
+	throw new Failure('internal', `The trainer's response to ${method} is invalid at ${fault?.path}: ${fault?.message}.`);
 }

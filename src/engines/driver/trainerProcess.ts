@@ -144,7 +144,7 @@ function cannotStart(python: string, error: NodeJS.ErrnoException): Failure {
 	const why = error.code === 'ENOENT' ? 'not found' : error.message;
 	return new Failure(
 		'unavailable',
-		`Python ${python} could not be started: ${why}.`,
+		`Cannot start Python ${python}: ${why}.`,
 		'Run Set Up PyTorch Engine, or select another Python.',
 		{ cause: error },
 	);

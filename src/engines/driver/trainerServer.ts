@@ -127,7 +127,7 @@ export class TrainerServer extends Disposable {
 			this.#sockets.delete(socket);
 			guard.destroy();
 			connection.dispose();
-			if (socket === this.#peer) this.#gone.resolve(new Failure('unavailable', 'The trainer is gone.'));
+			if (socket === this.#peer) this.#gone.resolve(new Failure('unavailable', 'The trainer disconnected.'));
 		});
 		connection.onError(([error]) => {
 			// A killed trainer resets its connection. This is a normal end, and its process reports the reason.
@@ -156,7 +156,7 @@ export class TrainerServer extends Disposable {
 				}
 				if (socket !== this.#peer) throw new Failure('busy', 'The run already has a trainer.');
 				if (!Object.hasOwn(trainerLinkMethods, method) || method === 'begin') {
-					throw new Failure('unsupported', `The driver does not support the request ${method}.`);
+					throw new Failure('unsupported', `The driver does not support the ${method} request.`);
 				}
 				const known = method as Exclude<TrainerLinkMethod, 'begin'>;
 				const handler = this.#options.handlers[known] as (params: unknown) => Promise<unknown>;
@@ -188,9 +188,9 @@ export function checkTrainerVersion(protocol: number): void {
 	const older = protocol < trainerLinkVersion;
 	throw new Failure(
 		'version',
-		`The driver uses version ${trainerLinkVersion} of the trainer link, the trainer version ${protocol}.`,
+		`The driver uses version ${trainerLinkVersion} of the trainer link, but the trainer uses version ${protocol}.`,
 		older
-			? 'Update the package reasoning-lab-trainer where it is installed.'
+			? 'Update the reasoning-lab-trainer package where it is installed.'
 			: 'Update Reasoning Lab, or install the matching release of reasoning-lab-trainer.',
 	);
 }
@@ -206,7 +206,7 @@ function checked<T>(schema: Schema<T>, method: string, params: unknown): T {
 	throw contract(
 		new Failure(
 			'invalid',
-			`${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message ?? 'wrong parameters'}.`,
+			`${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message ?? 'invalid parameters'}.`,
 		),
 	);
 }

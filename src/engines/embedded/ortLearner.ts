@@ -126,7 +126,7 @@ interface UpdateInputs<Row extends Sequence> {
 function haveOld(rows: readonly { readonly oldLogprobs: PerToken | null }[]): boolean {
 	const old = rows.some((row) => row.oldLogprobs !== null);
 	if (old && rows.some((row) => row.oldLogprobs === null)) {
-		throw new Failure('invalid', 'Either all rows of an update have old log-probabilities, or none.');
+		throw new Failure('invalid', 'Either all rows in an update must have old log-probabilities, or none.');
 	}
 	return old;
 }
@@ -208,7 +208,7 @@ class OrtLearner implements Learner {
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]> {
 		return this.#operation(async () => {
 			const weights = of === 'policy' ? this.#policy : this.#reference;
-			if (weights === null) throw new Failure('missing', 'There is no reference policy yet.');
+			if (weights === null) throw new Failure('missing', 'No reference policy has been set.');
 			return this.#logprobs(rows, weights, temperature);
 		});
 	}
@@ -227,7 +227,7 @@ class OrtLearner implements Learner {
 		const old = haveOld(rows);
 		const kl = settings.beta !== 0;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
-			throw new Failure('invalid', 'With beta above 0 every row needs reference log-probabilities.');
+			throw new Failure('invalid', 'If beta is greater than 0, every row must have reference log-probabilities.');
 		}
 		return this.#update(rows, optimizer, {
 			variant: { kind: 'grpo', old, kl },
@@ -298,7 +298,7 @@ class OrtLearner implements Learner {
 		this.#checkIdle();
 		const count = parameterCount(shape);
 		if (parameters.length !== count || shape.vocabulary !== this.shape.vocabulary) {
-			throw new Failure('mismatch', `A teacher of ${count} parameters and ${shape.vocabulary} symbols does not match.`);
+			throw new Failure('mismatch', `A teacher with ${count} parameters and ${shape.vocabulary} symbols does not match.`);
 		}
 		const weights = new SharedWeights('teacher', parameters, ++this.#teachers);
 		this.#teacher = { shape, weights };
@@ -326,7 +326,7 @@ class OrtLearner implements Learner {
 	}
 
 	#teacherRef(): TeacherRef {
-		if (this.#teacher === null) throw new Failure('missing', 'There is no teacher yet.');
+		if (this.#teacher === null) throw new Failure('missing', 'No teacher has been set.');
 		return { shape: this.#teacher.shape, weights: this.#teacher.weights.ref };
 	}
 
@@ -505,12 +505,12 @@ class OrtLearner implements Learner {
 	}
 
 	#checkIdle(): void {
-		if (this.#running > 0) throw new Failure('busy', 'The learner is in the middle of an operation.');
+		if (this.#running > 0) throw new Failure('busy', 'Another operation is in progress.');
 	}
 
 	#head(head: HeadName): ValueModel {
 		const model = this.#heads.get(head);
-		if (model === undefined) throw new Failure('missing', `There is no ${head} head yet.`);
+		if (model === undefined) throw new Failure('missing', `The ${head} head has not been added.`);
 		return model;
 	}
 
@@ -525,7 +525,7 @@ class OrtLearner implements Learner {
 		if (request.seeds.length !== request.prompts.length) {
 			throw new Failure(
 				'invalid',
-				`${request.prompts.length} prompts need as many seeds, not ${request.seeds.length}.`,
+				`${request.prompts.length} prompts require the same number of seeds, but ${request.seeds.length} were given.`,
 			);
 		}
 		for (const prompt of request.prompts) {
@@ -533,7 +533,7 @@ class OrtLearner implements Learner {
 			if (prompt.length < this.shape.context) continue;
 			throw new Failure(
 				'invalid',
-				`A prompt of ${prompt.length} tokens leaves no room in the model's context of ${this.shape.context}.`,
+				`A prompt with ${prompt.length} tokens leaves no room in the model's context of ${this.shape.context}.`,
 				'Use a larger context or shorter prompts.',
 			);
 		}
@@ -550,7 +550,7 @@ class OrtLearner implements Learner {
 		if (longest <= this.shape.context) return;
 		throw new Failure(
 			'invalid',
-			`A sequence of ${longest} tokens is longer than the model's context of ${this.shape.context}.`,
+			`A sequence with ${longest} tokens exceeds the model's context of ${this.shape.context}.`,
 			'Use a larger context or shorter data.',
 		);
 	}

@@ -12,8 +12,8 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 		if (stage.type !== 'pretrain' || stage.corpus !== null || stage.workedShare === 1) continue;
 		throw new Failure(
 			'invalid',
-			`The dataset ${name} has no plain texts for the pretrain stage.`,
-			'Set a "corpus" in the stage, or set its "workedShare" to 1 to train on worked solutions only.',
+			`Dataset ${name} has no plain texts for the pretrain stage.`,
+			'Set "corpus" in the stage, or set "workedShare" to 1 to train on worked solutions only.',
 		);
 	}
 }
@@ -33,10 +33,10 @@ export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, 
 		if (!worked) {
 			throw new Failure(
 				'invalid',
-				`The dataset ${name} has no worked solutions for the ${stage.type} stage.`,
+				`Dataset ${name} has no worked solutions for the ${stage.type} stage.`,
 				stage.type === 'sft'
-					? 'Name their column as "solution" in the dataset of the recipe, or remove the sft stage.'
-					: 'Name their column as "solution" in the dataset of the recipe, or set "workedShare" of the stage to 0.',
+					? 'Set "solution" under "dataset" to the column that contains them, or remove the sft stage.'
+					: 'Set "solution" under "dataset" to the column that contains them, or set "workedShare" in the stage to 0.',
 			);
 		}
 	}
@@ -61,7 +61,7 @@ export function checkStages(folder: string, index: number, { stages }: Pick<Reso
 	if (index <= stages.length) return;
 	throw new Failure(
 		'mismatch',
-		`The checkpoint ${folder} was written after stage ${index}, but the recipe has ${stages.length}.`,
+		`Checkpoint ${folder} was written after stage ${index}, but the recipe has only ${stages.length}.`,
 		'Use an earlier checkpoint, or add stages to the recipe.',
 	);
 }

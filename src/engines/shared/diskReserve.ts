@@ -23,7 +23,7 @@ export class DiskReserve {
 			return reserve;
 		} catch (error) {
 			await reserve.release();
-			throw Failure.from(error, `Cannot write into ${run}`);
+			throw Failure.from(error, `Cannot write to ${run}`);
 		}
 	}
 

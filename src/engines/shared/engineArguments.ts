@@ -37,18 +37,18 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 			continue;
 		}
 		if (name !== '--run' && name !== '--serve' && name !== '--parent-checkpoint') {
-			throw new Failure('invalid', `Unknown engine argument ${JSON.stringify(name)}.`, engineUsage);
+			throw new Failure('invalid', `Unknown engine argument: ${JSON.stringify(name)}.`, engineUsage);
 		}
 		const value = argv[++i];
 		if (value === undefined || value === '') throw new Failure('invalid', `${name} requires a folder.`, engineUsage);
-		if (values.has(name)) throw new Failure('invalid', `${name} is given twice.`, engineUsage);
+		if (values.has(name)) throw new Failure('invalid', `${name} was specified more than once.`, engineUsage);
 		values.set(name, resolve(cwd, value));
 	}
 	const run = values.get('--run');
 	const checkpoint = values.get('--serve');
 	const parentCheckpoint = values.get('--parent-checkpoint') ?? null;
 	if ((run === undefined) === (checkpoint === undefined)) {
-		throw new Failure('invalid', 'The engine requires either --run or --serve.', engineUsage);
+		throw new Failure('invalid', 'The engine requires --run or --serve.', engineUsage);
 	}
 	if (checkpoint !== undefined) {
 		if (resume || parentCheckpoint)
@@ -58,12 +58,12 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 	if (untilInputEnds) {
 		throw new Failure(
 			'invalid',
-			'--until-input-ends requires --serve: a run outlives the process that started it.',
+			'--until-input-ends requires --serve, because a run outlives the process that started it.',
 			engineUsage,
 		);
 	}
 	if (resume && parentCheckpoint) {
-		throw new Failure('invalid', '--resume and --parent-checkpoint are mutually exclusive.', engineUsage);
+		throw new Failure('invalid', '--resume and --parent-checkpoint cannot be combined.', engineUsage);
 	}
 	return { kind: 'run', run: run as string, resume, parentCheckpoint };
 }

@@ -237,7 +237,7 @@ class EngineRun {
 		if (before === now) return;
 		throw new Failure(
 			'mismatch',
-			`The ${what} of the run ${this.#args.run} has changed since the run started.`,
+			`The ${what} for run ${this.#args.run} has changed since the run started.`,
 			'Restore it, or start a new run from a checkpoint.',
 		);
 	}
@@ -251,7 +251,7 @@ class EngineRun {
 			throw new Failure(
 				'missing',
 				`${run} has no complete checkpoint to resume from.`,
-				`Start a new run from the checkpoint ${writer.record.parent.checkpoint} again.`,
+				`Start a new run from checkpoint ${writer.record.parent.checkpoint} again.`,
 			);
 		}
 		return parentCheckpoint === null ? null : { folder: parentCheckpoint, own: false };
@@ -266,7 +266,7 @@ class EngineRun {
 				signal: this.#gate.stopSignal,
 				onWait: ({ pid }) => {
 					waited = true;
-					const message = `Waiting for ${device}: in use by process ${pid}.`;
+					const message = `Waiting for ${device}, which is in use by process ${pid}.`;
 					const waiting = `waiting for ${device} (process ${pid})`;
 					void writer.updateRecord({ status: 'running', device: waiting }).catch(() => undefined);
 					void writer.appendEvent({ type: 'alert', level: 'info', message }).catch(() => undefined);

@@ -7,14 +7,14 @@ export function explainHold(
 	{ rewards }: Pick<ResolvedRecipe, 'rewards'>,
 	step: number,
 ): { message: string; action: string } {
-	const message = `${describeFailures(failures)} Training is paused before step ${step + 1}; these completions were not trained on.`;
+	const message = `${describeFailures(failures)} Training is paused before step ${step + 1}, and these completions were not used for training.`;
 	const entry = rewards.findIndex((reward) => 'file' in reward && reward.file === failures.file);
-	const again = 'Continue scores the same batch again';
-	if (entry < 0) return { message, action: `${again}, once the cause is fixed.` };
+	const again = 'Continue to score the same batch again';
+	if (entry < 0) return { message, action: `${again} after fixing the cause.` };
 	return {
 		message,
 		action:
-			`${again}, once a cause outside the file is fixed. If the file is at fault, correct the original, stop ` +
-			`this run, and start a new one from its newest checkpoint with rewards.${entry}.file set to it.`,
+			`${again} after fixing any cause outside the file. If the file itself is at fault, correct the original, stop ` +
+			`this run, and start a new one from its newest checkpoint with rewards.${entry}.file set to the corrected file.`,
 	};
 }

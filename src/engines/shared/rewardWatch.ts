@@ -34,8 +34,8 @@ export class RewardWatch {
 			kept.push(line);
 			this.#outputRoom -= line.length + 1;
 		}
-		if (this.#outputRoom <= 0) kept.push('(further reward output is omitted)');
-		this.#writer.log(`output of the reward "${reward}":\n${kept.join('\n')}`);
+		if (this.#outputRoom <= 0) kept.push('(further reward output omitted)');
+		this.#writer.log(`output from reward "${reward}":\n${kept.join('\n')}`);
 	}
 
 	/** Reports failures on the first, second, fourth, eighth etc. affected batch. The metric covers every batch. */
@@ -44,7 +44,7 @@ export class RewardWatch {
 		const batches = (this.#failing.get(column) ?? 0) + 1;
 		this.#failing.set(column, batches);
 		if ((batches & (batches - 1)) !== 0) return;
-		const more = batches === 1 ? '' : ` It has failed in ${batches} batches so far.`;
+		const more = batches === 1 ? '' : ` ${batches} batches have been affected so far.`;
 		this.#alert('warning', failures, `${describeFailures(failures)}${more}`);
 	}
 

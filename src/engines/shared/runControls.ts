@@ -54,7 +54,7 @@ export function policyControls(policy: () => PolicyAnswers, heads: boolean): Con
 			? {
 					'policy/value': async (params) => {
 						const { value } = policy();
-						if (value === undefined) throw new Failure('unsupported', 'This engine has no heads.');
+						if (value === undefined) throw new Failure('unsupported', 'This engine does not support heads.');
 						return value.call(policy(), params);
 					},
 				}

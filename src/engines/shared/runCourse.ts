@@ -248,10 +248,10 @@ export abstract class RunCourse implements GateHooks {
 	async setHyperparameters(changes: Hyperparameters): Promise<number> {
 		const { recipe, writer, onChanged } = this.options;
 		const stage = recipe.stages[this.progress.stageIndex];
-		if (!stage) throw new Failure('unavailable', 'The run has no remaining stage whose hyperparameters could change.');
+		if (!stage) throw new Failure('unavailable', 'The run has no remaining stages, so there are no hyperparameters to change.');
 		for (const name of Object.keys(changes)) {
 			if (name in stage) continue;
-			throw new Failure('unsupported', `The running ${stage.type} stage has no hyperparameter "${name}".`);
+			throw new Failure('unsupported', `The current ${stage.type} stage has no hyperparameter "${name}".`);
 		}
 		const fromStep = this.progress.step + 1;
 		await writer.appendEvent({ type: 'hyperparameters', changes, fromStep, step: this.progress.step });

@@ -39,7 +39,7 @@ export async function takeUp(writer: RunWriter, checkpoint: number | null): Prom
 	const damaged = await damagedCheckpoints(run);
 	await writer.setAside(checkpoint ?? -1);
 	if (damaged.length > 0) {
-		const message = `Moved to superseded because damaged: ${damaged.join(', ')}.`;
+		const message = `Moved damaged checkpoints to superseded: ${damaged.join(', ')}.`;
 		await writer.appendEvent({ type: 'alert', level: 'warning', message, step });
 	}
 	const events = await readEvents(run);

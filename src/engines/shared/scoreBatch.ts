@@ -101,5 +101,5 @@ export function describeFailures({ column, file, failed, rows, first }: RewardFa
 	const line = first.line === undefined ? '' : `, line ${first.line}`;
 	const where = file === null ? '' : ` (${file}${line})`;
 	const why = first.message.slice(0, longestMessage);
-	return `The reward "${column}"${where} failed on ${failed} of ${rows} rows: ${why}`.replace(/[.]?$/, '.');
+	return `Reward "${column}"${where} failed on ${failed} of ${rows} rows: ${why}`.replace(/[.]?$/, '.');
 }

@@ -82,7 +82,7 @@ export class StepGate {
 		if (this.#closed) throw this.#closed;
 		this.#wantsPause = false;
 		for (const waiting of this.#pausers.splice(0)) {
-			waiting.reject(new Failure('cancelled', 'The run was continued before it had paused.'));
+			waiting.reject(new Failure('cancelled', 'The run was continued before it paused.'));
 		}
 		if (!this.#isPaused) return;
 		const done = deferred<void>();

@@ -41,20 +41,20 @@ function acceleratorRow(torch: TorchFacts, machine: MachineFacts): CheckRow {
 	if (torch.rocm !== null) {
 		const build = `ROCm ${torch.rocm} build`;
 		if (torch.cudaAvailable) return row('accelerator', 'ROCm', 'ok', `${build}, ROCm ${rocm?.version ?? 'unknown'}`);
-		const action = 'Check that rocminfo lists the GPU and that you are in the groups render and video.';
+		const action = 'Check that rocminfo lists the GPU and that your user is in the render and video groups.';
 		return row('accelerator', 'ROCm', 'error', `${build}, but no GPU: ${torch.cudaError ?? 'none detected'}`, action);
 	}
 	if (torch.mpsAvailable) return row('accelerator', 'MPS', 'ok', 'the Mac GPU is available');
 	if (nvidia !== null && nvidia.gpus.length > 0) {
-		const found = `torch is a CPU build, but there is an NVIDIA GPU (driver ${nvidia.driver})`;
+		const found = `torch is a CPU build, but this machine has an NVIDIA GPU (driver ${nvidia.driver})`;
 		return row('accelerator', 'CUDA', 'warning', found, `${setUp} It installs the CUDA build.`);
 	}
 	if (rocm !== null && rocm.gpus.length > 0) {
-		const found = `torch is a CPU build, but there is an AMD GPU (${rocm.gpus[0]})`;
+		const found = `torch is a CPU build, but this machine has an AMD GPU (${rocm.gpus[0]})`;
 		return row('accelerator', 'ROCm', 'warning', found, `${setUp} It installs the ROCm build.`);
 	}
-	const action = 'Small models train on the CPU; for larger ones see docs/scaling.md.';
-	return row('accelerator', 'GPU', 'ok', `none; torch runs on the CPU (${torch.threads} threads)`, action);
+	const action = 'The CPU is sufficient for small models. For larger models, see docs/scaling.md.';
+	return row('accelerator', 'GPU', 'ok', `none; torch uses the CPU (${torch.threads} threads)`, action);
 }
 
 function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineFacts): CheckRow {
@@ -71,16 +71,16 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 				'accelerator',
 				'CUDA',
 				'error',
-				`${build} needs driver ${least}, and ${nvidia.driver} is installed`,
+				`${build} requires driver ${least} or later, but ${nvidia.driver} is installed`,
 			] as const),
-			`Update the driver, or: ${setUp} It takes a build that fits.`,
+			`Update the driver, or: ${setUp} It selects a compatible build.`,
 		);
 	}
 	if (!torch.cudaAvailable) {
 		const why = torch.cudaError ?? nvidia.error ?? 'torch detects no GPU';
 		return row(
 			...(['accelerator', 'CUDA', 'error', `${build}, driver ${nvidia.driver}: ${why}`] as const),
-			'Check that nvidia-smi lists the GPU, and that neither CUDA_VISIBLE_DEVICES nor a container hides it.',
+			'Check that nvidia-smi lists the GPU and that it is not hidden by CUDA_VISIBLE_DEVICES or a container.',
 		);
 	}
 	const unfit = torch.gpus.filter(
@@ -92,7 +92,7 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 			'accelerator',
 			'CUDA',
 			'error',
-			`${build} was not compiled for ${names}`,
+			`${build} does not support ${names}`,
 			`${setUp} It installs a matching build.`,
 		);
 	}
@@ -127,12 +127,12 @@ function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] 
 		const found = `${gpu.name}, ${formatBytes(free)} of ${formatBytes(total)} free`;
 		if (free >= total * littleShare) return row(id, `GPU ${index}`, 'ok', found);
 		const tool = rocm !== null && nvidia === null ? 'rocm-smi' : 'nvidia-smi';
-		return row(id, `GPU ${index}`, 'warning', found, `Other programs use it: ${tool} lists them.`);
+		return row(id, `GPU ${index}`, 'warning', found, `Other programs are using this GPU; ${tool} lists them.`);
 	});
 }
 
 function bf16Row(torch: TorchFacts): CheckRow {
-	if (torch.bf16 === null) return row('bf16', 'bf16', 'unknown', 'torch does not report it');
+	if (torch.bf16 === null) return row('bf16', 'bf16', 'unknown', 'not reported by torch');
 	if (!torch.bf16) {
 		return row('bf16', 'bf16', 'warning', 'not supported by this GPU', 'Set "precision": "f32" or "f16" in recipes.');
 	}

@@ -23,8 +23,8 @@ interface Optional {
 export const optionalPackages: readonly Optional[] = [
 	{
 		...{ name: 'flash-attn', module: 'flash_attn', title: 'Flash attention', cudaOnly: true },
-		use: 'faster attention over long contexts ("attn_implementation": "flash_attention_2")',
-		install: "pip install flash-attn --no-build-isolation; without it torch's own attention (sdpa) is used",
+		use: 'faster attention for long contexts ("attn_implementation": "flash_attention_2")',
+		install: "pip install flash-attn --no-build-isolation; without it, torch's own attention (sdpa) is used",
 	},
 	{
 		...{ name: 'vllm', module: 'vllm', title: 'vLLM', cudaOnly: true },
@@ -33,17 +33,17 @@ export const optionalPackages: readonly Optional[] = [
 	},
 	{
 		...{ name: 'bitsandbytes', module: 'bitsandbytes', title: 'bitsandbytes', cudaOnly: false },
-		use: 'models in 4 and 8 bits (QLoRA)',
+		use: '4-bit and 8-bit models (QLoRA)',
 		install: 'reasoning-lab setup-pytorch --with qlora',
 	},
 	{
 		...{ name: 'ray', module: 'ray', title: 'Ray', cudaOnly: false },
-		use: 'several workers on this machine ("engine": "ray" with a local cluster)',
+		use: 'multiple workers on this machine ("engine": "ray" with a local cluster)',
 		install: 'reasoning-lab setup-pytorch --with ray',
 	},
 	{
 		...{ name: 'nvidia-ml-py', module: 'pynvml', title: 'NVML', cudaOnly: true },
-		use: 'memory, load and temperature of GPUs in the dashboard',
+		use: 'GPU memory, load, and temperature in the dashboard',
 		install: 'reasoning-lab setup-pytorch --with gpu',
 	},
 ];
@@ -54,14 +54,14 @@ export function optionalRows({ probe, ranges }: DoctorFacts): CheckRow[] {
 	return optionalPackages.map(({ name, module, title, use, install, cudaOnly }) => {
 		const version = probe.packages[name] ?? null;
 		if (version === null) {
-			if (cudaOnly && !cuda) return row(name, title, 'absent', 'not installed (optional; needs a CUDA GPU)');
+			if (cudaOnly && !cuda) return row(name, title, 'absent', 'not installed (optional, requires a CUDA GPU)');
 			return row(name, title, 'absent', 'not installed (optional)', `For ${use}: ${install}.`);
 		}
 		const outcome = probe.imports[module];
 		if (outcome !== undefined && !outcome.ok) {
 			const idle = cudaOnly && !cuda;
-			const found = `${version}, but importing it fails: ${outcome.error ?? 'no message'}`;
-			const action = idle ? 'It needs a CUDA GPU.' : `Reinstall it: ${install}.`;
+			const found = `${version}, but import failed: ${outcome.error ?? 'no message'}`;
+			const action = idle ? 'Requires a CUDA GPU.' : `Reinstall it: ${install}.`;
 			return row(name, title, idle ? 'ok' : 'warning', found, action);
 		}
 		const range = ranges.find((candidate) => candidate.name === name);
@@ -70,7 +70,7 @@ export function optionalRows({ probe, ranges }: DoctorFacts): CheckRow[] {
 				name,
 				title,
 				'warning',
-				`${version}; the trainer works with ${range.text.replaceAll(',', ', ')}`,
+				`${version}; the trainer requires ${range.text.replaceAll(',', ', ')}`,
 				`${install}.`,
 			);
 		}
@@ -90,22 +90,22 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 					'uv',
 					'absent',
 					'not installed (optional)',
-					'It chooses the torch build and installs faster; without it, pip is used.',
+					'Installs faster and selects the matching torch build. Without it, pip is used.',
 				)
 			: atLeast(uv.version, minUv)
 				? row('uv', 'uv', 'ok', uv.version)
-				: row('uv', 'uv', 'warning', `${uv.version}, which is not used`, `Update it: ${minUv} or newer is needed.`);
+				: row('uv', 'uv', 'warning', `${uv.version} (not used)`, `Update to uv ${minUv} or later.`);
 	const nodeRow =
 		(versionNumbers(node)[0] ?? 0) >= 22
 			? row('node', 'Node', 'ok', node)
-			: row('node', 'Node', 'warning', node, 'Set reasoningLab.node.path to Node 22 or newer.');
+			: row('node', 'Node', 'warning', node, 'Set reasoningLab.node.path to Node 22 or later.');
 	const diskRows = disks.map(({ what, path, free }, index) => {
 		const id = index === 0 ? 'disk' : `disk-${index}`;
 		const title = `Disk: ${what}`;
 		if (free === null) return row(id, title, 'unknown', `${path}: free space unknown`);
 		const found = `${formatBytes(free)} free for ${path}`;
 		if (free >= littleDisk) return row(id, title, 'ok', found);
-		const action = 'Free some space: a checkpoint of a 0.5B model with its optimizer takes about 6 GB.';
+		const action = 'Free up disk space: a 0.5B model checkpoint with optimizer state takes about 6 GB.';
 		return row(id, title, free < minDisk ? 'error' : 'warning', found, action);
 	});
 	const sandboxRow =
@@ -115,7 +115,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 					'Sandbox',
 					'warning',
 					sandbox.message,
-					sandbox.action ?? 'Needed only for rewards that run code.',
+					sandbox.action ?? 'Only required for rewards that run code.',
 				)
 			: sandbox.gaps.length === 0
 				? row('sandbox', 'Sandbox', 'ok', sandbox.description)
@@ -124,7 +124,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 						'Sandbox',
 						'warning',
 						`${sandbox.description}; missing: ${sandbox.gaps.join(', ')}`,
-						'See docs/sandbox.md for what each mode isolates.',
+						'For what each mode isolates, see docs/sandbox.md.',
 					);
 	return [uvRow, nodeRow, ...diskRows, sandboxRow];
 }

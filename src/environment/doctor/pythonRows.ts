@@ -7,7 +7,7 @@ import { type DoctorFacts, row, setUp } from './doctorFacts.ts';
 import { judgeVersion } from './versionRange.ts';
 
 const sources: Readonly<Record<Exclude<TorchPythonSource, 'setting'>, string>> = {
-	variable: `named by ${pythonVariable}`,
+	variable: `set by ${pythonVariable}`,
 	managed: 'created by Set Up PyTorch Engine',
 	selected: 'selected in the Python extension',
 };
@@ -17,7 +17,7 @@ export function pythonRows({ chosen, namedBy, probe, state }: DoctorFacts): Chec
 	if (chosen instanceof Failure) {
 		return [row('python', 'Python', 'error', chosen.message, chosen.action ?? setUp)];
 	}
-	const named = `${chosen.python}, ${chosen.source === 'setting' ? `named by ${namedBy}` : sources[chosen.source]}`;
+	const named = `${chosen.python}, ${chosen.source === 'setting' ? `set by ${namedBy}` : sources[chosen.source]}`;
 	if (probe === null || probe instanceof Failure) {
 		const action = chosen.source === 'managed' ? setUp : 'Choose another Python, or set one up.';
 		return [row('python', 'Python', 'error', `${named}: ${probe?.message ?? 'unknown'}`, probe?.action ?? action)];
@@ -33,7 +33,7 @@ export function pythonRows({ chosen, namedBy, probe, state }: DoctorFacts): Chec
 function environmentRow(source: TorchPythonSource, probe: PythonProbe, state: DoctorFacts['state']): CheckRow {
 	const broken = Object.entries(probe.broken).map(([name, error]) => `${name} (${error})`);
 	if (broken.length > 0) {
-		return row('venv', 'Environment', 'error', `Metadata of ${broken.join(', ')} cannot be read.`, setUp);
+		return row('venv', 'Environment', 'error', `The metadata of ${broken.join(', ')} cannot be read.`, setUp);
 	}
 	if (source === 'managed' && state.kind === 'ready') {
 		const { record, outdated } = state;
@@ -43,14 +43,14 @@ function environmentRow(source: TorchPythonSource, probe: PythonProbe, state: Do
 			'venv',
 			'Environment',
 			'warning',
-			`${made}; since then ${outdated.join(', ')}`,
-			`${setUp} It is updated.`,
+			`${made}; changed since then: ${outdated.join(', ')}`,
+			`${setUp} This updates the environment.`,
 		);
 	}
 	if (probe.virtual) return row('venv', 'Environment', 'ok', probe.prefix);
 	return row(
-		...(['venv', 'Environment', 'warning', `${probe.prefix} is not a virtual environment, so it is shared.`] as const),
-		'A separate environment is safe from what other programs install.',
+		...(['venv', 'Environment', 'warning', `${probe.prefix} is not a virtual environment; its packages are shared.`] as const),
+		'A separate environment is not affected by packages installed for other programs.',
 	);
 }
 
@@ -61,7 +61,7 @@ const needed = ['trl', 'transformers', 'datasets', 'accelerate', 'peft'] as cons
 export function packageRows({ probe, ranges, chosen }: DoctorFacts): CheckRow[] {
 	if (probe === null || probe instanceof Failure) return [];
 	const managed = !(chosen instanceof Failure) && chosen.source === 'managed';
-	const install = managed ? setUp : 'Install it there, or run Set Up PyTorch Engine.';
+	const install = managed ? setUp : 'Install it in this environment, or run Set Up PyTorch Engine.';
 	return ['torch' as const, ...needed].map((name) => {
 		const version = probe.packages[name] ?? null;
 		const range = ranges.find((candidate) => candidate.name === name);
@@ -69,14 +69,14 @@ export function packageRows({ probe, ranges, chosen }: DoctorFacts): CheckRow[] 
 		if (version === null) return row(name, title, 'error', 'not installed', install);
 		const outcome = probe.imports[name === 'trl' ? trlImport : name];
 		if (outcome !== undefined && !outcome.ok) {
-			return row(name, title, 'error', `${version}, but importing it fails: ${outcome.error ?? 'no message'}`, install);
+			return row(name, title, 'error', `${version}, but import failed: ${outcome.error ?? 'no message'}`, install);
 		}
 		const wanted = range?.text.replaceAll(',', ', ') ?? '';
 		switch (range === undefined ? 'inside' : judgeVersion(version, range)) {
 			case 'older':
-				return row(name, title, 'error', `${version}; the trainer needs ${wanted}`, install);
+				return row(name, title, 'error', `${version}; the trainer requires ${wanted}`, install);
 			case 'newer':
-				return row(name, title, 'warning', `${version}; the trainer was made for ${wanted}`, install);
+				return row(name, title, 'warning', `${version}; the trainer was built for ${wanted}`, install);
 			default:
 				return row(name, title, 'ok', version);
 		}

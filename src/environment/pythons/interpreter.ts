@@ -17,10 +17,10 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 	const path = name.replace(/^~(?=[/\\])/, homedir());
 	if (!isAbsolute(path) && !/[/\\]/.test(path)) return path;
 	if (!isAbsolute(path)) {
-		throw new Failure('invalid', `${who} names ${name}, which is not an absolute path.`, 'Use the full path.');
+		throw new Failure('invalid', `${who} specifies ${name}, which is not an absolute path.`, 'Specify the full path.');
 	}
 	const found = await stat(path).catch(() => null);
-	if (found === null) throw new Failure('missing', `${who} names ${path}, which does not exist.`, 'Fix it.');
+	if (found === null) throw new Failure('missing', `${who} specifies ${path}, which does not exist.`, 'Correct the path.');
 	if (!found.isDirectory()) return path;
 	// Conda environments on Windows have python.exe at the top level.
 	for (const program of [programOf(path), join(path, 'bin', 'python3'), join(path, 'python.exe')]) {
@@ -28,7 +28,7 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 	}
 	throw new Failure(
 		'missing',
-		`${who} names the folder ${path}, which contains no Python.`,
-		'Use the folder of a virtual environment, or its Python.',
+		`${who} specifies the folder ${path}, which does not contain Python.`,
+		'Specify a virtual environment folder or its Python executable.',
 	);
 }

@@ -12,14 +12,14 @@ const preferred = ['3.12', '3.11', '3.13', '3.10', '3.14'];
 export function whyUnusable(probe: PythonProbe): string | null {
 	if (!atLeast(probe.python, minPython)) return `Python ${probe.python} is older than ${minPython}`;
 	if (minor(probe.python) > minor(maxPython)) return `Python ${probe.python} is newer than ${maxPython}`;
-	if (probe.bits !== 64) return 'it is a 32-bit Python, for which PyTorch has no builds';
-	if (probe.freeThreaded) return 'it is a free-threaded Python, for which most packages have no builds';
+	if (probe.bits !== 64) return 'it is a 32-bit build, which PyTorch does not support';
+	if (probe.freeThreaded) return 'it is a free-threaded build, which most packages do not support';
 	if (probe.platform === 'darwin' && probe.machine !== 'arm64') {
-		return 'it is a Python for Intel processors, for which PyTorch has no builds on macOS';
+		return 'it is an Intel build, which PyTorch does not support on macOS';
 	}
 	if (probe.platform === 'linux') {
-		if (probe.libc === null) return 'it was not built with glibc, and PyTorch has no other builds on Linux';
-		if (!atLeast(probe.libc, '2.28')) return `the system has ${probe.libc}, and PyTorch needs glibc 2.28`;
+		if (probe.libc === null) return 'it is not a glibc build, which PyTorch requires on Linux';
+		if (!atLeast(probe.libc, '2.28')) return `the system has ${probe.libc}, but PyTorch requires glibc 2.28`;
 	}
 	return null;
 }

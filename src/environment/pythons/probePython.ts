@@ -40,13 +40,13 @@ export async function probePython(python: string, options: ProbeOptions = {}): P
 		],
 		{ environment, limitMs: (60 + seconds * processes) * 1000, ...(signal === undefined ? {} : { signal }) },
 	);
-	if (code === 0) return decodeOrThrow(pythonProbeSchema, parse(stdout), `The description of ${python}`);
+	if (code === 0) return decodeOrThrow(pythonProbeSchema, parse(stdout), `The probe result of ${python}`);
 	const version = await versionOf(python, signal);
 	if (version === null) {
 		const words = lastWords(stderr);
 		throw new Failure('unavailable', `${python} is not a working Python${words === '' ? '' : `: ${words}`}.`);
 	}
-	throw new Failure('version', `${python} is Python ${version}, which is too old.`, 'Python 3.10 or newer is needed.');
+	throw new Failure('version', `${python} is Python ${version}, which is too old.`, 'Use Python 3.10 or later.');
 }
 
 /** Returns the version of any Python, however old, or null if the program is not a Python. */

@@ -8,7 +8,7 @@ interface Explanation {
 	readonly action: string;
 }
 
-const again = 'Set up again: complete downloads are kept by the installer.';
+const again = 'Run setup again. The installer keeps completed downloads.';
 
 /** Known installer error messages, most specific first. */
 const explanations: readonly Explanation[] = [
@@ -17,26 +17,26 @@ const explanations: readonly Explanation[] = [
 			/No space left on device|os error 28|Errno 28\b|Disk quota exceeded|ENOSPC|There is not enough space on the disk/,
 		reason: 'full',
 		message: 'The disk is full.',
-		action: 'Free some space, or set another folder in reasoningLab.pytorch.folder, then set up again.',
+		action: 'Free up disk space, or set another folder in reasoningLab.pytorch.folder, then run setup again.',
 	},
 	{
 		pattern: /CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer|self.signed certificate/i,
 		reason: 'unavailable',
-		message: 'The certificate of the package index is not accepted.',
-		action: 'Set the variables PIP_CERT and SSL_CERT_FILE to the certificate of your network.',
+		message: 'The certificate of the package index is not trusted.',
+		action: "Set the environment variables PIP_CERT and SSL_CERT_FILE to your network's certificate.",
 	},
 	{
 		pattern:
 			/\b(?:401 (?:Client )?(?:Error|Unauthorized)|403 (?:Client )?(?:Error|Forbidden)|User for .*: *$|status code 40[13])/m,
 		reason: 'denied',
-		message: 'The package index requires a user name and a password.',
+		message: 'The package index requires a user name and password.',
 		action: 'Add them to the index URL or to ~/.netrc.',
 	},
 	{
 		pattern: /THESE PACKAGES DO NOT MATCH THE HASHES|Hash mismatch/i,
 		reason: 'corrupt',
-		message: 'A download differs from what the package index announced.',
-		action: 'Set up again; if it happens again, something is modifying your downloads.',
+		message: 'A download does not match the hash from the package index.',
+		action: 'Run setup again. If the error persists, something is modifying your downloads.',
 	},
 	{
 		pattern:
@@ -49,46 +49,46 @@ const explanations: readonly Explanation[] = [
 		pattern:
 			/Temporary failure in name resolution|Name or service not known|getaddrinfo failed|failed to lookup address|dns error|nodename nor servname|NewConnectionError|Connection refused|Network is unreachable|Max retries exceeded|ConnectTimeoutError|ReadTimeoutError|error sending request|Failed to fetch|ProxyError|tunnel/i,
 		reason: 'unavailable',
-		message: 'The package index cannot be reached.',
+		message: 'The package index is unreachable.',
 		action:
-			'Check the network and the proxy (HTTPS_PROXY), or set reasoningLab.pytorch.indexUrl to a mirror, then set up again.',
+			'Check the network and the proxy (HTTPS_PROXY), or set reasoningLab.pytorch.indexUrl to a mirror. Then run setup again.',
 	},
 	{
 		pattern: /satisfies the requirement ([^\s;(]+)[^\n]*\(from versions: none\)/,
 		reason: 'unavailable',
-		message: 'The package index lists no $1.',
-		action: 'Check its URL, the network and the proxy (HTTPS_PROXY); some indexes hide packages that need a login.',
+		message: 'The package index does not list $1.',
+		action: 'Check the index URL, the network, and the proxy (HTTPS_PROXY). Some indexes hide packages that require a login.',
 	},
 	{
 		pattern:
 			/(?:No matching distribution found for|Could not find a version that satisfies the requirement) ([^\s;(]+)/,
 		reason: 'unsupported',
-		message: 'The package index has no $1 for this Python and this system.',
-		action: 'Choose another Python (3.12 has most builds), or another package index.',
+		message: 'The package index does not have $1 for this Python and system.',
+		action: 'Choose another Python (3.12 has the most builds) or another package index.',
 	},
 	{
 		pattern: /No solution found when resolving dependencies[^\n]*\n\s*(?:cause: )?([^\n]{0,300}?)\.?\n/,
 		reason: 'unsupported',
 		message: 'The packages have conflicting requirements ($1).',
-		action: 'Choose another Python (3.12 has most builds), or another package index.',
+		action: 'Choose another Python (3.12 has the most builds) or another package index.',
 	},
 	{
 		pattern: /ResolutionImpossible|conflicting dependencies/,
 		reason: 'unsupported',
 		message: 'The packages in the index have conflicting requirements.',
-		action: 'Choose another Python (3.12 has most builds), or another package index.',
+		action: 'Choose another Python (3.12 has the most builds) or another package index.',
 	},
 	{
 		pattern: /(?:Failed building wheel for|Failed to build:?) `?([\w.-]+)|subprocess-exited-with-error/,
 		reason: 'unsupported',
-		message: 'A package ($1) has no prebuilt wheel for this Python and this system, and could not be built.',
-		action: 'Choose another Python: 3.12 has most builds.',
+		message: 'A package ($1) has no prebuilt wheel for this Python and system, and building it failed.',
+		action: 'Choose another Python; 3.12 has the most builds.',
 	},
 	{
 		pattern: /ensurepip is not\s+available|No module named '?(?:ensurepip|venv)/,
 		reason: 'missing',
 		message: 'This Python cannot create virtual environments: its venv or ensurepip module is missing.',
-		action: 'Install uv, or the package python3-venv of your system (sudo apt install python3-venv).',
+		action: "Install uv, or your system's python3-venv package (sudo apt install python3-venv).",
 	},
 	{
 		pattern: /no such option|unrecognized arguments?|unexpected argument '([^']+)'|invalid value '/,
@@ -99,7 +99,7 @@ const explanations: readonly Explanation[] = [
 	{
 		pattern: /Permission denied|Access is denied|Errno 13\b|os error 13\b/,
 		reason: 'denied',
-		message: 'A file of the environment or of the installer cannot be written.',
+		message: 'Cannot write a file in the environment or the installer cache.',
 		action: 'Choose another folder in reasoningLab.pytorch.folder.',
 	},
 ];
@@ -120,8 +120,8 @@ export function explainFailure(
 	if (how.code === null) {
 		return new Failure(
 			'internal',
-			`${doing} failed: it was killed by ${how.signal}.`,
-			how.signal === 'SIGKILL' ? 'The machine may have run out of memory. Set up again.' : 'Set up again.',
+			`${doing} failed: the process was killed by ${how.signal}.`,
+			how.signal === 'SIGKILL' ? 'The machine may have run out of memory. Run setup again.' : 'Run setup again.',
 		);
 	}
 	const last = [...lines].reverse();
@@ -129,7 +129,7 @@ export function explainFailure(
 	return new Failure(
 		'internal',
 		`${doing} failed with status ${how.code}${words === '' ? '' : `: ${words.slice(0, 300)}`}`.replace(/[.]?$/, '.'),
-		'See the log.',
+		'See the log for details.',
 	);
 }
 

@@ -71,7 +71,7 @@ export class InstallMeter {
 		switch (news.kind) {
 			case 'resolving':
 				this.#installing = false;
-				return `looking for ${news.item}`;
+				return `resolving ${news.item}`;
 			case 'downloading':
 				this.#installing = false;
 				this.#finish(this.#current);

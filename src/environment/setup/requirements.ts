@@ -13,10 +13,10 @@ export function knownExtras(names: readonly unknown[]): SetupExtra[] {
 }
 
 export const extraWords: Readonly<Record<SetupExtra, string>> = {
-	ray: 'Ray: several workers, and clusters',
-	gpu: 'NVIDIA Management Library: memory, load and temperature of GPUs in the dashboard',
-	vllm: 'vLLM: faster generation on CUDA GPUs, on Linux',
-	qlora: 'bitsandbytes: models in 4 and 8 bits (QLoRA)',
+	ray: 'Ray: multiple workers and clusters',
+	gpu: 'NVIDIA Management Library: GPU memory, load, and temperature in the dashboard',
+	vllm: 'vLLM: faster generation on CUDA GPUs (Linux only)',
+	qlora: 'bitsandbytes: 4-bit and 8-bit models (QLoRA)',
 };
 
 /** The requirements files of a setup. */
@@ -40,7 +40,7 @@ export async function readRequirements(
 	const texts = await Promise.all(
 		files.map((file) =>
 			readFile(file, 'utf8').catch((error: unknown) => {
-				throw new Failure('missing', `Cannot read the requirements ${file}.`, undefined, { cause: error });
+				throw new Failure('missing', `Cannot read the requirements file ${file}.`, undefined, { cause: error });
 			}),
 		),
 	);

@@ -105,7 +105,7 @@ export async function prepareSetup(options: SetupOptions): Promise<Prepared> {
 export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCallbacks = {}): Promise<SetupResult> {
 	const { folder, signal } = options;
 	const started = performance.now();
-	callbacks.onProgress?.({ message: 'Looking for Python and GPUs', fraction: 0 });
+	callbacks.onProgress?.({ message: 'Detecting Python and GPUs', fraction: 0 });
 	const prepared = await prepareSetup(options);
 	const lock = await takeLock(folder);
 	let log: SetupLog | null = null;
@@ -144,8 +144,8 @@ export async function removeEnvironment(folder: ManagedFolder): Promise<string[]
 		if (current !== null && left.includes(current.record.folder)) {
 			throw new Failure(
 				'busy',
-				'The PyTorch environment is used by a running program.',
-				'Stop the runs that use it first.',
+				'The PyTorch environment is in use by a running program.',
+				'Stop the runs that use it, then try again.',
 			);
 		}
 		await removeFolder(folder.recordFile);
@@ -165,8 +165,8 @@ async function takeLock(folder: ManagedFolder): Promise<FileLock> {
 		const who = holder === null ? '' : ` (process ${holder.pid})`;
 		throw new Failure(
 			'busy',
-			`Another window or shell${who} is setting up the PyTorch engine.`,
-			'Wait until it has finished; all windows share its environment.',
+			`The PyTorch engine is already being set up in another window or shell${who}.`,
+			'Wait for it to finish. The environment is shared by all windows.',
 		);
 	}
 }
@@ -219,7 +219,7 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 		const probe = await probePython(path, signal === undefined ? {} : { signal });
 		const why = whyUnusable(probe);
 		if (why === null) return [{ path, probe }];
-		throw new Failure('unsupported', `${path} cannot be used: ${why}.`, 'Choose another Python.');
+		throw new Failure('unsupported', `Cannot use ${path}: ${why}.`, 'Choose another Python.');
 	}
 	const found = await findPythons(signal === undefined ? {} : { signal });
 	// An environment based on another environment would break when that one is removed.
@@ -231,9 +231,9 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 	throw new Failure(
 		'missing',
 		first === undefined
-			? 'No Python was found on this machine.'
-			: `No Python of this machine can be used (${first.path}: ${first.unusable}).`,
-		'Install Python 3.12, or select an installed one with --python.',
+			? 'No Python found on this machine.'
+			: `No usable Python found on this machine (${first.path}: ${first.unusable}).`,
+		'Install Python 3.12, or specify an installed Python with --python.',
 	);
 }
 
@@ -243,8 +243,8 @@ async function requireDisk({ folder, least, installer }: SetupPlan): Promise<voi
 		if (free === null || free >= needed) return;
 		throw new Failure(
 			'full',
-			`Setup needs about ${formatBytes(needed)} in ${path}${what}, but only ${formatBytes(free)} are free.`,
-			'Free some space, or set another folder in reasoningLab.pytorch.folder.',
+			`Setup needs about ${formatBytes(needed)} in ${path}${what}, but only ${formatBytes(free)} is free.`,
+			'Free up disk space, or set another folder in reasoningLab.pytorch.folder.',
 		);
 	};
 	await short(folder, least.disk, '');
@@ -294,7 +294,7 @@ async function install(
 	report('Ready', 1);
 	// Removes the previous environment.
 	const left = await removeUnusedEnvironments(folder.environments, name);
-	if (left.length > 0) log.line(`Still in use; will be removed at the next setup: ${left.join(', ')}`);
+	if (left.length > 0) log.line(`Still in use, removed at the next setup: ${left.join(', ')}`);
 	return { python, record, probe, notes: note === null ? [] : [note] };
 }
 
@@ -345,8 +345,8 @@ async function verify(
 		if (ok) continue;
 		throw new Failure(
 			'corrupt',
-			`The installation does not work: importing ${name.split(':')[0]} failed with ${error ?? 'no message'}.`,
-			'Set up again, or run Doctor for details.',
+			`The installation is broken: importing ${name.split(':')[0]} failed with ${error ?? 'no message'}.`,
+			'Run setup again, or run Doctor for details.',
 		);
 	}
 	return probe;

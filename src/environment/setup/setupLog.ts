@@ -56,7 +56,7 @@ export async function setupLogs(folder: string): Promise<string[]> {
 export async function newestSetupLog(folder: string): Promise<string> {
 	const [name] = await setupLogs(folder);
 	if (name !== undefined) return join(folder, name);
-	throw new Failure('missing', 'The PyTorch engine has not been set up here, so there is no log.');
+	throw new Failure('missing', 'There is no setup log because the PyTorch engine has not been set up here.');
 }
 
 /** Removes user names and passwords from URLs in a text. */

@@ -87,7 +87,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 		throw new Failure(
 			'missing',
 			`${python.path} cannot create virtual environments: its ensurepip module is missing.`,
-			'Install uv, or the package python3-venv of your system (sudo apt install python3-venv).',
+			"Install uv, or your system's python3-venv package (sudo apt install python3-venv).",
 		);
 	}
 	const decides = indexDecides(machine, choices, build);
@@ -100,7 +100,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 		throw new Failure(
 			'unsupported',
 			`vLLM works only with CUDA GPUs on Linux, but this setup installs ${build.words}.`,
-			'Leave vllm out.',
+			'Omit vllm.',
 		);
 	}
 	const { download, disk } = installedSizes(packages, taken ?? build.kind);
@@ -140,7 +140,7 @@ function chooseInstaller(
 		throw new Failure(
 			uv === null ? 'missing' : 'version',
 			uv === null ? 'uv is not installed.' : `uv ${uv.version} is older than ${minUv}.`,
-			'Install it, or set reasoningLab.pytorch.installer to auto.',
+			'Install or update uv, or set reasoningLab.pytorch.installer to auto.',
 		);
 	}
 	const own = hasOwnIndex(machine, { indexUrl });
@@ -173,7 +173,7 @@ export function indexDecides(machine: MachineFacts, choices: SetupChoices, build
 function takenNotes(taken: string, build: TorchBuild, python: string): string[] {
 	if (taken === build.backend) return [];
 	return [
-		`For Python ${python} the package index has ${buildWords(taken)} of torch, which will be installed; ${build.words} would match this machine.`,
+		`For Python ${python}, the package index provides ${buildWords(taken)} of torch, which will be installed; ${build.words} would match this machine.`,
 	];
 }
 
@@ -182,8 +182,8 @@ function otherBuild(machine: MachineFacts, build: TorchBuild, own: boolean): str
 	const usual = indexBuild(machine) === 'cpu' ? 'the CPU build' : 'the CUDA 13.0 build';
 	return [
 		own
-			? `The package index determines the torch build; ${build.words} would match this machine.`
-			: `pip installs the build that its index offers, usually ${usual}; ${build.words} would match this machine. uv can choose.`,
+			? `The torch build depends on the package index; ${build.words} would match this machine.`
+			: `pip installs the build offered by its index, usually ${usual}; ${build.words} would match this machine. uv can select a build.`,
 	];
 }
 
@@ -213,7 +213,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 	const make = command(venv, 5, python.path, '-m', 'venv', folder);
 	if (installer === 'uv by pip') {
 		const uv = join(folder, process.platform === 'win32' ? join('Scripts', 'uv.exe') : join('bin', 'uv'));
-		return [make, command('Fetching uv', 3, inside, ...pip, '-r', uvFile), uvInstall(uv)];
+		return [make, command('Installing uv', 3, inside, ...pip, '-r', uvFile), uvInstall(uv)];
 	}
 	// Install torch first; otherwise, the resolver could select a different build.
 	const torch = taken === null ? pins.filter((pin) => pinOf(pin).name === 'torch') : [taken.pin];

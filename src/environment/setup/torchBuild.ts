@@ -37,25 +37,25 @@ export function chooseTorchBuild(machine: MachineFacts, wish: DeviceWish = 'auto
 	const { platform, arch, nvidia, rocm } = machine;
 	if (platform === 'darwin') {
 		if (arch !== 'arm64') {
-			throw new Failure('unsupported', 'PyTorch has no builds for Macs with Intel processors.', 'Use another machine.');
+			throw new Failure('unsupported', 'PyTorch does not support Macs with Intel processors.', 'Use another machine.');
 		}
 		if (wish === 'cuda' || wish === 'rocm') {
-			throw new Failure('unsupported', `PyTorch has no ${wish.toUpperCase()} build for macOS.`, 'Choose auto or cpu.');
+			throw new Failure('unsupported', `PyTorch has no ${wish.toUpperCase()} build for macOS.`, 'Use auto or cpu.');
 		}
 		return { kind: wish === 'cpu' ? 'cpu' : 'mps', backend: null, words: oneBuild, notes: [] };
 	}
 	if (platform !== 'linux' && platform !== 'win32') {
-		throw new Failure('unsupported', `PyTorch has no builds for ${platform}.`, 'Use Linux, Windows or macOS.');
+		throw new Failure('unsupported', `PyTorch does not support ${platform}.`, 'Use Linux, Windows, or macOS.');
 	}
 	if (wish === 'cuda') return cudaBuild(machine, platform, true);
 	if (wish === 'rocm') {
 		if (platform !== 'linux')
-			throw new Failure('unsupported', 'PyTorch has no ROCm build for Windows.', 'Choose auto.');
-		return rocmBuild(rocm === null ? ['No ROCm was found on this machine.'] : []);
+			throw new Failure('unsupported', 'PyTorch has no ROCm build for Windows.', 'Use auto.');
+		return rocmBuild(rocm === null ? ['ROCm was not found on this machine.'] : []);
 	}
 	if (wish === 'auto' && nvidia !== null && nvidia.driver !== '') return cudaBuild(machine, platform, false);
 	if (wish === 'auto' && rocm !== null && rocm.gpus.length > 0) return rocmBuild([]);
-	const notes = rocm !== null && wish === 'auto' ? ['ROCm is installed, but lists no GPU.'] : [];
+	const notes = rocm !== null && wish === 'auto' ? ['ROCm is installed but does not list a GPU.'] : [];
 	return cpuBuild(notes);
 }
 
@@ -83,15 +83,15 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 	);
 	if (chosen !== undefined) {
 		const notes =
-			chosen === newest ? [] : [`The NVIDIA driver ${driver} and its GPUs fit the CUDA ${chosen.cuda} build.`];
+			chosen === newest ? [] : [`The NVIDIA driver ${driver} and the GPUs are compatible with the CUDA ${chosen.cuda} build.`];
 		return build(chosen, notes);
 	}
 	const least = cudaBuilds.at(-1)?.driver[platform];
 	const why =
 		fits.length === 0
-			? `The NVIDIA driver ${driver} is too old for any CUDA build: the minimum is ${least}.`
-			: `No CUDA build is made for all GPUs of this machine (compute capability ${capabilities.join(', ')}).`;
-	if (insisted) throw new Failure('unsupported', why, fits.length === 0 ? 'Update the driver.' : 'Choose cpu.');
+			? `The NVIDIA driver ${driver} is too old for any CUDA build; the minimum is ${least}.`
+			: `No CUDA build supports all GPUs in this machine (compute capability ${capabilities.join(', ')}).`;
+	if (insisted) throw new Failure('unsupported', why, fits.length === 0 ? 'Update the driver.' : 'Use cpu.');
 	return cpuBuild([`${why} Training will use the CPU.`]);
 }
 
@@ -122,10 +122,10 @@ export function buildNote(planned: TorchBuild, torch: Pick<TorchFacts, 'cuda' | 
 	if (fits) return null;
 	const effect =
 		planned.kind === 'cpu'
-			? 'It works on the CPU but takes several gigabytes more.'
+			? 'It works on the CPU but needs several more gigabytes of disk space.'
 			: got === 'cpu'
 				? 'Training will use the CPU, not the GPU.'
-				: 'Doctor shows whether it works with the GPUs of this machine.';
+				: 'Run Doctor to check whether it works with the GPUs in this machine.';
 	return `The package index provided ${buildWords(got)} of torch instead of ${planned.words}. ${effect}`;
 }
 

@@ -46,7 +46,7 @@ export async function addRuns(
 function search(folder: string): Thenable<RunsBelow | null> {
 	const options = {
 		location: vscode.ProgressLocation.Notification,
-		title: `Looking for runs in ${displayText(basename(folder), 60)}`,
+		title: `Searching for runs in ${displayText(basename(folder), 60)}`,
 		cancellable: true,
 	};
 	return vscode.window.withProgress(options, async (_, token) => {
@@ -69,7 +69,7 @@ function nothing(folder: string, { cut, folders }: RunsBelow): Failure {
 	if (!cut) return failure;
 	return new Failure(
 		'invalid',
-		`${failure.message} The search ended after ${folders} folders.`,
+		`${failure.message} The search stopped after ${folders} folders.`,
 		'Choose a folder closer to the run.',
 	);
 }
@@ -87,7 +87,7 @@ async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonl
 		})),
 		{
 			title: `${runs.length}${cut ? ' or more' : ''} runs found`,
-			placeHolder: 'Select the runs to open',
+			placeHolder: 'Select runs to open',
 			canPickMany: true,
 			matchOnDescription: true,
 		},
@@ -101,7 +101,7 @@ async function readerOf({ folder, formats }: FoundRun, wanted: string | undefine
 	if (known !== undefined) return known.name;
 	const picked = await showQuickPick(
 		formats.map(({ name, title }, i) => ({ label: title, ...(i === 0 ? { description: 'most likely' } : {}), name })),
-		{ title: `${displayText(basename(folder), 60)} matches several trainers`, placeHolder: 'Select the trainer' },
+		{ title: `${displayText(basename(folder), 60)} matches several trainers`, placeHolder: 'Select a trainer' },
 	);
 	return picked?.name;
 }

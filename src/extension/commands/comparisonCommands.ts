@@ -33,8 +33,8 @@ export function addComparisonCommands(table: CommandTable, { picker, store, comp
 		if (chosen.length < comparedRuns.least || chosen.length > comparedRuns.most) {
 			throw new Failure(
 				'invalid',
-				`${formatCounted(chosen.length, 'run was', 'runs were')} chosen.`,
-				`Choose ${comparedRuns.least} to ${comparedRuns.most} runs to compare.`,
+				`${formatCounted(chosen.length, 'run is', 'runs are')} chosen.`,
+				`Select ${comparedRuns.least} to ${comparedRuns.most} runs to compare.`,
 			);
 		}
 		await comparisons.open(chosen);
@@ -49,7 +49,7 @@ async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<strin
 	if (views.length < comparedRuns.least) {
 		throw new Failure(
 			'missing',
-			views.length === 0 ? 'There are no runs to compare.' : 'There is only one run; a comparison needs two.',
+			views.length === 0 ? 'There are no runs to compare.' : 'There is only one run. A comparison requires two.',
 			'Start another run, or add a run folder.',
 		);
 	}

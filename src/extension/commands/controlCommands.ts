@@ -44,14 +44,14 @@ export function addControlCommands(table: CommandTable, { picker, controller, no
 		return folder;
 	});
 	table.add(commandIds.setHyperparameters, async (...args) => {
-		const view = await picker.one(args, { title: 'Set hyper-parameters', what: 'is active', applies: isLive });
+		const view = await picker.one(args, { title: 'Set hyperparameters', what: 'is active', applies: isLive });
 		if (view === undefined) return undefined;
 		const { askChanges, givenChanges } = await import('./hyperparameterChanges.ts');
 		const changes = givenChanges(args[1]) ?? (await askChanges(view));
 		if (changes === undefined) return undefined;
 		const fromStep = await controller.setHyperparameters(view, changes);
 		const words = Object.entries(changes).map(([name, value]) => `${name} = ${value}`);
-		void notices.information(`${nameOf(view)}: ${words.join(', ')} from step ${fromStep} on.`);
+		void notices.information(`${nameOf(view)}: ${words.join(', ')}, effective from step ${fromStep}.`);
 		return fromStep;
 	});
 }

@@ -26,5 +26,5 @@ async function uriOf(argument: unknown, needs: HubNeeds): Promise<vscode.Uri | u
 		return chosen === undefined ? undefined : askSplit(chosen);
 	}
 	if (typeof argument === 'object' && 'task' in argument) return taskUri(argument);
-	throw new Failure('invalid', 'Open Dataset needs a file or a task.');
+	throw new Failure('invalid', 'Open Dataset requires a file or a task.');
 }

@@ -35,7 +35,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		describe(
 			args,
 			'Rename',
-			(view) => ({ value: nameOf(view), prompt: "Empty: the recipe's name" }),
+			(view) => ({ value: nameOf(view), prompt: "Leave empty to use the recipe's name" }),
 			(actions, folder, text) => actions.renameRun(folder, text),
 		),
 	);
@@ -43,7 +43,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		describe(
 			args,
 			'Edit tags',
-			(view) => ({ value: view.annotation?.tags?.join(', ') ?? '', prompt: 'Tags, separated by commas' }),
+			(view) => ({ value: view.annotation?.tags?.join(', ') ?? '', prompt: 'Comma-separated tags' }),
 			(actions, folder, text) => actions.tagRun(folder, text.split(',')),
 		),
 	);
@@ -51,7 +51,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		describe(
 			args,
 			'Edit note',
-			(view) => ({ value: view.annotation?.note ?? '', prompt: 'A note, shown with the run' }),
+			(view) => ({ value: view.annotation?.note ?? '', prompt: 'Note shown with the run' }),
 			(actions, folder, text) => actions.noteRun(folder, text.trim()),
 		),
 	);

@@ -65,7 +65,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 				...row,
 				...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
 			})),
-			{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Select what to prune' },
+			{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Select data to prune' },
 		);
 		if (picked?.prune === 'checkpoints') await askPruneCheckpoints([view]);
 		if (picked?.prune === 'tokens') await askPruneTokens([view]);
@@ -83,7 +83,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 
 	async function confirmTrash(views: readonly RunView[]): Promise<boolean> {
 		const move = 'Move to Trash';
-		const detail = 'The run moves to the ".trash" folder next to the runs. You can undo this.';
+		const detail = 'The run is moved to the ".trash" folder next to the runs. You can undo this.';
 		return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
 	}
 
@@ -96,7 +96,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 				await store.refresh();
 			}
 		};
-		void notices.information(`${whatOf(views)} moved to the trash, the ".trash" folder next to the runs.`, [
+		void notices.information(`${whatOf(views)} moved to the ".trash" folder next to the runs.`, [
 			{ title: 'Undo', run: undo },
 		]);
 	}
@@ -105,7 +105,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		return prune(
 			views,
 			`Delete the checkpoints of ${whatOf(views)}?`,
-			'The newest and the best are kept. The others cannot be restored.',
+			'The latest and the best checkpoints are kept. The others cannot be restored.',
 			async (folder) => (await actions()).pruneCheckpoints(folder, keptCheckpoints),
 		);
 	}
@@ -114,7 +114,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		return prune(
 			views,
 			`Delete the token logs of ${whatOf(views)}?`,
-			'Prompts, completions and rewards are kept. Per-token log-probabilities and entropies cannot be restored.',
+			'Prompts, completions, and rewards are kept. Per-token log-probabilities and entropies cannot be restored.',
 			async (folder) => (await actions()).pruneTokenLogs(folder),
 		);
 	}

@@ -21,8 +21,8 @@ export async function askChanges(view: RunView): Promise<Hyperparameters | undef
 			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
 		}),
 		{
-			title: `Hyper-parameters of ${nameOf(view)}`,
-			placeHolder: 'Select what to change, starting with the next step',
+			title: `Hyperparameters of ${nameOf(view)}`,
+			placeHolder: 'Select a hyperparameter to change from the next step on',
 		},
 	);
 	if (picked === undefined) return undefined;

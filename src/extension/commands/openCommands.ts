@@ -104,7 +104,7 @@ async function askFolder(): Promise<string | undefined> {
 	const chosen = await vscode.window.showOpenDialog({
 		canSelectFiles: false,
 		canSelectFolders: true,
-		title: 'Select a run folder of any trainer, or a folder of runs',
+		title: 'Select a run folder from any trainer, or a folder with runs',
 		openLabel: 'Open',
 	});
 	return chosen?.[0]?.fsPath;
@@ -115,6 +115,6 @@ export async function openLog({ folder }: { readonly folder: string }): Promise<
 	const stat = await lstat(path).catch(() => null);
 	// Do not follow links, which could point anywhere.
 	if (!stat?.isFile())
-		throw new Failure('missing', `${folder} has no log.`, 'The log is written once the engine starts.');
+		throw new Failure('missing', `${folder} does not have a log.`, 'The log is created when the engine starts.');
 	await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 }

@@ -91,7 +91,7 @@ async function answersOf(argument: unknown): Promise<NewProjectAnswers> {
 async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<vscode.Uri> {
 	const { copyTemplate, projectTemplates, templateFiles } = await import('../../runs/projectTemplates.ts');
 	const demo = projectTemplates.find((template) => template.id === 'demo');
-	if (demo === undefined) throw new Failure('missing', 'This version has no demo.');
+	if (demo === undefined) throw new Failure('missing', 'This version does not include the demo.');
 	for (const folder of vscode.workspace.workspaceFolders ?? []) {
 		const recipe = vscode.Uri.joinPath(folder.uri, demo.recipe);
 		if (folder.uri.scheme === 'file' && (await exists(recipe))) return recipe;
@@ -112,7 +112,7 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	const recipes = found.filter(own).sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {
 		const make = () => vscode.commands.executeCommand(commandIds.newProject);
-		void notices.error('The workspace has no *.recipe.json.', [{ title: 'New Project', run: make }]);
+		void notices.error('The workspace has no *.recipe.json file.', [{ title: 'New Project', run: make }]);
 		return undefined;
 	}
 	if (recipes.length === 1) return recipes[0];

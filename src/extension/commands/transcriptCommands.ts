@@ -31,13 +31,13 @@ function placeOf(argument: unknown): TranscriptPlace | null {
 	if (argument === undefined || argument === null) return null;
 	if (argument instanceof vscode.Uri) {
 		if (argument.scheme !== 'file') {
-			throw new Failure('unsupported', 'This is not a file on this machine.', 'Save it as a file first.');
+			throw new Failure('unsupported', 'The document is not a file on this machine.', 'Save it to disk first.');
 		}
 		return { kind: 'file', file: argument.fsPath };
 	}
 	if (typeof argument === 'string') return { kind: 'file', file: checked(argument) };
 	const decoded = decode(transcriptPlaceSchema, { split: 'train', ...(argument as object) });
-	if (!decoded.ok) throw new Failure('invalid', 'Open Transcript needs a file or a rollout.');
+	if (!decoded.ok) throw new Failure('invalid', 'Open Transcript requires a file or a rollout.');
 	const place = decoded.value;
 	return place.kind === 'file' ? { ...place, file: checked(place.file) } : { ...place, run: checked(place.run) };
 }

@@ -38,8 +38,8 @@ export async function applyAdvice(runFolder: string, name: string, edits: readon
 	if (file === join(runFolder, runFiles.recipe)) {
 		throw new Failure(
 			'missing',
-			`There is no unique recipe named "${name}" next to the run folder.`,
-			'Open the recipe and edit it by hand.',
+			`No unique recipe named "${name}" was found next to the run folder.`,
+			'Open the recipe and edit it manually.',
 		);
 	}
 	const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
@@ -64,7 +64,7 @@ export async function showRecipeLine(
 	const file = await recipeOf(runFolder, name);
 	const info = await lstat(file).catch(() => null);
 	if (!info?.isFile()) {
-		throw new Failure('missing', `The recipe of the run (${file}) no longer exists.`, 'Open the recipe by hand.');
+		throw new Failure('missing', `The run's recipe (${file}) no longer exists.`, 'Open the recipe manually.');
 	}
 	const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
 	const editor = await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });

@@ -67,7 +67,7 @@ export async function evaluateCheckpoint(
 		if (Failure.from(error).reason !== 'cancelled') throw error;
 		const far = told === '' ? '' : ` after ${told}`;
 		void needs.notices.information(
-			`The evaluation of ${name} was canceled${far}. Evaluate with the same settings to continue.`,
+			`The evaluation of ${name} was canceled${far}. To continue it, evaluate again with the same settings.`,
 		);
 		return undefined;
 	}
@@ -78,7 +78,7 @@ function tellResult(name: string, { done, total, failures, accuracy }: Evaluatio
 	const words = `${name}: pass@1 ${intervalText(accuracy)} on ${done}`;
 	if (done >= total) return void notices.information(`${words} questions.`);
 	const why = displayText(failureText(failures), 300);
-	void notices.warning(`${words} of ${total} questions; ${total - done} failed: ${why} Evaluate again to retry them.`);
+	void notices.warning(`${words} of ${total} questions; ${total - done} failed: ${why} To retry them, evaluate again.`);
 }
 
 /**

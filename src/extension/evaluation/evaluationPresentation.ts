@@ -33,7 +33,7 @@ export function presentEvaluation(view: EvaluationView, now: number): TooltipRow
 			['Questions', `${problems}, ${done === null || done === count ? count : `${done} of ${count}`}`],
 			['Samples', `${samples} per question`],
 			...(accuracy === null ? [] : [['pass@1', `${passText(accuracy)}, 95% interval`] as const]),
-			...(whole ? [] : [['Action', 'Evaluate the same checkpoint with the same settings to continue.'] as const]),
+			...(whole ? [] : [['Action', 'To continue, evaluate the same checkpoint with the same settings.'] as const]),
 			['Started', formatTime(view.created, now)],
 			['Folder', displayText(view.folder, 400)],
 		],

@@ -55,5 +55,5 @@ export async function runEvaluation(program: EvaluationProgram): Promise<Evaluat
 		},
 	});
 	if (result !== null) return result;
-	throw new Failure('internal', `The evaluation ended without a result${words ? `: ${words}` : ''}.`);
+	throw new Failure('internal', `The evaluation exited without a result${words ? `: ${words}` : ''}.`);
 }

@@ -34,13 +34,13 @@ export async function evaluationChoice(
 		throw new Failure(
 			'missing',
 			`${nameOf(view)} has no complete checkpoint.`,
-			'Wait for the first one, or save one now.',
+			'Wait for the first checkpoint, or save one now.',
 		);
 	}
 	if (answers !== null) {
 		const checkpoint = checkpoints.find(({ step }) => step === answers.step);
 		if (checkpoint === undefined) {
-			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint of step ${answers.step}.`);
+			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint at step ${answers.step}.`);
 		}
 		return { checkpoint: checkpoint.path, args: argumentsOf(view, answers) };
 	}
@@ -87,11 +87,11 @@ interface Questions {
 
 async function askQuestions(view: RunView): Promise<string[] | undefined> {
 	const items = [
-		{ label: "$(database) The run's held-out problems", description: 'never trained on', file: false },
+		{ label: "$(database) The run's held-out problems", description: 'not used for training', file: false },
 		{ label: '$(file) A file...', description: 'JSONL with "prompt" and "answer"', file: true },
 		...benchmarkNames.map((name) => ({
 			label: `$(beaker) ${name}...`,
-			description: `JSONL file of ${benchmarks[name].title}, ${benchmarks[name].samples} samples per question`,
+			description: `JSONL file with ${benchmarks[name].title}, ${benchmarks[name].samples} samples per question`,
 			file: true,
 			benchmark: name,
 		})),
@@ -103,9 +103,9 @@ async function askQuestions(view: RunView): Promise<string[] | undefined> {
 	if (picked === undefined) return undefined;
 	if (!picked.file) return ['--run', view.folder];
 	const chosen = await vscode.window.showOpenDialog({
-		title: 'Questions to evaluate on',
+		title: 'Select evaluation questions',
 		openLabel: 'Evaluate',
-		filters: { 'JSON lines': ['jsonl'] },
+		filters: { 'JSON Lines': ['jsonl'] },
 	});
 	if (chosen?.[0] === undefined) return undefined;
 	const { benchmark } = picked;
@@ -119,7 +119,7 @@ async function askSampling(): Promise<string[] | undefined> {
 			description: 'temperature 0.6, top-p 0.95, 16 samples',
 			args: ['--protocol', 'r1'],
 		},
-		{ label: 'Eight samples', description: 'temperature 1: pass@k, cons@k and calibration', args: ['--samples', '8'] },
+		{ label: 'Eight samples', description: 'temperature 1: pass@k, cons@k, and calibration', args: ['--samples', '8'] },
 		{ label: 'One sample', description: 'temperature 1: quick', args: ['--samples', '1'] },
 	];
 	return (await showQuickPick(items, { title: 'Sampling', placeHolder: 'Select sampling settings' }))?.args;

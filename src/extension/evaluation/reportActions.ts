@@ -38,13 +38,13 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 					...{ label: `$(type-hierarchy) ${displayText(name)}`, description: `pipeline, ${status}` },
 					source: { folder, name },
 				})),
-				{ label: '$(graph-line) A run...', description: 'or a single stage', source: null },
+				{ label: '$(graph-line) A run...', description: 'or an individual stage', source: null },
 			];
-			const picked = await showQuickPick(choices, { title: 'Export the report of a pipeline or a run' });
+			const picked = await showQuickPick(choices, { title: 'Export a pipeline or run report' });
 			if (picked === undefined) return undefined;
 			if (picked.source !== null) return picked.source;
 		}
-		const question = { title: 'Export the report of a run', what: 'can be read', applies: anyRun };
+		const question = { title: 'Export a run report', what: 'can be read', applies: anyRun };
 		const view = await picker.one(args, question);
 		return view && { folder: view.folder, name: nameOf(view) };
 	};
@@ -70,7 +70,7 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 			const pipeline = await pipelineAt(isStage ? dirname(named) : named);
 			if (pipeline !== null) return showEvaluations(pipeline, needs, isStage ? basename(named) : null);
 			const run = runOfEvaluation(named);
-			const question = { title: 'Evaluations of a run', what: 'has evaluations', applies: ownRun };
+			const question = { title: 'Show the evaluations of a run', what: 'has evaluations', applies: ownRun };
 			const view = await picker.one(run === null ? args : [run], question);
 			if (view === undefined) return undefined;
 			const source = { folder: view.folder, name: nameOf(view) };

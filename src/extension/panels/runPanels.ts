@@ -41,11 +41,11 @@ export function runPanels<P extends vscode.Disposable & { reveal(): void }, Opti
  * run.json file or is recognized by an importer.
  */
 export async function checkRunFolder(state: unknown): Promise<string> {
-	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');
+	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved view state');
 	if (!isAbsolute(runFolder)) {
 		throw new Failure(
 			'invalid',
-			'The saved state of the view has no absolute path.',
+			'The saved view state does not contain an absolute path.',
 			'Open the run from the Runs view.',
 		);
 	}

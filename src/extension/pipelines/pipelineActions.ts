@@ -40,7 +40,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 		if (typeof argument === 'string') {
 			const named = pipelines.get(argument) ?? pipelines.around(argument);
 			if (named !== undefined) return named;
-			throw new Failure('missing', `${argument} is not a known pipeline.`);
+			throw new Failure('missing', `Pipeline ${argument} not found.`);
 		}
 		const choices = pipelines.pipelines.filter(applies).map((view) => ({
 			label: displayText(view.name),
@@ -48,7 +48,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			detail: view.folder,
 			view,
 		}));
-		if (choices.length === 0) void notices.information('There is no matching pipeline.');
+		if (choices.length === 0) void notices.information('No matching pipelines.');
 		if (choices.length < 2) return choices[0]?.view;
 		return (await showQuickPick(choices, { title }))?.view;
 	};
@@ -68,41 +68,41 @@ export function pipelineActions(needs: PipelineNeeds) {
 			if (view === undefined) return;
 			const { stopPipeline } = await import('../../runs/pipeline/startPipeline.ts');
 			const title = `Stopping ${displayText(view.name)}`;
-			await withProgress({ title, why: 'saving a checkpoint of its running stage first' }, (signal) =>
+			await withProgress({ title, why: 'saving a checkpoint of the running stage first' }, (signal) =>
 				stopPipeline(view.folder, signal),
 			);
 			await pipelines.refresh();
 		},
 		/** Opens the stage that is training, or the last one that trained. */
 		async open(argument?: unknown) {
-			const view = await pick(argument, 'Open the stage of a pipeline', anyPipeline);
+			const view = await pick(argument, 'Open a pipeline stage', anyPipeline);
 			if (view === undefined) return;
 			const begun = view.stages.filter(({ type, done }) => done !== null && type !== 'search' && type !== 'evaluate');
 			const stage = begun.find(({ status }) => status === 'running') ?? begun.at(-1);
 			if (stage === undefined)
-				throw new Failure('missing', `No stage of ${displayText(view.name)} has started training.`);
+				throw new Failure('missing', `No stage of ${displayText(view.name)} has started training yet.`);
 			await openDashboard(stage.folder);
 		},
 		/** Reveals the folder of the pipeline, or of the stage whose row was used. */
 		async reveal(argument?: unknown) {
-			const view = await pick(argument, 'Reveal the folder of a pipeline', anyPipeline);
+			const view = await pick(argument, 'Reveal a pipeline folder', anyPipeline);
 			if (view === undefined) return;
 			const stage = typeof argument === 'string' && (await isFolder(argument)) ? argument : null;
 			await openFolder(vscode.Uri.file(stage ?? view.folder));
 		},
 		async log(argument?: unknown) {
-			const view = await pick(argument, 'Open the log of a pipeline', anyPipeline);
+			const view = await pick(argument, 'Open a pipeline log', anyPipeline);
 			if (view === undefined) return;
 			const path = join(view.folder, pipelineFiles.log);
 			// Do not follow links, which could point anywhere.
 			if (!(await lstat(path).catch(() => null))?.isFile()) {
-				throw new Failure('missing', `${displayText(view.name)} has no log.`, 'It is written once its runner starts.');
+				throw new Failure('missing', `${displayText(view.name)} does not have a log.`, 'The log is created when the runner starts.');
 			}
 			await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 		},
 		/** Shows the recipe the pipeline was started with, which is also used to resume it. */
 		async recipe(argument?: unknown) {
-			const view = await pick(argument, 'Open the recipe of a pipeline', anyPipeline);
+			const view = await pick(argument, 'Open a pipeline recipe', anyPipeline);
 			if (view === undefined) return;
 			const text = await readSmallFile(view.folder, pipelineFiles.recipe);
 			// Shown as an untitled document, because its relative paths are based on the original recipe's folder.
@@ -113,7 +113,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 			if (view === undefined) return;
 			const name = displayText(view.name);
 			const move = 'Move to Trash';
-			const detail = `All of its ${view.stages.length} stages move to the ".trash" folder next to it. You can undo this.`;
+			const detail = `All ${view.stages.length} stages are moved to the ".trash" folder next to the pipeline. You can undo this.`;
 			// Ask for confirmation, because a pipeline can contain days of work.
 			if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
 			const [{ trashPipeline }, { restoreRun }] = await Promise.all([
@@ -134,7 +134,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 				await pipelines.expect(folder);
 				await look();
 			};
-			void notices.information(`${name} moved to the trash, the ".trash" folder next to it.`, [
+			void notices.information(`${name} moved to the ".trash" folder next to it.`, [
 				{ title: 'Undo', run: undo },
 			]);
 		},

@@ -20,14 +20,14 @@ export function pipelineEnd({ name, status, stages, record }: PipelineView): str
 		return `${label} finished its ${stages.length} stages in ${formatDuration(seconds)}${accuracy}.${partial.join('')}`;
 	}
 	if (status === 'crashed') {
-		return `${label} stopped because its runner exited; ${so}. Resume it: finished stages are not run again.`;
+		return `${label} stopped because its runner exited; ${so}. Resume it to continue; finished stages are not rerun.`;
 	}
 	const stage = stages.find((one) => one.status === status);
 	if (status === 'failed') {
 		const error = record.error ?? record.stages.find(({ error: own }) => own !== undefined)?.error;
 		const at = stage === undefined ? '' : ` at ${displayText(stage.name, 40)}`;
 		const why = error === undefined ? '' : `: ${displayText(error.message, 300)}`;
-		const what = displayText(error?.action ?? 'Fix the problem, then resume it.', 300);
+		const what = displayText(error?.action ?? 'Fix the problem, then resume the pipeline.', 300);
 		return `${`${label} failed${at}${why}`.replace(/[.]?$/, '.')} ${what}`;
 	}
 	const at = stage === undefined ? '' : ` at ${displayText(stage.name, 40)}`;

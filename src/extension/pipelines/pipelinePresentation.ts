@@ -105,12 +105,12 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 	add('Started', words.start);
 	add('Stage time', words.elapsed);
 	add('Attempt', record.attempt > 1 ? String(record.attempt) : null);
-	add('Set aside', displayText(stages.flatMap(({ kept }) => kept).join(', '), 200));
+	add('Earlier outputs', displayText(stages.flatMap(({ kept }) => kept).join(', '), 200));
 	add('Folder', displayText(view.folder, 400));
 	return rows;
 }
 
-const whatToDo = 'Resume it: finished stages are not run again.';
+const whatToDo = 'Resume the pipeline. Finished stages are not rerun.';
 /** Maximum number of stages whose accuracy is listed in a tooltip. */
 const maxMeasured = 12;
 
@@ -173,7 +173,7 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipR
 			...(remaining === null ? [] : [['Time left', remaining] as const]),
 			...(time === null ? [] : [['Time', time] as const]),
 			...dependencies(stage, pipeline),
-			...(stage.kept.length === 0 ? [] : [['Set aside', displayText(stage.kept.join(', '), 200)] as const]),
+			...(stage.kept.length === 0 ? [] : [['Earlier outputs', displayText(stage.kept.join(', '), 200)] as const]),
 			['Folder', displayText(stage.folder, 400)],
 		],
 		spoken: spoken([`stage ${label}`, state, type, ofText(count), accuracy, reward, remaining, time, reason]),

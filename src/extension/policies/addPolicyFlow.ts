@@ -78,7 +78,7 @@ async function askUrl(draft: Draft, question: Question): Promise<'next' | NoAnsw
 }
 
 async function askKey(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
-	const placeholder = "API key, kept in the editor's secret storage; empty: none";
+	const placeholder = "API key, stored in the editor's secret storage (leave empty for none)";
 	const answer = await askText({ ...question, placeholder }, draft.key, faultOfKey, true);
 	if (answer === 'back' || answer === 'cancel') return answer;
 	draft.key = answer.value.trim();
@@ -87,13 +87,13 @@ async function askKey(draft: Draft, question: Question): Promise<'next' | NoAnsw
 
 async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds): Promise<'next' | NoAnswer> {
 	const way = await askChoice<'ask' | 'type'>({ ...question, placeholder: 'Select a model' }, [
-		{ label: '$(list-unordered) List the models on the server', description: draft.url, value: 'ask' },
-		{ label: '$(edit) Enter the model name', value: 'type' },
+		{ label: '$(list-unordered) List models from the server', description: draft.url, value: 'ask' },
+		{ label: '$(edit) Enter a model name', value: 'type' },
 	]);
 	if (way === 'back' || way === 'cancel') return way;
 	if (way.value === 'ask') {
 		const models = await vscode.window.withProgress(
-			{ location: vscode.ProgressLocation.Notification, title: `Asking ${new URL(draft.url).host} for its models` },
+			{ location: vscode.ProgressLocation.Notification, title: `Querying ${new URL(draft.url).host} for models` },
 			async () => needs.models(serverOf(draft), draft.key).catch((error: unknown) => Failure.from(error)),
 		);
 		if (models instanceof Failure) {
@@ -119,10 +119,10 @@ async function askApi(draft: Draft, question: Question): Promise<'next' | NoAnsw
 	const answer = await askChoice<PolicyApi>({ ...question, placeholder: 'Select an API' }, [
 		{
 			label: 'Chat',
-			description: 'messages: follows instructions; continuing from a prefix is tested',
+			description: 'uses messages and follows instructions; support for prefixes is tested',
 			value: 'chat',
 		},
-		{ label: 'Completions', description: 'a prompt: continues from any prefix', value: 'completions' },
+		{ label: 'Completions', description: 'uses a plain prompt and continues from any prefix', value: 'completions' },
 	]);
 	if (answer === 'back' || answer === 'cancel') return answer;
 	draft.api = answer.value;
@@ -158,17 +158,17 @@ export function faultOfUrl(text: string): string | null {
 	try {
 		url = new URL(text.trim());
 	} catch {
-		return 'Use the form http://127.0.0.1:8000/v1.';
+		return 'Use the format http://127.0.0.1:8000/v1.';
 	}
 	if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'The URL must start with http:// or https://.';
 	if (url.username !== '' || url.password !== '')
-		return 'Leave out user name and password. You enter the API key next.';
-	if (url.search !== '' || url.hash !== '') return 'Leave out everything after the path.';
+		return 'Omit the user name and password. The API key is entered in the next step.';
+	if (url.search !== '' || url.hash !== '') return 'Omit everything after the path.';
 	return null;
 }
 
 export function faultOfKey(text: string): string | null {
 	return text.trim() === '' || /^[\x21-\x7e]+$/.test(text.trim())
 		? null
-		: 'A key contains only ASCII characters, without spaces.';
+		: 'API keys can only contain ASCII characters, without spaces.';
 }

@@ -45,7 +45,7 @@ export class PolicyCommands {
 		await policySettings.add(server);
 		if (key !== '') await keys.set(server, key);
 		store.changed();
-		void notices.information(`${displayText(server.name, 80)} was added.`, [
+		void notices.information(`Added ${displayText(server.name, 80)}.`, [
 			{ title: 'Test Policy', run: () => vscode.commands.executeCommand(commandIds.testPolicy, policyId(server)) },
 			{ title: 'Set Price', run: () => vscode.commands.executeCommand(commandIds.setPolicyPrice, policyId(server)) },
 		]);
@@ -58,7 +58,7 @@ export class PolicyCommands {
 		if (view === undefined) return undefined;
 		const { store, notices } = this.#needs;
 		const name = nameOfPolicy(view);
-		const words = { title: `Trying ${name}`, why: 'Requesting a few short completions...', view: viewIds.policies };
+		const words = { title: `Testing ${name}`, why: 'Requesting a few short completions...', view: viewIds.policies };
 		const runs = await this.#needs.runs();
 		const found = await withProgress(words, (signal) => runs.probe(view.spec, signal));
 		const at = Date.now();
@@ -68,9 +68,9 @@ export class PolicyCommands {
 		const notes = found.notes.slice(0, 4).map((note) => displayText(note, 200));
 		void notices.information(
 			[
-				`${name} answers${able.length === 0 ? '' : `. It can: ${able.join(', ')}`}.`,
+				`${name} answers${able.length === 0 ? '' : `. Capabilities: ${able.join(', ')}`}.`,
 				...notes,
-				sample === '' ? 'It returned no text.' : `It returned: ${sample}`,
+				sample === '' ? 'No text was returned.' : `Sample: ${sample}`,
 			].join(' '),
 			[{ title: 'New Search', run: () => this.search(view.spec) }],
 		);
@@ -95,7 +95,7 @@ export class PolicyCommands {
 				`Remove ${nameOfPolicy(view)}?`,
 				{
 					modal: true,
-					detail: view.hasKey ? 'Its API key is deleted, too.' : 'Its entry is removed from the settings.',
+					detail: view.hasKey ? 'Its API key is deleted too.' : 'Its entry is removed from the settings.',
 				},
 				{ title: 'Remove' },
 			);
@@ -109,21 +109,21 @@ export class PolicyCommands {
 
 	/** Implements *Set Policy Key*; an empty key removes the current one. @returns whether there is a key now */
 	async setKey(argument?: unknown, given?: unknown): Promise<boolean | undefined> {
-		const view = await this.#one(argument, 'Set the key of a policy', ({ spec }) => spec.kind === 'openai');
+		const view = await this.#one(argument, 'Set the API key for a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return undefined;
 		const { spec } = view;
 		const key =
 			typeof given === 'string'
 				? given
 				: await showInputBox({
-						title: `API key of ${nameOfPolicy(view)}`,
-						prompt: `Kept in the editor's secret storage, sent only to ${new URL(spec.baseUrl).origin}. Leave empty to remove it.`,
+						title: `API key for ${nameOfPolicy(view)}`,
+						prompt: `Stored in the editor's secret storage and sent only to ${new URL(spec.baseUrl).origin}. Leave empty to remove it.`,
 						password: true,
 						validateInput: (text) => faultOfKey(text) ?? undefined,
 					});
 		if (key === undefined) return undefined;
 		const fault = faultOfKey(key);
-		if (fault !== null) throw new Failure('invalid', fault, 'Copy it again.');
+		if (fault !== null) throw new Failure('invalid', fault, 'Copy the key again.');
 		const { keys, store } = this.#needs;
 		if (key.trim() === '') await keys.remove(spec);
 		else await keys.set(spec, key.trim());
@@ -133,7 +133,7 @@ export class PolicyCommands {
 
 	/** Implements *Set Policy Price*: sets the price per million input and output tokens. */
 	async setPrice(argument?: unknown, given?: unknown): Promise<void> {
-		const view = await this.#one(argument, 'Set the price of a policy', ({ spec }) => spec.kind === 'openai');
+		const view = await this.#one(argument, 'Set the price for a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return;
 		const { price } = view.spec;
 		const text =
@@ -141,14 +141,14 @@ export class PolicyCommands {
 				? given
 				: await showInputBox({
 						title: `Price of ${nameOfPolicy(view)}`,
-						prompt: 'Per million tokens: input, output, currency. Leave empty for none.',
+						prompt: 'Input, output, and currency per million tokens. Leave empty for none.',
 						placeHolder: '0.5 1.5 USD',
 						value: price === undefined ? '' : `${price.input} ${price.output} ${price.currency}`,
-						validateInput: (input) => (priceOf(input) === null ? 'Use the form 0.5 1.5 USD.' : undefined),
+						validateInput: (input) => (priceOf(input) === null ? 'Use the format 0.5 1.5 USD.' : undefined),
 					});
 		if (text === undefined) return;
 		const wanted = priceOf(text);
-		if (wanted === null) throw new Failure('invalid', `"${text}" is not a price.`, 'Use the form 0.5 1.5 USD.');
+		if (wanted === null) throw new Failure('invalid', `"${text}" is not a valid price.`, 'Use the format 0.5 1.5 USD.');
 		await policySettings.change(view.spec.name, { price: wanted });
 	}
 
@@ -167,7 +167,7 @@ export class PolicyCommands {
 		throw new Failure(
 			'invalid',
 			faults.length === 1 ? fault : `${fault} ${faults.length - 1} more entries are invalid.`,
-			'Correct the setting "reasoningLab.policies".',
+			'Fix the setting "reasoningLab.policies".',
 		);
 	}
 
@@ -186,7 +186,7 @@ export class PolicyCommands {
 			throw new Failure('missing', 'This policy no longer exists.', 'Refresh the view.');
 		}
 		const candidates = views.filter(fits);
-		if (candidates.length === 0) throw new Failure('missing', 'There is no such policy.', 'Add one with Add Policy.');
+		if (candidates.length === 0) throw new Failure('missing', 'No matching policy found.', 'Add one with Add Policy.');
 		if (candidates.length === 1) return candidates[0];
 		const now = Date.now();
 		const picked = await showQuickPick(

@@ -64,7 +64,7 @@ export function capabilityWords(capabilities: PolicyCapabilities): string[] {
 		logprobs ? (alternatives > 0 ? `log-probs with ${alternatives} alternatives` : 'log-probs') : null,
 		seed ? 'seeds' : null,
 		instructions ? 'instructions' : null,
-		score ? 'scores texts' : null,
+		score ? 'scores text' : null,
 		...heads.map((head) => `${head} head`),
 	].filter((word) => word !== null);
 }
@@ -97,12 +97,12 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 		['Server', server === null ? null : displayText(server.baseUrl, 200)],
 		['API', server === null ? null : server.api === 'chat' ? 'chat' : 'completions'],
 		['Model', displayText(trial?.model ?? server?.model ?? '', 120) || null],
-		['API key', server === null ? null : hasKey ? 'kept in the secret storage' : 'none'],
+		['API key', server === null ? null : hasKey ? 'in secret storage' : 'none'],
 		[
 			'Price',
 			price === undefined
 				? null
-				: `${price.input} per million tokens in, ${price.output} out, ${displayText(price.currency, 10)}`,
+				: `${price.input} input, ${price.output} output per million tokens, ${displayText(price.currency, 10)}`,
 		],
 		[
 			'Location',
@@ -110,7 +110,7 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 				? null
 				: displayText(spec.kind === 'engine' ? spec.run : spec.kind === 'checkpoint' ? spec.folder : spec.file, 400),
 		],
-		['Capabilities', able === null ? 'not tested yet' : able.join(', ') || 'text only'],
+		['Capabilities', able === null ? 'not tested' : able.join(', ') || 'text only'],
 		['Last tested', trial === null ? null : agoWords(now - trial.at)],
 		['Sample', trial === null || trial.sample === '' ? null : displayText(trial.sample, 200)],
 		...(trial?.notes ?? []).slice(0, 12).map((note) => ['Note', displayText(note, 300)] as const),
@@ -121,7 +121,7 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 		icon: { id: icons[spec.kind], color: lacks ? 'charts.yellow' : able === null ? null : 'charts.green' },
 		contextValue: flags.join(' '),
 		tooltip: rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
-		spoken: [label, kind, able === null ? 'not tested yet' : `can: ${able.join(', ')}`].join(', '),
+		spoken: [label, kind, able === null ? 'not tested' : `can: ${able.join(', ')}`].join(', '),
 	};
 }
 

@@ -42,5 +42,5 @@ export async function runDoctor(program: DoctorProgram): Promise<DoctorReport> {
 		},
 	});
 	if (report !== null) return report;
-	throw new Failure('internal', `Doctor ended without a report${words ? `: ${words}` : ''}.`);
+	throw new Failure('internal', `Doctor exited without a report${words ? `: ${words}` : ''}.`);
 }

@@ -28,17 +28,17 @@ export function doctorText(report: DoctorReport): string {
 	const lines = ['# PyTorch engine', '', plain(doctorSentence(report)), ''];
 	if (todo.length > 0) {
 		lines.push(
-			'## What to do',
+			'## Recommended actions',
 			'',
 			...todo.map(({ check, action }) => `- ${plain(check)}: ${plain(action ?? '')}`),
 			'',
 		);
 	}
-	lines.push('## What was found', '', '| Check | Status | Found | What to do |', '|---|---|---|---|');
+	lines.push('## Results', '', '| Check | Status | Details | Action |', '|---|---|---|---|');
 	for (const { check, status, found, action } of rows) {
 		lines.push(`| ${plain(check)} | ${words[status]} | ${plain(found)} | ${plain(action ?? '')} |`);
 	}
-	lines.push('', `Took ${seconds.toFixed(1)} s. What each row means: docs/pytorch-setup.md.`);
+	lines.push('', `Completed in ${seconds.toFixed(1)} s. The checks are described in docs/pytorch-setup.md.`);
 	return `${lines.join('\n')}\n`;
 }
 

@@ -38,7 +38,7 @@ export class InterpreterChooser {
 			[
 				{
 					label: '$(folder-opened) Browse...',
-					description: 'a Python program, or the one of an environment',
+					description: 'a Python executable, also from an environment',
 					python: null,
 				},
 				{ label: '$(sparkle) Managed environment', description: 'created by Set Up PyTorch Engine', alwaysShow: true },
@@ -61,21 +61,21 @@ export class InterpreterChooser {
 	async #find(): Promise<FoundPython[]> {
 		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 		const selected = await this.#needs.selected();
-		return withProgress({ title: 'Looking for Pythons' }, (signal) =>
+		return withProgress({ title: 'Searching for Python interpreters' }, (signal) =>
 			findPythons({ folders, named: selected === null ? [] : [selected], signal }),
 		);
 	}
 
 	async #take(path: string): Promise<string | undefined> {
-		const python = await namedInterpreter(path, 'The choice');
+		const python = await namedInterpreter(path, 'The selection');
 		const probe = await probePython(python);
 		const why = whyUnusable(probe);
-		if (why !== null) throw new Failure('unsupported', `${python} cannot be used: ${why}.`, 'Choose another one.');
+		if (why !== null) throw new Failure('unsupported', `Cannot use ${python}: ${why}.`, 'Choose another Python.');
 		const missing = ['torch', 'trl'].filter((name) => !probe.packages[name]);
 		await pytorchSettings.setPython(python);
 		if (missing.length === 0) return python;
 		const choose = { title: 'Choose Another', run: () => this.run() };
-		void this.#needs.notices.warning(`${python} has no ${missing.join(' and no ')}: install it there.`, [choose]);
+		void this.#needs.notices.warning(`${python} does not have ${missing.join(' and ')}. Install the missing packages there.`, [choose]);
 		return undefined;
 	}
 }

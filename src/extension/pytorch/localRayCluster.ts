@@ -41,7 +41,7 @@ export class LocalRayCluster {
 		if (port === null || (await listensAt(named))) return true;
 		const start = { title: 'Start Local Cluster', run: async () => (await this.start(named)) !== undefined && retry() };
 		void this.#needs.notices.warning(
-			`There is no Ray cluster at ${displayText(named)}. Start Local Cluster runs "${clusterCommand(port)}" with the Python of the PyTorch engine, then the run.`,
+			`No Ray cluster is running at ${displayText(named)}. Start Local Cluster runs "${clusterCommand(port)}" with the Python of the PyTorch engine and then starts the run.`,
 			[start],
 		);
 		return false;
@@ -76,7 +76,7 @@ export class LocalRayCluster {
 			return undefined;
 		}
 		void this.#needs.notices.information(
-			`A Ray cluster runs at ${displayText(at)}. It stays when this window closes.`,
+			`A Ray cluster is running at ${displayText(at)}. It keeps running when this window closes.`,
 			[{ title: 'Stop Cluster', run: () => this.stop() }],
 		);
 		return at;

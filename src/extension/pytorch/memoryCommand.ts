@@ -34,7 +34,7 @@ export class MemoryCommand {
 
 	async #showPipeline(recipe: vscode.Uri, pipeline: PipelineRecipe): Promise<PipelineForecast> {
 		const forecast = await withProgress(
-			{ title: 'Estimating memory', why: 'reading the models and data of its stages' },
+			{ title: 'Estimating memory', why: 'reading the models and data of all stages' },
 			(signal) => estimatePipeline(pipeline, dirname(recipe.fsPath), { signal }),
 		);
 		await this.#documents.show('Memory.md', pipelineMemoryReport(forecast), { preview: true });

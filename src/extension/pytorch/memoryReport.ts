@@ -29,12 +29,12 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 	} = estimate;
 	const count = (value: number) => formatCount(value);
 	const lines = [
-		`# Memory of ${name.replaceAll(/[`*_<>[\]#|]/g, ' ')}`,
+		`# Memory estimate for ${name.replaceAll(/[`*_<>[\]#|]/g, ' ')}`,
 		'',
 		totalText(estimate),
 		...(advice === null ? [] : ['', advice]),
 		'',
-		`${count(parameters)} parameters (${family.replaceAll(/[^\w-]/g, '')}), ${count(trained)} of them trained; ` +
+		`${count(parameters)} parameters (${family.replaceAll(/[^\w-]/g, '')}), ${count(trained)} trainable; ` +
 			`${formatCounted(processes, 'process', 'processes')} on ${device}, ${precision}, attention ${attention}.`,
 	];
 	for (const stage of stages) {
@@ -42,9 +42,9 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 		const parts = (Object.entries(stage.parts) as [MemoryPart, number][]).sort(([, a], [, b]) => b - a);
 		for (const [part, bytes] of parts) lines.push(`| ${partWords[part]} | ${bytesText(bytes)} |`);
 	}
-	lines.push('', `Outside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}.`);
+	lines.push('', `Non-tensor memory: ${bytesText(overhead)}${vllm === 0 ? '' : `, plus ${bytesText(vllm)} for vLLM`}.`);
 	if (notes.length > 0) lines.push('', ...notes.map((note) => `- ${note}`));
-	lines.push('', 'docs/memory.md explains how it is calculated and how accurate it is.', '');
+	lines.push('', 'For the method and its accuracy, see docs/memory.md.', '');
 	return lines.join('\n');
 }
 
@@ -53,7 +53,7 @@ export function pipelineMemoryReport(forecast: PipelineForecast): string {
 	const cell = (text: string) => text.replaceAll(/[`*_<>[\]#|\\\n]/g, ' ');
 	const time = minutesText(forecast);
 	const lines = [
-		`# Memory of ${cell(forecast.name)}`,
+		`# Memory estimate for ${cell(forecast.name)}`,
 		'',
 		cell(pipelineTotalText(forecast)),
 		...(time === null ? [] : ['', time]),
@@ -62,11 +62,11 @@ export function pipelineMemoryReport(forecast: PipelineForecast): string {
 		'|---|---|---:|---:|---|',
 		...forecast.stages.map(({ name, type, minutes, estimate, reason }) => {
 			const memory = estimate === null ? '–' : bytesText(estimate.total);
-			const words = reason ?? (estimate?.fits === false ? (estimate.advice ?? 'It does not fit.') : '');
+			const words = reason ?? (estimate?.fits === false ? (estimate.advice ?? 'Does not fit.') : '');
 			return `| ${cell(name)} | ${cell(type)} | ${memory} | ${minutes ?? '–'} | ${cell(words)} |`;
 		}),
 		'',
-		'Stages are run one after the other, so a pipeline takes what its largest stage takes.',
+		'Stages run sequentially, so a pipeline needs as much memory as its largest stage.',
 	];
 	for (const { name, estimate } of forecast.stages) {
 		// Lower the headings by one level.

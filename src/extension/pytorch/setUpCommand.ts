@@ -64,8 +64,8 @@ export class SetUpCommand extends Disposable {
 		const folder = ManagedFolder.at(pytorchSettings.folder());
 		if ((await folder.current()) === null) throw new Failure('missing', 'No PyTorch environment is set up.');
 		if (confirmed !== true) {
-			const detail = `${folder.environments}\n\nRuns and their checkpoints stay.`;
-			const question = 'Remove the environment of the PyTorch engine?';
+			const detail = `${folder.environments}\n\nRuns and their checkpoints are kept.`;
+			const question = 'Remove the PyTorch environment?';
 			if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Remove')) !== 'Remove') return;
 		}
 		await withProgress({ title: 'Removing the PyTorch environment' }, () => removeEnvironment(folder));
@@ -91,7 +91,7 @@ export class SetUpCommand extends Disposable {
 				requirements: answers.requirements,
 			};
 			if (answers.confirmed) return this.#install(options);
-			const { plan } = await withProgress({ title: 'Looking for Python and GPUs' }, (signal) =>
+			const { plan } = await withProgress({ title: 'Detecting Python and GPUs' }, (signal) =>
 				prepareSetup({ ...options, signal }),
 			);
 			const wish = await askToInstall(plan, this.#notesOf(plan, state));
@@ -111,9 +111,9 @@ export class SetUpCommand extends Disposable {
 		return [
 			...plan.notes,
 			...(state.kind === 'ready' && state.outdated.length > 0
-				? [`The environment is of version ${state.record.version}; since then: ${state.outdated.join(', ')}.`]
+				? [`The environment was created by version ${state.record.version}. Changed since then: ${state.outdated.join(', ')}.`]
 				: []),
-			...(named === null ? [] : [`This also clears the setting reasoningLab.pytorch.python, now ${named}.`]),
+			...(named === null ? [] : [`This also clears the setting reasoningLab.pytorch.python, currently ${named}.`]),
 		];
 	}
 
@@ -157,5 +157,5 @@ export class SetUpCommand extends Disposable {
 function readySentence({ probe, seconds }: SetupResult): string {
 	const took = seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} minutes`;
 	const torch = probe.torch?.version ?? probe.packages.torch;
-	return `The PyTorch engine is set up${torch ? ` (torch ${torch})` : ''}, after ${took}.`;
+	return `PyTorch engine set up${torch ? ` (torch ${torch})` : ''} in ${took}.`;
 }

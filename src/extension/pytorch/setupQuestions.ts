@@ -12,14 +12,14 @@ export type SetupWish = 'doctor' | 'again' | 'choose' | 'log' | 'remove';
 
 export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish | undefined> {
 	const items: (vscode.QuickPickItem & { readonly wish: SetupWish })[] = [
-		{ label: '$(pulse) Check It', description: 'Doctor', wish: 'doctor' },
-		{ label: '$(refresh) Recreate It', description: 'the old one is kept until the new one works', wish: 'again' },
+		{ label: '$(pulse) Check the Environment', description: 'Doctor', wish: 'doctor' },
+		{ label: '$(refresh) Recreate the Environment', description: 'the old one is kept until the new one works', wish: 'again' },
 		{ label: '$(symbol-misc) Use Another Python', wish: 'choose' },
 		{ label: '$(output) Open Log', wish: 'log' },
-		{ label: '$(trash) Remove It', wish: 'remove' },
+		{ label: '$(trash) Remove the Environment', wish: 'remove' },
 	];
 	const title = `The PyTorch engine is set up (Python ${record.python}, ${record.build})`;
-	return (await showQuickPick(items, { title, placeHolder: 'What to do' }))?.wish;
+	return (await showQuickPick(items, { title, placeHolder: 'Select an action' }))?.wish;
 }
 
 /** Shows the download size and asks for confirmation before anything is downloaded. */
@@ -27,7 +27,7 @@ export async function askToInstall(
 	plan: SetupPlan,
 	notes: readonly string[],
 ): Promise<'install' | 'change' | undefined> {
-	const detail = [`${planSentence(plan)}.`, ...notes, `Into ${plan.folder}.`].map((line) => displayText(line, 500));
+	const detail = [`${planSentence(plan)}.`, ...notes, `Target folder: ${plan.folder}.`].map((line) => displayText(line, 500));
 	const answer = await vscode.window.showInformationMessage(
 		'Set up the PyTorch engine?',
 		{ modal: true, detail: detail.join('\n\n') },
@@ -39,7 +39,7 @@ export async function askToInstall(
 
 /** @returns undefined if the user canceled */
 export async function askForPython(current: string): Promise<string | undefined> {
-	const found = await withProgress({ title: 'Looking for Pythons' }, (signal) => findPythons({ signal }));
+	const found = await withProgress({ title: 'Searching for Python interpreters' }, (signal) => findPythons({ signal }));
 	const items = found
 		.filter(({ unusable }) => unusable === null)
 		.map(({ path, probe }) => ({
@@ -47,7 +47,7 @@ export async function askForPython(current: string): Promise<string | undefined>
 		}));
 	const options = {
 		title: 'Set up the PyTorch engine (1/2)',
-		placeHolder: 'Select the Python that creates the environment',
+		placeHolder: 'Select a Python for creating the environment',
 	};
 	return (await showQuickPick(items, options))?.path;
 }

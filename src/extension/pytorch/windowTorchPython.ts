@@ -51,7 +51,7 @@ export class WindowTorchPython {
 			const failure = Failure.from(error);
 			if (failure.reason !== 'missing') throw failure;
 			const { notices, setUp, chooser } = this.#needs;
-			void notices.error(`${failure.message} The run needs one.`, [
+			void notices.error(`${failure.message} This run requires one.`, [
 				{ title: 'Set Up', run: async () => (await setUp.run()) !== undefined && retry() },
 				{ title: 'Choose Interpreter', run: async () => (await chooser.run()) !== undefined && retry() },
 			]);
@@ -70,7 +70,7 @@ export class WindowTorchPython {
 		this.#said = true;
 		const changes = state.outdated.slice(0, 3).join(', ');
 		void this.#needs.notices.information(
-			`The PyTorch environment is of version ${state.record.version}; since then: ${changes}.`,
+			`The PyTorch environment was created by version ${state.record.version}. Changed since then: ${changes}.`,
 			[{ title: 'Update', run: () => this.#needs.setUp.run() }],
 		);
 	}

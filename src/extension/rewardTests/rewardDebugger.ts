@@ -90,7 +90,7 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 		if (!hasDebugger('debugpy')) {
 			throw new Failure(
 				'unavailable',
-				'There is no debugger for Python in this editor.',
+				'No Python debugger is available in this editor.',
 				'Install the Python Debugger extension (ms-python.debugpy).',
 			);
 		}

@@ -74,7 +74,7 @@ export class TestItems {
 			const read = await readCases(path).catch(() => null);
 			const main = caseReward(basename(file), names);
 			const probes = await this.#probes();
-			item.error = signatures.length === 0 ? 'No reward is declared in this file.' : undefined;
+			item.error = signatures.length === 0 ? 'This file does not declare a reward.' : undefined;
 			item.children.replace(
 				signatures.map((signature) => {
 					const cases = (read?.cases ?? []).filter((one) => (one.reward ?? main) === signature.name);

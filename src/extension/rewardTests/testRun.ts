@@ -70,7 +70,7 @@ export class TestRunner {
 					const names = rewards.map(({ name }) => name);
 					const row = rowsOfReward(plan, reward, names).find(({ place }) => place?.line === node.line);
 					if (row === undefined) {
-						run.errored(item, new vscode.TestMessage('The case is no longer in its file.'));
+						run.errored(item, new vscode.TestMessage('The case no longer exists in its file.'));
 						continue;
 					}
 					const asked = { file, reward, row: row.row, label: row.label };
@@ -186,7 +186,7 @@ function tell(
 	milliseconds: number,
 ): void {
 	if (row === undefined) {
-		run.errored(item, new vscode.TestMessage('The case is no longer in its file.'));
+		run.errored(item, new vscode.TestMessage('The case no longer exists in its file.'));
 		return;
 	}
 	const { error, passed, expect = null, value } = row;
@@ -225,7 +225,7 @@ function tellProbe(
 		return;
 	}
 	if (outcome.outcome === 'error' || finding === undefined) {
-		run.errored(item, new vscode.TestMessage(displayText(outcome.detail ?? 'The reward failed on it.', 2000)));
+		run.errored(item, new vscode.TestMessage(displayText(outcome.detail ?? 'The reward failed on this probe.', 2000)));
 		return;
 	}
 	const [first] = finding.evidence;
@@ -233,9 +233,9 @@ function tellProbe(
 		first === undefined
 			? ''
 			: `\n\nPrompt: ${displayText(first.prompt, 500)}\nCompletion: ${displayText(first.completion, 1000)}\n` +
-				`It scores ${first.value}; an honest correct answer scores ${first.honest}.`;
+				`This completion scores ${first.value}; a genuine correct answer scores ${first.honest}.`;
 	const message = new vscode.TestMessage(
-		`${finding.title}: it scores as high as an honest correct answer on ${finding.fooled} of ${finding.rows} rows ` +
+		`${finding.title}: scores as high as a genuine correct answer on ${finding.fooled} of ${finding.rows} rows ` +
 			`(severity ${finding.severity}).${shown}\n\n${finding.fix}`,
 	);
 	message.location = new vscode.Location(vscode.Uri.file(node.file), new vscode.Position(node.line, 0));

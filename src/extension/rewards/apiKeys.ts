@@ -55,10 +55,10 @@ export function originOf(address: string): string {
 	try {
 		url = new URL(address.trim());
 	} catch {
-		throw new Failure('invalid', `"${address}" is not a URL.`, 'Enter one such as https://api.example.com.');
+		throw new Failure('invalid', `"${address}" is not a valid URL.`, 'Enter a URL such as https://api.example.com.');
 	}
 	if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-		throw new Failure('invalid', `"${address}" is not a web URL.`, 'Enter one such as https://api.example.com.');
+		throw new Failure('invalid', `"${address}" is not a web URL.`, 'Enter a URL such as https://api.example.com.');
 	}
 	return url.origin;
 }

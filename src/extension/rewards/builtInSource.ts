@@ -11,7 +11,7 @@ import { displayText } from '../runView.ts';
 export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined> {
 	if (typeof use === 'string') {
 		const info = builtInInfos.find(({ name }) => name === use);
-		if (info === undefined) throw new Failure('missing', `There is no built-in reward "${displayText(use, 60)}".`);
+		if (info === undefined) throw new Failure('missing', `Built-in reward "${displayText(use, 60)}" not found.`);
 		return info;
 	}
 	const picked = await showQuickPick(
@@ -31,7 +31,7 @@ export async function builtInText(info: BuiltInInfo, dist: vscode.Uri): Promise<
 	try {
 		code = new TextDecoder().decode(await vscode.workspace.fs.readFile(source));
 	} catch (error) {
-		throw Failure.from(error, `The source of "${info.name}" cannot be read`);
+		throw Failure.from(error, `Cannot read the source of "${info.name}"`);
 	}
 	const lines = [
 		`${info.title}: ${info.sentence}`,

@@ -69,7 +69,7 @@ export class CoverageMarks extends Disposable {
 					.filter((line) => line <= document.lineCount)
 					.map((line) => ({
 						range: document.lineAt(line - 1).range,
-						hoverMessage: 'No row of the verification has reached this line.',
+						hoverMessage: 'This line was not reached by any row in the verification.',
 					})),
 			);
 		}

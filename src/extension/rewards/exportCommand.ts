@@ -42,7 +42,7 @@ export class ExportCommand extends Disposable {
 		if (target === undefined) return undefined;
 		const { adapterPath, exportRewardFile, writeAdapter } = await import('../../rewards/exportRewardFile.ts');
 		const { findRewardPrograms } = await import('../../rewards/rewardPrograms.ts');
-		const words = { title: `Exporting to ${targetInfos[target].title}`, view: viewIds.rewards };
+		const words = { title: `Exporting for ${targetInfos[target].title}`, view: viewIds.rewards };
 		const path = adapterPath(file, target);
 		const { findings, usage } = await withProgress(words, async (signal) => {
 			const { python } = await findRewardPrograms({ python: await this.#needs.python.path(vscode.Uri.file(file)) });
@@ -64,7 +64,7 @@ export class ExportCommand extends Disposable {
 		const uri = vscode.Uri.file(path);
 		await vscode.window.showTextDocument(uri, { preview: false });
 		const breaks =
-			findings.length === 0 ? '' : ` ${formatCounted(findings.length, 'compatibility problem')}: see Problems.`;
+			findings.length === 0 ? '' : ` ${formatCounted(findings.length, 'compatibility problem')} found; see the Problems panel.`;
 		const where = displayText(vscode.workspace.asRelativePath(uri), 200);
 		const copy = () => vscode.env.clipboard.writeText(usage(path));
 		void this.#needs.notices.information(`${where} written.${breaks}`, [{ title: 'Copy Usage', run: copy }]);

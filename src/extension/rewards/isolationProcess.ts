@@ -33,5 +33,5 @@ export async function runIsolationCheck(program: IsolationProgram): Promise<Isol
 		},
 	});
 	if (report !== null) return report;
-	throw new Failure('internal', `The check of the sandbox ended without a report${words ? `: ${words}` : ''}.`);
+	throw new Failure('internal', `The sandbox check exited without a report${words ? `: ${words}` : ''}.`);
 }

@@ -5,7 +5,7 @@ const areaTitles: Readonly<Record<IsolationAttempt['area'], string>> = {
 	network: 'Network',
 	files: 'Files',
 	processes: 'Processes',
-	resources: 'Memory, time and disk',
+	resources: 'Memory, time, and disk',
 	environment: 'Environment',
 	kernel: 'Kernel',
 };
@@ -14,7 +14,7 @@ const outcomes: Readonly<Record<IsolationAttempt['outcome'], string>> = {
 	held: 'held',
 	escaped: '**escaped**',
 	skipped: 'skipped',
-	untried: '**not tried**',
+	untried: '**not tested**',
 };
 
 /** Returns one sentence about a check: which attempts were blocked, which were not, and which could not be tested. */
@@ -24,7 +24,7 @@ export function isolationSentence({ kind, attempts, held, failed, skipped, untri
 		return names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');
 	};
 	const rest = [
-		...(untried === 0 ? [] : [` ${untried} could not be tried: ${namesOf('untried')}.`]),
+		...(untried === 0 ? [] : [` ${untried} could not be tested: ${namesOf('untried')}.`]),
 		...(skipped === 0 ? [] : [` ${skipped} skipped.`]),
 	].join('');
 	if (failed > 0) {
@@ -38,13 +38,13 @@ export function isolationSentence({ kind, attempts, held, failed, skipped, untri
 /** Returns the report as Markdown. Evidence is formatted as code, because it was written inside the sandbox. */
 export function isolationText(report: IsolationReport): string {
 	const lines = [
-		'# Isolation of the sandbox',
+		'# Sandbox isolation',
 		'',
 		isolationSentence(report),
 		'',
 		`Sandbox: ${report.description}.`,
 		...(report.gaps.length === 0 ? [] : [`Missing: ${asCode(report.gaps.join(', '))}.`]),
-		`Took ${(report.durationMs / 1000).toFixed(1)} s. What is isolated how, and what is not: docs/sandbox.md.`,
+		`Completed in ${(report.durationMs / 1000).toFixed(1)} s. For what is isolated and how, see docs/sandbox.md.`,
 	];
 	for (const area of isolationAreas) {
 		const attempts = report.attempts.filter((attempt) => attempt.area === area);

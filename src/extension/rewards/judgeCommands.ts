@@ -35,7 +35,7 @@ type With = NonNullable<ComparisonAnswers['with']>;
 
 const choices: readonly (vscode.QuickPickItem & { readonly with: With })[] = [
 	{ label: '$(git-commit) HEAD', detail: 'Compare the last commit with the working copy', with: 'HEAD' },
-	{ label: '$(file) Another reward', detail: 'Compare another reward with this one', with: 'file' },
+	{ label: '$(file) Another reward', detail: 'Compare this reward with another one', with: 'file' },
 	{
 		label: '$(law) Other weights',
 		detail: "Compare the run's reward weights with other weights",
@@ -55,7 +55,7 @@ export class JudgeCommands {
 		const target = await this.#needs.targets.reward(args, 'Audit a reward', this.#known);
 		if (target === undefined) return;
 		const { file, reward } = target;
-		const words = { title: `Auditing ${reward}`, why: 'scoring every probe', view: viewIds.rewards };
+		const words = { title: `Auditing ${reward}`, why: 'scoring all probes', view: viewIds.rewards };
 		const place: ResultPlace = { view: 'audit', file, reward };
 		await withProgress(words, (aborted) =>
 			this.#needs.judgements.run(place, aborted, (signal) => this.#audit({ file, reward }, signal)),
@@ -74,12 +74,12 @@ export class JudgeCommands {
 		if (against === undefined) return;
 		const other = against === 'file' ? await this.#otherReward(target, answers) : null;
 		if (other === undefined) return;
-		const placeHolder = 'Select the run whose rollouts are scored';
+		const placeHolder = 'Select the run whose rollouts are rescored';
 		const run = answers.run ?? (await pickRun(this.#needs.store, { title, placeHolder }));
 		if (run === undefined || run === null) return;
 		const weights = against === 'weights' ? (answers.weights ?? (await askWeights(run))) : null;
 		if (weights === undefined) return;
-		const words = { title: `Comparing ${reward}`, why: 'scoring the rollouts again', view: viewIds.rewards };
+		const words = { title: `Comparing ${reward}`, why: 'rescoring the rollouts', view: viewIds.rewards };
 		const asked: ComparisonAnswers = {
 			run,
 			with: against,
@@ -176,7 +176,7 @@ export class JudgeCommands {
 			const name = displayText(compared.reward, 80);
 			throw new Failure(
 				'missing',
-				`${name} is the only reward of the workspace.`,
+				`${name} is the only reward in the workspace.`,
 				'Add another reward, or compare with HEAD or other weights.',
 			);
 		}
@@ -205,14 +205,14 @@ async function askWeights(run: string): Promise<Record<string, number> | undefin
 	});
 	const text = await showInputBox({
 		title: 'Compare with other weights',
-		prompt: 'Reward names and weights; omitted rewards keep theirs',
+		prompt: 'Reward names and weights; omitted rewards keep their weights',
 		value: present.join(', '),
-		validateInput: (input) => (parseWeights(input) === null ? 'Use the form accuracy=1, format=0.2' : undefined),
+		validateInput: (input) => (parseWeights(input) === null ? 'Use the format accuracy=1, format=0.2' : undefined),
 	});
 	if (text === undefined) return undefined;
 	const weights = parseWeights(text);
 	if (weights === null)
-		throw new Failure('invalid', `"${text}" contains no weights.`, 'Use the form accuracy=1, format=0.2.');
+		throw new Failure('invalid', `"${text}" is not a valid list of weights.`, 'Use the format accuracy=1, format=0.2.');
 	return weights;
 }
 

@@ -9,7 +9,7 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 			? address
 			: await showInputBox({
 					title: 'Set an API key',
-					prompt: 'Server URL; the key is sent only to this origin',
+					prompt: 'Server URL. The key is sent only to this origin.',
 					placeHolder: 'https://api.example.com',
 					validateInput: (input) => {
 						try {
@@ -23,8 +23,8 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 	if (given === undefined || given === '') return false;
 	const origin = originOf(given);
 	const key = await showInputBox({
-		title: `API key of ${origin}`,
-		prompt: "Kept in the editor's secret storage",
+		title: `API key for ${origin}`,
+		prompt: "Stored in the editor's secret storage",
 		password: true,
 	});
 	if (key === undefined || key.trim() === '') return false;
@@ -35,7 +35,7 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 /** @returns whether anything changed */
 export async function removeApiKey(keys: ApiKeys, origin: unknown): Promise<boolean> {
 	const { origins } = keys;
-	if (origins.length === 0) throw new Failure('missing', 'There are no API keys.', 'Set one with "Set API Key".');
+	if (origins.length === 0) throw new Failure('missing', 'No API keys are stored.', 'Set one with "Set API Key".');
 	const chosen =
 		typeof origin === 'string'
 			? origin

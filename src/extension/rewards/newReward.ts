@@ -19,8 +19,8 @@ export interface NewRewardAnswers {
 }
 
 const languages: readonly (vscode.QuickPickItem & { readonly language: NewLanguage })[] = [
-	{ label: 'TypeScript', detail: 'A function of one sample; runs on the Node of the editor', language: 'typescript' },
-	{ label: 'Python', detail: "TRL's signature: the same function runs in a GRPOTrainer", language: 'python' },
+	{ label: 'TypeScript', detail: 'A function of one sample; runs in the Node of the editor', language: 'typescript' },
+	{ label: 'Python', detail: "TRL signature; the same function works in a GRPOTrainer", language: 'python' },
 ];
 
 const extensions: Readonly<Record<NewLanguage, string>> = { typescript: 'ts', python: 'py' };
@@ -60,13 +60,13 @@ export async function newReward(
 		answers.name ??
 		(await showInputBox({
 			title,
-			prompt: 'Name of the reward and of its file',
+			prompt: 'Name of the reward and its file',
 			value: (await fault('brevity')) === undefined ? 'brevity' : '',
 			validateInput: fault,
 		}));
 	if (name === undefined) return undefined;
 	const wrong = await fault(name);
-	if (wrong !== undefined) throw new Failure('invalid', `"${name}" cannot be the name of the reward. ${wrong}`);
+	if (wrong !== undefined) throw new Failure('invalid', `"${name}" is not a valid reward name. ${wrong}`);
 	const media = vscode.Uri.joinPath(places.extension, 'media');
 	const template = vscode.Uri.joinPath(media, 'templates', 'reward');
 	const file = fileOf(name);
@@ -130,7 +130,7 @@ async function pickFolder(files: RewardFileList): Promise<vscode.Uri | undefined
 	const chosen = await vscode.window.showOpenDialog({
 		canSelectFiles: false,
 		canSelectFolders: true,
-		title: 'Folder of the new reward',
+		title: 'Folder for the new reward',
 		openLabel: 'Create reward here',
 	});
 	return chosen?.[0];

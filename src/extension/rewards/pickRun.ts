@@ -18,7 +18,7 @@ export async function pickRun(store: RunStore, question: RunQuestion): Promise<s
 	await store.ready;
 	const now = Date.now() / 1000;
 	const runs = store.runs.filter((view) => view.record !== null);
-	if (runs.length === 0) throw new Failure('missing', 'There are no runs.', 'Start one, or add a run folder.');
+	if (runs.length === 0) throw new Failure('missing', 'There are no runs.', 'Start a run, or add a run folder.');
 	const items: (vscode.QuickPickItem & { folder: string | null })[] = runs.map((view) => {
 		const { label, description, icon } = presentRun(view, now, true);
 		const chosen = view.folder === question.chosen ? '$(check) ' : '';

@@ -28,10 +28,10 @@ export interface TextChange {
  */
 export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	const root = parseTree(text, [], syntax);
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix it first.');
+	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
 	const rewards = findNodeAtLocation(root, ['rewards']);
 	if (rewards !== undefined && rewards.type !== 'array') {
-		throw new Failure('invalid', 'The recipe\'s "rewards" is not a list.', 'Fix it first.');
+		throw new Failure('invalid', 'The recipe\'s "rewards" key is not a list.', 'Fix the recipe first.');
 	}
 	if (rewards === undefined) return withRewards(text, root, [...standard, entry]);
 	const same = (rewards.children ?? []).findIndex((child) => isSame(child, entry));

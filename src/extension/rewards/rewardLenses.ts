@@ -7,10 +7,10 @@ import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
 
 const actions = [
 	['Verify', commandIds.verifyReward, 'Score a sample of the dataset and the labeled cases'],
-	['On Last Rollouts', commandIds.verifyOnRollouts, 'Score the latest rollouts of a run'],
-	['Debug Row', commandIds.debugRow, 'Run the reward on one row under the debugger'],
-	['Compare', commandIds.compareReward, 'The working copy against HEAD, another file, or other weights'],
-	['Audit', commandIds.auditReward, 'Try to earn the reward without a correct answer'],
+	['On Last Rollouts', commandIds.verifyOnRollouts, 'Score the latest rollouts from a run'],
+	['Debug Row', commandIds.debugRow, 'Run the reward on one row in the debugger'],
+	['Compare', commandIds.compareReward, 'Compare the working copy with HEAD, another file, or other weights'],
+	['Audit', commandIds.auditReward, 'Search for ways to get the reward without a correct answer'],
 	['Use in Run', commandIds.useReward, 'Add the reward to a recipe'],
 ] as const;
 const results = ['Results', commandIds.showVerification, 'Distribution, groups, correlations, and every row'] as const;

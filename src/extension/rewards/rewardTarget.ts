@@ -37,13 +37,13 @@ export class RewardTargets {
 		}
 		const files = await this.#files.files();
 		if (files.length === 0) {
-			throw new Failure('missing', 'The workspace has no reward file.', 'Make one with "New Reward".');
+			throw new Failure('missing', 'The workspace has no reward files.', 'Create one with "New Reward".');
 		}
 		const [only] = files;
 		if (files.length === 1 && only !== undefined) return { file: only, reward: null };
 		const picked = await showQuickPick(
 			files.map((file) => ({ label: displayText(vscode.workspace.asRelativePath(file), 300), file })),
-			{ title, placeHolder: 'Which reward file' },
+			{ title, placeHolder: 'Select a reward file' },
 		);
 		return picked && { file: picked.file, reward: null };
 	}
@@ -62,12 +62,12 @@ export class RewardTargets {
 		const names = loaded.length > 0 ? loaded : await this.#files.rewardsOf(file);
 		const [only] = names;
 		if (only === undefined) {
-			throw new Failure('missing', `${basename(file)} has no reward.`, 'Export a function of a sample from it.');
+			throw new Failure('missing', `${basename(file)} does not contain a reward.`, 'Export a function that takes a sample.');
 		}
 		if (names.length === 1) return { file, reward: only };
 		const picked = await showQuickPick(
 			names.map((name) => ({ label: displayText(name, 100), name })),
-			{ title, placeHolder: `Which reward of ${basename(file)}` },
+			{ title, placeHolder: `Select a reward in ${basename(file)}` },
 		);
 		return picked && { file, reward: picked.name };
 	}

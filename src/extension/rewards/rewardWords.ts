@@ -33,7 +33,7 @@ export function inlineLine(state: FileVerification | undefined, reward: string):
 		}
 		case 'done':
 			if (words === '') return null;
-			if (state.stale) return { text: `${words} · before the edit`, tone: 'stale' };
+			if (state.stale) return { text: `${words} · before the last edit`, tone: 'stale' };
 			return { text: words, tone: toneOf(results) };
 	}
 }
@@ -62,7 +62,7 @@ function partsOf(verification: Verification): SummaryPart[] {
 function lineOfErrors({ rows, faults }: Verification): string {
 	const lines = new Set([...faults, ...rows.flatMap(({ error }) => error ?? [])].map(({ line }) => line));
 	const [line] = lines;
-	return lines.size === 1 && line !== undefined ? ` in line ${line}` : '';
+	return lines.size === 1 && line !== undefined ? ` on line ${line}` : '';
 }
 
 function joined(parts: readonly SummaryPart[]): string {

@@ -38,7 +38,7 @@ export async function useReward(
 	proposed: number,
 ): Promise<vscode.Uri | undefined> {
 	const name = 'use' in used ? used.use : used.reward;
-	const title = `Use ${displayText(name, 60)} in a run`;
+	const title = `Add ${displayText(name, 60)} to a recipe`;
 	const recipe = answers.recipe ?? (await pickRecipe(title));
 	if (recipe === undefined) return undefined;
 	const weight = answers.weight ?? (await askWeight(title, proposed));
@@ -83,7 +83,7 @@ async function pickRecipe(title: string): Promise<vscode.Uri | undefined> {
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', elsewhere, 1000);
 	const recipes = found.filter((uri) => uri.scheme === 'file').sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {
-		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Create one with "New Project".');
+		throw new Failure('missing', 'The workspace has no *.recipe.json file.', 'Create one with "New Project".');
 	}
 	if (recipes.length === 1) return recipes[0];
 	const picked = await showQuickPick(
@@ -100,7 +100,7 @@ async function askWeight(title: string, proposed: number): Promise<number | unde
 	};
 	const text = await showInputBox({
 		title,
-		prompt: 'Weight in the sum of rewards',
+		prompt: 'Weight in the total reward',
 		value: String(proposed),
 		validateInput: fault,
 	});

@@ -56,7 +56,7 @@ export class VerifyCommands {
 
 	/** @param args the reward and, optionally, the run folder; if it is absent, the user is asked */
 	async verifyOnRollouts(...args: unknown[]): Promise<void> {
-		const target = await this.#needs.targets.file(args, 'Verify on the last rollouts of a run');
+		const target = await this.#needs.targets.file(args, 'Verify on the latest rollouts of a run');
 		if (target === undefined) return;
 		const session = this.#needs.verifications.session(target.file);
 		const run = typeof args[2] === 'string' ? args[2] : await this.#pickRun(session);
@@ -69,9 +69,9 @@ export class VerifyCommands {
 	async verifySelection(...args: unknown[]): Promise<void> {
 		const editor = vscode.window.activeTextEditor;
 		const text = editor === undefined || editor.selection.isEmpty ? '' : editor.document.getText(editor.selection);
-		if (text === '') throw new Failure('missing', 'Nothing is selected.', 'Select the text of a completion.');
+		if (text === '') throw new Failure('missing', 'No text is selected.', 'Select the text of a completion.');
 		if (text.length > longestSelection) {
-			throw new Failure('invalid', `The selection has ${text.length} characters.`, 'Select one completion.');
+			throw new Failure('invalid', `The selection is too long (${text.length} characters).`, 'Select a single completion.');
 		}
 		const target = await this.#needs.targets.reward(args, 'Verify the selection as a completion', this.#known);
 		if (target === undefined) return;
@@ -83,13 +83,13 @@ export class VerifyCommands {
 		const [row] = verification?.rows ?? [];
 		if (verification == null || row === undefined) return;
 		const show = () => this.#show(target, 'selection');
-		void this.#needs.notices.information(`${target.reward} of the selection: ${valueWords(row)}`, [
+		void this.#needs.notices.information(`${target.reward} on the selection: ${valueWords(row)}`, [
 			{ title: 'Show Results', run: show },
 		]);
 	}
 
 	async showVerification(...args: unknown[]): Promise<void> {
-		const target = await this.#needs.targets.reward(args, 'Show the results of a reward', this.#known);
+		const target = await this.#needs.targets.reward(args, 'Show results for a reward', this.#known);
 		if (target === undefined) return;
 		const { file, reward } = target;
 		const session = this.#needs.verifications.session(file);
@@ -106,7 +106,7 @@ export class VerifyCommands {
 	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust the workspace first.');
+			throw new Failure('denied', 'Rewards are disabled because this workspace is not trusted.', 'Trust the workspace, then try again.');
 		}
 		const target = await this.#needs.targets.reward(args, 'Debug a reward on a row', this.#known);
 		if (target === undefined) return;
@@ -121,7 +121,7 @@ export class VerifyCommands {
 		const verification = (part === undefined ? null : results?.[part]) ?? resultsOf(results)[0];
 		const asked = verification && session.rowsOf(verification);
 		if (verification === undefined || asked === undefined || asked.length === 0) {
-			throw new Failure('missing', `${reward} has no rows to debug.`, 'Name a dataset in the reward file.');
+			throw new Failure('missing', `${reward} has no rows to debug.`, 'Specify a dataset in the reward file.');
 		}
 		const index = typeof args[2] === 'number' ? args[2] : await pickRow(verification);
 		const row = index === undefined ? undefined : asked[index];
@@ -146,7 +146,7 @@ export class VerifyCommands {
 	/** Runs work with progress in the view, and shows failures that no editor displays. */
 	async #work(session: RewardSession, work: () => Promise<void>): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust the workspace first.');
+			throw new Failure('denied', 'Rewards are disabled because this workspace is not trusted.', 'Trust the workspace, then try again.');
 		}
 		await withProgress({ title: `Verifying ${basename(session.file)}`, view: viewIds.rewards }, async (signal) => {
 			signal.addEventListener('abort', () => session.cancel());
@@ -166,8 +166,8 @@ export class VerifyCommands {
 	async #pickRun(session: RewardSession): Promise<string | null | undefined> {
 		const noRun = session.run === null ? [] : [{ label: '$(close) No run', description: 'dataset and cases only' }];
 		return pickRun(this.#needs.store, {
-			title: 'Verify on the last rollouts of a run',
-			placeHolder: 'Select a run, newest first; its rollouts are also scored on each save',
+			title: 'Verify on the latest rollouts of a run',
+			placeHolder: 'Select a run. Its rollouts are also scored on every save.',
 			chosen: session.run,
 			none: noRun[0],
 		});

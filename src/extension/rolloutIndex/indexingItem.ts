@@ -58,10 +58,10 @@ export class IndexingItem extends Disposable {
 		const percent = formatProgress(sum('done'), sum('total'));
 		this.#item.text = this.#paused ? '$(debug-pause) Indexing paused' : `$(sync~spin) Indexing ${percent}`;
 		this.#item.tooltip = this.#paused
-			? 'Indexing is paused; queries cover only what is indexed so far. Click to resume.'
+			? 'Indexing is paused. Queries cover only the rollouts indexed so far. Click to resume.'
 			: 'Indexing rollouts for queries. Click to pause.';
 		this.#item.accessibilityInformation = {
-			label: this.#paused ? 'Rollout indexing is paused; resume' : `Indexing rollouts, ${percent}; pause`,
+			label: this.#paused ? 'Rollout indexing is paused. Click to resume.' : `Indexing rollouts, ${percent}. Click to pause.`,
 			role: 'button',
 		};
 		this.#item.show();
@@ -69,7 +69,7 @@ export class IndexingItem extends Disposable {
 
 	#create(): vscode.StatusBarItem {
 		const item = vscode.window.createStatusBarItem('reasoningLab.indexing', vscode.StatusBarAlignment.Left, 4);
-		item.name = 'Reasoning Lab: indexing';
+		item.name = 'Reasoning Lab: Indexing';
 		item.command = commandIds.pauseIndexing;
 		return item;
 	}

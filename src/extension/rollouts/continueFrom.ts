@@ -82,7 +82,7 @@ export class ContinueFrom extends Disposable {
 		if (this.#options.run.format !== ownFormat) {
 			return {
 				ready: false,
-				message: 'Another trainer wrote this run, so its policy is not available here.',
+				message: 'The policy is unavailable because this run was created by another trainer.',
 				action: null,
 				...settings,
 			};
@@ -98,14 +98,14 @@ export class ContinueFrom extends Disposable {
 				};
 			case 'checkpoint': {
 				const at = source.checkpoint?.step ?? 0;
-				const message = `The checkpoint of step ${at}, in an engine started for it.`;
+				const message = `The checkpoint at step ${at}, in a separate engine.`;
 				return { ready: true, message, action: null, ...settings };
 			}
 			case 'none':
 				return {
 					ready: false,
 					message: 'This run has no running engine and no complete checkpoint.',
-					action: 'Resume the run, or wait for its first checkpoint.',
+					action: 'Resume the run, or wait until it has saved a checkpoint.',
 					...settings,
 				};
 		}

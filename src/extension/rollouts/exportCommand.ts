@@ -24,7 +24,7 @@ function argumentOf(value: unknown): ExportArgument | null {
 	if (as === undefined && out === undefined) return null;
 	const format = exportFormats.find((name) => name === as);
 	if (format === undefined || typeof out !== 'string' || out === '') {
-		throw new Failure('invalid', 'An export needs "as" and "out".', `"as" must be one of ${exportFormats.join(', ')}.`);
+		throw new Failure('invalid', 'Export requires "as" and "out".', `"as" must be one of ${exportFormats.join(', ')}.`);
 	}
 	// A relative path would be ambiguous, because the working directory of the window's process is arbitrary.
 	if (!isAbsolute(out)) throw new Failure('invalid', `${out} is not an absolute path.`, 'Use an absolute path.');

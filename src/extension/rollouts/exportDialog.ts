@@ -25,12 +25,12 @@ import { applyOptions, type ExportChoices, noChoices, optionsOf } from './export
 export type ExportRequest = RequestParams<typeof microscopeRequests, 'export'>;
 
 const perturbations: Readonly<Record<PerturbationKind, string>> = {
-	'wrong-answer': 'Answer replaced by a wrong one',
-	'corrupt-digits': 'Half of the digits in the thinking replaced',
-	'remove-keywords': 'Reflection, verification and backtracking words removed',
-	'shuffle-steps': 'Thinking steps shuffled',
-	'delete-steps': 'Half of the thinking steps removed',
-	'insert-steps': 'Steps of other completions inserted',
+	'wrong-answer': 'Replace the answer with an incorrect one',
+	'corrupt-digits': 'Replace half of the digits in the thinking section',
+	'remove-keywords': 'Remove words that indicate reflection, verification, or backtracking',
+	'shuffle-steps': 'Shuffle the thinking steps',
+	'delete-steps': 'Remove half of the thinking steps',
+	'insert-steps': 'Insert steps from other completions',
 };
 /** Perturbations that change a fraction of the steps or digits; the others change everything. */
 const halves: readonly PerturbationKind[] = ['corrupt-digits', 'delete-steps', 'insert-steps'];
@@ -47,7 +47,7 @@ export function selectionWords({ scope, step, group, rollouts, split }: ExportRe
 	const of = split === 'validation' ? ' of the evaluation' : '';
 	if (scope === 'rollouts') return formatCounted(rollouts.length, 'rollout');
 	if (scope === 'group') return `group ${group}${of} at step ${step}`;
-	return step === null ? `all rollouts${of}` : `the rollouts${of} of step ${step}`;
+	return step === null ? `all rollouts${of}` : `the rollouts${of} at step ${step}`;
 }
 
 interface FormatItem extends vscode.QuickPickItem {
@@ -66,7 +66,7 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 			...items('rollouts'),
 			separator('Ratings and preferences'),
 			...items('feedback'),
-			separator('Labels of steps'),
+			separator('Step labels'),
 			...items('labels'),
 		],
 		{ title: `Export ${what}`, placeHolder: 'Select a format', matchOnDetail: true },
@@ -81,7 +81,7 @@ async function pickChoices(format: ExportFormat, what: string): Promise<ExportCh
 	const items = options.map((option) => ({ label: option.label, detail: option.detail, option }));
 	const picked = await showQuickPick(items, {
 		title: `Export ${what} as ${exportFormatInfos[format].title}`,
-		placeHolder: 'Select options, or continue without',
+		placeHolder: 'Select options, or press Enter to continue without any',
 		canPickMany: true,
 	});
 	return picked && applyOptions(picked.map(({ option }) => option));
@@ -156,9 +156,9 @@ export async function exportDialog(
 
 function tell(summary: ExportSummary, notices: Notices, target: vscode.Uri): void {
 	const { written, leftOut, unreadable, what } = summary;
-	const parts = [`${formatCounted(written, 'line')} written to ${displayText(basename(target.fsPath), 80)}.`];
+	const parts = [`Wrote ${formatCounted(written, 'line')} to ${displayText(basename(target.fsPath), 80)}.`];
 	const left = leftOut.slice(0, 3).map((one) => leftOutText(one, what));
-	if (left.length > 0) parts.push(`Left out: ${left.join(', ')}${leftOut.length > 3 ? ', …' : ''}.`);
+	if (left.length > 0) parts.push(`Skipped: ${left.join(', ')}${leftOut.length > 3 ? ', …' : ''}.`);
 	if (unreadable > 0) parts.push(`${unreadable} records could not be read.`);
 	notices.information(parts.join(' '), [
 		{ title: 'Open File', run: () => vscode.commands.executeCommand('vscode.open', target) },

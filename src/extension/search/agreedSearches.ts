@@ -46,7 +46,7 @@ export class AgreedSearches {
 		const spec = withoutKeyNames(decoded.value);
 		if (this.#begun.includes(log)) return { spec, own: false };
 		const answer = await vscode.window.showWarningMessage(
-			`You did not start ${displayText(basename(log))} on this machine. Continuing lets it use ${reachWords(spec).join('; ')}.`,
+			`You did not start ${displayText(basename(log))} on this machine. Continuing allows it to use ${reachWords(spec).join('; ')}.`,
 			{ modal: true },
 			{ title: 'Continue' },
 		);

@@ -45,7 +45,7 @@ export async function askBudget(
 			...(budget === last
 				? { description: 'same as last time' }
 				: budget === standard
-					? { description: 'the default' }
+					? { description: 'default' }
 					: {}),
 			value: budget,
 		})),
@@ -57,7 +57,7 @@ export async function askBudget(
 		{ ...question, placeholder: '20000 tokens, 60 seconds' },
 		budgetText(last ?? standard).replaceAll(/(\d),(?=\d)/g, '$1'),
 		(typed) =>
-			readBudget(typed) === null ? `Use the form "20000 tokens, 60 seconds". Limits: ${names.join(', ')}.` : null,
+			readBudget(typed) === null ? `Use the format "20000 tokens, 60 seconds". Limits: ${names.join(', ')}.` : null,
 	);
 	return text === 'back' || text === 'cancel' ? text : { value: readBudget(text.value) as SearchBudget };
 }

@@ -90,7 +90,7 @@ export class ComparisonCommand extends Disposable {
 
 	/** Starts or opens a comparison: `{spec, folder?}`, `{folder}`, or the user's choice. Resolves to its folder. */
 	async run(argument?: unknown): Promise<string | undefined> {
-		const given = argument === undefined ? {} : decodeOrThrow(presetSchema, argument, 'What is to be compared');
+		const given = argument === undefined ? {} : decodeOrThrow(presetSchema, argument, 'The comparison argument');
 		if (given.folder !== undefined && !isAbsolute(given.folder)) {
 			throw new Failure('invalid', `${given.folder} is not an absolute path.`);
 		}
@@ -100,7 +100,7 @@ export class ComparisonCommand extends Disposable {
 		const first = await askChoice<string | 'new' | 'other'>({ title: 'Compare Strategies', step: 1, steps: 1 }, [
 			{
 				label: '$(add) New comparison...',
-				description: 'strategies at several budgets, on a set of problems',
+				description: 'compares strategies at several budgets on a set of problems',
 				value: 'new',
 			},
 			...known.map((folder) => ({ label: `$(graph-scatter) ${displayText(basename(folder), 80)}`, value: folder })),
@@ -109,7 +109,7 @@ export class ComparisonCommand extends Disposable {
 		if (first === 'back' || first === 'cancel') return undefined;
 		if (first.value === 'other') {
 			const chosen = await vscode.window.showOpenDialog({
-				title: 'Select the folder of a comparison',
+				title: 'Select a comparison folder',
 				canSelectFolders: true,
 				canSelectFiles: false,
 			});
@@ -126,7 +126,7 @@ export class ComparisonCommand extends Disposable {
 			throw new Failure(
 				'invalid',
 				`${folder} does not contain a comparison.`,
-				'Choose a folder with comparison.json in it.',
+				'Choose a folder that contains comparison.json.',
 			);
 		}
 		await this.#needs.openPanel(normalize(folder));
@@ -143,7 +143,7 @@ export class ComparisonCommand extends Disposable {
 	async #begin(spec: ComparisonSpec, folder: string): Promise<void> {
 		const words = {
 			title: `Comparing strategies: ${displayText(basename(folder), 60)}`,
-			why: 'Opening the policy...',
+			why: 'Loading the policy...',
 			view: viewIds.searches,
 		};
 		await withProgress(words, (signal) => this.#needs.searches.compare(spec, folder, signal));
@@ -188,8 +188,8 @@ export class ComparisonCommand extends Disposable {
 					if (typeof answer === 'object') draft.problems = answer.value as ProblemsSpec;
 					break;
 				case 3: {
-					answer = await askText(question(3, 'number of problems', 'Taken from the start'), '100', (text) =>
-						/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Enter a whole number.',
+					answer = await askText(question(3, 'number of problems', 'Taken from the beginning'), '100', (text) =>
+						/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Enter a positive integer.',
 					);
 					if (typeof answer === 'object') {
 						draft.problems = { ...(draft.problems as ProblemsSpec), limit: Number(answer.value) };

@@ -23,13 +23,13 @@ export interface SearchDetails {
 type Answer = { readonly value: SearchDetails } | NoAnswer;
 
 const shared = {
-	split: 'Where a step ends: lines, paragraphs, sentences, tokens-8, completion, or {"text": "..."}',
+	split: 'Rule for splitting completions into steps: lines, paragraphs, sentences, tokens-8, completion, or {"text": "..."}',
 	temperature: 'Sampling temperature; 0 is greedy',
 	topP: 'Nucleus sampling: probability mass to sample from',
 	maxStepTokens: 'Max tokens per step',
-	maxTokens: 'Max tokens per completion; default: what the context allows, at most 4096',
+	maxTokens: 'Max tokens per completion; defaults to what the context allows, up to 4096',
 	tokens:
-		'Recorded per token: 0 for nothing, 1 for log-probability and entropy, more for that many alternatives, which can be forced',
+		'Data recorded per token: 0 for none, 1 for log-probability and entropy, N > 1 for N alternatives that can also be forced',
 	seed: 'Random seed',
 	concurrency: 'Concurrent requests to the policy',
 } as const;
@@ -50,7 +50,7 @@ export async function askParams(question: Question, strategy: AnyStrategy, given
 			detail,
 		});
 		const answer = await askChoice<{ readonly name: string; readonly own: boolean } | null>(question, [
-			{ label: '$(check) Continue with these', value: null },
+			{ label: '$(check) Continue with these settings', value: null },
 			...Object.entries(whole).map(([name, value]) => ({
 				...row(name, value, descriptionOf(strategy, name), Object.hasOwn(details.params, name)),
 				value: { name, own: true },
@@ -123,7 +123,7 @@ function faultOf(strategy: AnyStrategy, { params, sampling, split, seed, concurr
 		decodeOrThrow(
 			v.partial(v.pick(searchSpecSchema, ['split', 'seed', 'concurrency'])),
 			{ split, seed, concurrency },
-			'It',
+			'The search',
 		);
 		if (split !== undefined) stepRuleOf(split as StepSplit);
 		return null;

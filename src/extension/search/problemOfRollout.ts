@@ -16,7 +16,7 @@ export async function problemOfRollout(
 		typeof given === 'string'
 			? withoutTemplate(given, (await readPolicyTemplate(run)).template?.prompt)
 			: messageText(given.filter(({ role }) => role === 'user').slice(-1));
-	if (prompt.trim() === '') throw new Failure('missing', 'The text of this problem was not recorded.');
+	if (prompt.trim() === '') throw new Failure('missing', 'The problem text was not recorded.');
 	const fields = typeof row === 'object' && row !== null && !Array.isArray(row) ? (row as Record<string, unknown>) : {};
 	return { prompt, answer: goldText(answer), row: fields };
 }

@@ -37,8 +37,8 @@ export async function askProblem(question: Question): Promise<Answer> {
 							value: 'line' as const,
 						},
 					]),
-			{ label: '$(database) A row of a dataset file...', value: 'dataset' as const },
-			{ label: '$(edit) Enter it...', value: 'type' as const },
+			{ label: '$(database) Dataset row...', value: 'dataset' as const },
+			{ label: '$(edit) Enter problem...', value: 'type' as const },
 		]);
 		if (choice === 'back' || choice === 'cancel') return choice;
 		if (choice.value === 'selection') return { value: { prompt: selected, answer: null, row: {} } };
@@ -50,11 +50,11 @@ export async function askProblem(question: Question): Promise<Answer> {
 
 async function askTyped(question: Question): Promise<Answer> {
 	const sub = { ...question, back: true };
-	const prompt = await askText({ ...sub, title: 'The problem', placeholder: 'What is 17 + 25?' }, '', (text) =>
+	const prompt = await askText({ ...sub, title: 'Problem', placeholder: 'What is 17 + 25?' }, '', (text) =>
 		text.trim() === '' ? 'Enter the problem.' : null,
 	);
 	if (prompt === 'back' || prompt === 'cancel') return prompt;
-	const gold = await askText({ ...sub, title: 'Gold answer, if known', placeholder: 'Leave empty if unknown' }, '');
+	const gold = await askText({ ...sub, title: 'Gold answer (optional)', placeholder: 'Leave blank if unknown' }, '');
 	if (gold === 'back' || gold === 'cancel') return gold;
 	return { value: { prompt: prompt.value, answer: gold.value.trim() === '' ? null : gold.value.trim(), row: {} } };
 }
@@ -62,12 +62,12 @@ async function askTyped(question: Question): Promise<Answer> {
 async function askRow(question: Question): Promise<Answer> {
 	const sub = { ...question, back: true };
 	for (;;) {
-		const file = await askChoice<vscode.Uri | null>({ ...sub, title: 'A dataset file' }, datasetFileChoices());
+		const file = await askChoice<vscode.Uri | null>({ ...sub, title: 'Dataset file' }, datasetFileChoices());
 		if (file === 'back' || file === 'cancel') return file;
 		const uri = file.value ?? (await chooseDatasetFile());
 		if (uri === undefined) continue;
 		const row = await askChoice<SearchProblem>(
-			{ ...sub, title: basename(uri.fsPath), placeholder: 'Select a row; type to search' },
+			{ ...sub, title: basename(uri.fsPath), placeholder: 'Select a row (type to search)' },
 			rowChoices(uri.fsPath),
 		);
 		if (row !== 'back') return row;

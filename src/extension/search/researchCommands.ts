@@ -50,7 +50,7 @@ export class ResearchCommands extends Disposable {
 	async research(argument?: unknown): Promise<string | undefined> {
 		const { searches, memory, commands, agreed } = this.#needs;
 		const reason = searches.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 		const isPreset = typeof argument === 'object' && argument !== null && !(argument instanceof vscode.Uri);
 		const { question, tools, ...preset } = (isPreset ? argument : {}) as Record<string, unknown>;
 		const asked = typeof question === 'string' ? question : await askQuestion();
@@ -81,7 +81,7 @@ export class ResearchCommands extends Disposable {
 			typeof target === 'string'
 				? vscode.Uri.file(target)
 				: await vscode.window.showSaveDialog({
-						title: 'Export a research report',
+						title: 'Export research report',
 						saveLabel: 'Export',
 						defaultUri: vscode.Uri.file(join(folder, `${basename(log, searchLogEnding)}.md`)),
 						filters: { Markdown: ['md'] },
@@ -101,7 +101,7 @@ export class ResearchCommands extends Disposable {
 		const { searches, notices } = this.#needs;
 		try {
 			const { reason, answered } = await searches.request('report', { log });
-			const words = answered ? `The research has finished. ${reason}` : `The research has no answer. ${reason}`;
+			const words = answered ? `Research finished. ${reason}` : `Research ended without an answer. ${reason}`;
 			await notices.information(displayText(words, 400), [
 				{ title: 'Export Report...', run: () => this.exportReport(log) },
 			]);
@@ -117,7 +117,7 @@ export class ResearchCommands extends Disposable {
 		await list.refresh();
 		const views = list.searches.filter(({ start }) => start.strategy === agent);
 		if (views.length === 0) {
-			throw new Failure('missing', 'There is no research report yet.', 'Run Research with Reflexion first.');
+			throw new Failure('missing', 'No research reports found.', 'Run Research with Reflexion first.');
 		}
 		const picked = await showQuickPick(
 			views.map((view) => ({
@@ -125,7 +125,7 @@ export class ResearchCommands extends Disposable {
 				description: view.running ? 'running' : new Date(view.changed).toLocaleString(),
 				log: view.log,
 			})),
-			{ title: 'Export a research report' },
+			{ title: 'Export research report' },
 		);
 		return picked?.log;
 	}
@@ -135,8 +135,8 @@ async function askQuestion(): Promise<string | undefined> {
 	const editor = vscode.window.activeTextEditor;
 	const selected = editor === undefined ? '' : editor.document.getText(editor.selection).trim();
 	const text = await showInputBox({
-		title: 'Research with Reflexion: the question',
-		prompt: 'The answer has about 250 words, with references to what the tools find',
+		title: 'Research with Reflexion: Question',
+		prompt: 'Answers are about 250 words long and cite sources found by the tools',
 		value: selected.slice(0, 2000),
 		validateInput: (typed) => (typed.trim() === '' ? 'Enter a question.' : null),
 	});

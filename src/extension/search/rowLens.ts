@@ -39,7 +39,7 @@ export class RowLens extends Disposable implements vscode.CodeLensProvider {
 		return [
 			new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
 				title: '$(search-sparkle) Search on This Row',
-				tooltip: 'Let a policy think longer about this problem, and watch its tree',
+				tooltip: 'Spend more test-time compute on this problem and watch the search tree',
 				command: commandIds.searchRow,
 				arguments: [document.uri, line],
 			}),

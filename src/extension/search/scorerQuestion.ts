@@ -15,28 +15,28 @@ type Judging = readonly [label: string, description: string, spec: ScorerSpec, p
 
 /** Policy-based scorers, each with the policy kinds that support it if support is limited. */
 const judging: readonly Judging[] = [
-	['Mean log-probability', 'how likely the policy finds its own thoughts', { use: 'mean-logprob' }],
-	['Self-certainty', 'how far from uniform its distributions are', { use: 'self-certainty' }],
+	['Mean log-probability', 'likelihood of each thought under the policy', { use: 'mean-logprob' }],
+	['Self-certainty', 'how far the token distributions are from uniform', { use: 'self-certainty' }],
 	[
 		'Self-evaluation',
-		'the policy judges its own thoughts; it must follow instructions',
+		'the policy rates its own thoughts (requires an instruction-following model)',
 		{ use: 'self-evaluation' },
 		['openai', 'scripted'],
 	],
 	[
 		'Value head',
-		'of the policy, if it was trained with one',
+		'requires a policy trained with a value head',
 		{ use: 'value', aggregate: 'last' },
 		['checkpoint', 'engine'],
 	],
 	[
 		'Process head',
-		'a value for each step, if the policy was trained with one',
+		'per-step values; requires a policy trained with a process head',
 		{ use: 'process', aggregate: 'last' },
 		['checkpoint', 'engine'],
 	],
 ];
-const majority: Judging = ['Majority', 'share of answers that agree', { use: 'majority' }];
+const majority: Judging = ['Majority', 'fraction of answers that agree', { use: 'majority' }];
 
 /**
  * Prompts for the scorer, which rates each step or only finished completions.
@@ -72,7 +72,7 @@ export async function askScorer(
 	return askChoice<ScorerSpec | null>(
 		question,
 		[
-			...(needed ? [] : [{ label: 'None', description: 'the strategy does not need one', value: null }]),
+			...(needed ? [] : [{ label: 'None', description: 'not required by this strategy', value: null }]),
 			...[...judging, ...(scope === 'final' ? [majority] : [])]
 				.filter(([, , , kinds]) => policy === undefined || (kinds?.includes(policy) ?? true))
 				.map(([label, description, value]) => ({ label, description, value })),
@@ -91,7 +91,7 @@ export async function askScorer(
 							.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
 						...(gold
 							? [
-									separator('Uses the gold answer: an upper bound, not a result'),
+									separator('Uses the gold answer (upper bound, not a fair result)'),
 									{ label: 'accuracy', description: 'oracle', value: reward('accuracy', true) },
 								]
 							: []),

@@ -91,15 +91,15 @@ export class SearchCommands {
 			file instanceof vscode.Uri
 				? await vscode.workspace.openTextDocument(file)
 				: vscode.window.activeTextEditor?.document;
-		if (document === undefined) throw new Failure('missing', 'No dataset is open.', 'Open a JSONL file first.');
+		if (document === undefined) throw new Failure('missing', 'No dataset file is open.', 'Open a JSONL file first.');
 		const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
 		const at = typeof line === 'number' ? line : (editor?.selection.active.line ?? 0);
 		const problem = at < document.lineCount ? problemOfLine(document.lineAt(at).text) : null;
 		if (problem === null) {
 			throw new Failure(
 				'invalid',
-				`Line ${at + 1} of ${basename(document.fileName)} has no problem.`,
-				'Choose a row with a column "prompt" or "question".',
+				`No problem found in line ${at + 1} of ${basename(document.fileName)}.`,
+				'Choose a row with a "prompt" or "question" column.',
 			);
 		}
 		return this.newSearch({ ...(preset as object | undefined), problem });
@@ -115,7 +115,7 @@ export class SearchCommands {
 		const view = await store.require(folder);
 		const checkpoints = (await listCheckpoints(view.folder)).reverse();
 		if (checkpoints.length === 0) {
-			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Wait for its first checkpoint.');
+			throw new Failure('missing', `${nameOf(view)} has no complete checkpoints.`, 'Wait until the run saves its first checkpoint.');
 		}
 		const chosen =
 			typeof step === 'number'
@@ -152,11 +152,11 @@ export class SearchCommands {
 		const problem: SearchProblem = view.start.problem;
 		const question = { title: `Again: ${searchName(view)}`, step: 1, steps: 1 };
 		const choices: Choice<'seed' | 'strategy' | 'policy' | 'budget' | 'problem'>[] = [
-			{ label: '$(refresh) Another seed', description: `${spec.strategy}, seed ${spec.seed + 1}`, value: 'seed' },
-			{ label: '$(type-hierarchy) Another strategy...', value: 'strategy' },
-			{ label: '$(server-process) Another policy...', value: 'policy' },
-			{ label: '$(dashboard) Another budget...', value: 'budget' },
-			{ label: '$(list-flat) Another problem...', value: 'problem' },
+			{ label: '$(refresh) Different seed', description: `${spec.strategy}, seed ${spec.seed + 1}`, value: 'seed' },
+			{ label: '$(type-hierarchy) Different strategy...', value: 'strategy' },
+			{ label: '$(server-process) Different policy...', value: 'policy' },
+			{ label: '$(dashboard) Different budget...', value: 'budget' },
+			{ label: '$(list-flat) Different problem...', value: 'problem' },
 		];
 		const answer = await askChoice(question, choices);
 		if (answer === 'back' || answer === 'cancel') return undefined;
@@ -186,7 +186,7 @@ export class SearchCommands {
 	async openTree(argument?: unknown): Promise<void> {
 		const path = pathOf(argument) ?? (await chooseTreeFile())?.fsPath;
 		if (path === undefined) return;
-		if (!(await isFile(path))) throw new Failure('missing', `${path} is not a file.`, 'Choose the log of a search.');
+		if (!(await isFile(path))) throw new Failure('missing', `${path} is not a file.`, 'Choose a search log.');
 		await this.#needs.openTree({ path: normalize(path) });
 	}
 
@@ -195,7 +195,7 @@ export class SearchCommands {
 		const first = pathOf(argument);
 		const others = Array.isArray(selected) ? selected.map(pathOf).filter((path) => path !== null) : [];
 		const given = typeof selected === 'string' ? selected : others.find((path) => path !== first);
-		const path = first ?? others[0] ?? (await this.#choose('Compare a tree'));
+		const path = first ?? others[0] ?? (await this.#choose('Compare search tree'));
 		if (path === undefined) return;
 		const other = given ?? (await this.#needs.goOn.chooseOther(path));
 		if (other !== null) await this.#needs.openTree({ path, other });
@@ -203,7 +203,7 @@ export class SearchCommands {
 
 	/** *Run More*: continues a search with the given budget, or prompts for one. */
 	async runMore(argument?: unknown, budget?: unknown): Promise<boolean> {
-		const path = pathOf(argument) ?? (await this.#choose('Run more of a search', (view) => !view.running));
+		const path = pathOf(argument) ?? (await this.#choose('Run more', (view) => !view.running));
 		if (path === undefined) return false;
 		const decoded = decode(searchBudgetSchema, budget);
 		return this.#needs.goOn.goOn(
@@ -215,19 +215,19 @@ export class SearchCommands {
 
 	/** *Stop Search*: stops the given search, or the one that is running. */
 	async stop(argument?: unknown): Promise<void> {
-		const path = pathOf(argument) ?? (await this.#choose('Stop a search', (view) => view.running));
+		const path = pathOf(argument) ?? (await this.#choose('Stop search', (view) => view.running));
 		if (path !== undefined) await this.#needs.goOn.stop(path);
 	}
 
 	/** *Open Search Log*: opens the log as text. */
 	async openLog(argument?: unknown): Promise<void> {
-		const path = pathOf(argument) ?? (await this.#choose('Open the log of a search'));
+		const path = pathOf(argument) ?? (await this.#choose('Open search log'));
 		if (path !== undefined) await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 	}
 
 	/** *Rename Search*: renames the log file. */
 	async rename(argument?: unknown, named?: unknown): Promise<string | undefined> {
-		const path = pathOf(argument) ?? (await this.#choose('Rename a search', (view) => !view.running));
+		const path = pathOf(argument) ?? (await this.#choose('Rename search', (view) => !view.running));
 		if (path === undefined) return undefined;
 		await this.#requireEnded(path);
 		const stem = basename(path, searchLogEnding);
@@ -254,7 +254,7 @@ export class SearchCommands {
 
 	/** *Delete Search*: moves logs to the trash. */
 	async remove(argument?: unknown, selected?: unknown): Promise<void> {
-		const first = pathOf(argument) ?? (await this.#choose('Delete a search', (view) => !view.running));
+		const first = pathOf(argument) ?? (await this.#choose('Delete search', (view) => !view.running));
 		if (first === undefined) return;
 		const all = Array.isArray(selected) ? selected.map(pathOf).filter((path) => path !== null) : [];
 		const paths = all.includes(first) ? all : [first];
@@ -276,7 +276,7 @@ export class SearchCommands {
 
 	#requireTrust(): void {
 		const reason = this.#needs.searches.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	}
 
 	async #askAndStart(draft: SearchDraft): Promise<string | undefined> {
@@ -298,7 +298,7 @@ export class SearchCommands {
 
 	async #start({ spec, problem }: WantedSearch, log: string | undefined, open: boolean): Promise<string> {
 		const { searches, memory, openTree, list } = this.#needs;
-		const words = { title: 'Starting the search', why: 'Opening the policy...', view: viewIds.searches };
+		const words = { title: 'Starting the search', why: 'Loading the policy...', view: viewIds.searches };
 		const path = await withProgress(words, (signal) => searches.start({ spec, problem, log }, signal));
 		const { policy, strategy, params, guide, budget, sampling, split } = spec;
 		await (await this.#needs.policies()).store.used(policy);
@@ -326,7 +326,7 @@ export class SearchCommands {
 		if (selected !== undefined) return selected;
 		await list.refresh();
 		const views = list.searches.filter(fits);
-		if (views.length === 0) throw new Failure('missing', 'There is no such search.', 'Start one with New Search.');
+		if (views.length === 0) throw new Failure('missing', 'No matching search found.', 'Start one with New Search.');
 		if (views.length === 1) return views[0]?.log;
 		const picked = await showQuickPick(
 			views.map((view) => {
@@ -341,7 +341,7 @@ export class SearchCommands {
 	async #chooseRun(): Promise<string | undefined> {
 		const picked = await showQuickPick(
 			this.#needs.store.runs.map((view) => ({ label: nameOf(view), folder: view.folder })),
-			{ title: 'Search with a checkpoint', placeHolder: 'Select a run' },
+			{ title: 'Search from checkpoint', placeHolder: 'Select a run' },
 		);
 		return picked?.folder;
 	}
@@ -362,13 +362,13 @@ function presetOf(argument: unknown): Preset {
 		const selected = argument instanceof vscode.Uri && editor ? editor.document.getText(editor.selection).trim() : '';
 		return selected === '' ? {} : { problem: { prompt: selected, answer: null, row: {} } };
 	}
-	return decodeOrThrow(presetSchema, argument, 'The argument of New Search');
+	return decodeOrThrow(presetSchema, argument, 'New Search argument');
 }
 
 function pathOf(argument: unknown): string | null {
 	if (argument instanceof vscode.Uri) {
 		if (argument.scheme === 'file') return argument.fsPath;
-		throw new Failure('unsupported', 'This is not a file on this machine.', 'Save it as a file first.');
+		throw new Failure('unsupported', 'The document is not a local file.', 'Save it to disk first.');
 	}
 	if (typeof argument !== 'string' || argument === '') return null;
 	if (!isAbsolute(argument)) throw new Failure('invalid', `${argument} is not an absolute path.`);
@@ -379,6 +379,6 @@ function faultOfName(text: string): string | null {
 	const name = text.trim();
 	if (name === '') return 'Enter a name.';
 	return name.length > 100 || /[\\/:*?"<>|\p{Cc}]/u.test(name) || name.startsWith('.')
-		? 'Use up to 100 characters without \\ / : * ? " < > |, and do not start with a dot.'
+		? 'Use at most 100 characters, none of \\ / : * ? " < > |, and no leading dot.'
 		: null;
 }

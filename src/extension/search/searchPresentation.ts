@@ -70,7 +70,7 @@ export function presentSearch(view: SearchView): SearchPresentation {
 		['Strategy', strategy],
 		['Policy', displayText([start.policy.name, start.policy.model].filter(Boolean).join(', '), 120)],
 		['Scorers', start.scorers.map(({ name }) => displayText(name, 60)).join(', ') || null],
-		['Upper bound', oracle ? 'a scorer uses the gold answer' : null],
+		['Upper bound', oracle ? 'a scorer sees the gold answer' : null],
 		['Nodes', nodes === null ? null : String(nodes)],
 		['Tokens', end === null ? null : String(end.tokens)],
 		['Seconds', end === null ? null : end.seconds.toFixed(1)],

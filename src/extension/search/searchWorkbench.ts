@@ -49,7 +49,7 @@ export class SearchWorkbench extends Disposable {
 			this.searches.onChanged(({ log, failure }) => {
 				this.#changed.fire();
 				if (failure === null) return;
-				void needs.notices.warning(`The search ${displayText(basename(log))} ended: ${displayText(failure, 400)}`, [
+				void needs.notices.warning(`The search ${displayText(basename(log))} failed: ${displayText(failure, 400)}`, [
 					{ title: 'Open Search Tree', run: () => needs.openTree({ path: log }) },
 				]);
 			}),
@@ -104,9 +104,9 @@ export class SearchWorkbench extends Disposable {
 							const { label, description, icon } = presentSearch(view);
 							return { label: `$(${icon.id}) ${label}`, description, log: view.log };
 						}),
-						{ label: '$(folder-opened) Another file...', description: '', log: null },
+						{ label: '$(folder-opened) Other file...', description: '', log: null },
 					],
-					{ title: 'Compare the tree with', matchOnDescription: true },
+					{ title: 'Compare tree with', matchOnDescription: true },
 				);
 				if (picked === undefined) return null;
 				return picked.log ?? (await chooseTreeFile())?.fsPath ?? null;
@@ -117,7 +117,7 @@ export class SearchWorkbench extends Disposable {
 	async #goOn(log: string, action: SearchAction, given?: SearchBudget): Promise<boolean> {
 		const { searches } = this;
 		const reason = searches.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 		if (await searches.isRunning(log)) throw new Failure('busy', 'The search is already running.', 'Stop it first.');
 		const summary = await readSearchSummary(log);
 		if (summary === null) throw new Failure('invalid', `${basename(log)} is not a search log.`);
@@ -129,10 +129,10 @@ export class SearchWorkbench extends Disposable {
 		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;
 		const titles = { more: 'Run More', branch: 'Branch from Here', edit: 'Edit and Continue', force: 'Force a Token' };
 		const title = `${titles[action.kind]}: ${searchName(summary)}`;
-		const question = { title, placeholder: 'Budget from here on', step: 1, steps: 1 };
+		const question = { title, placeholder: 'Additional budget', step: 1, steps: 1 };
 		const answer = given === undefined ? await askBudget(question, standard, own) : { value: given };
 		if (answer === 'back' || answer === 'cancel') return false;
-		await withProgress({ title, why: 'Opening the policy...', view: viewIds.searches }, (signal) =>
+		await withProgress({ title, why: 'Loading the policy...', view: viewIds.searches }, (signal) =>
 			searches.goOn({ log, action, budget: answer.value, ...changed }, signal),
 		);
 		return true;
@@ -146,6 +146,6 @@ export class SearchWorkbench extends Disposable {
 			return;
 		}
 		if (!(await this.searches.isRunning(log))) return;
-		throw new Failure('unsupported', 'This search is running in another window or program.', 'Stop it there.');
+		throw new Failure('unsupported', 'The search is running in another window or program.', 'Stop it there.');
 	}
 }

@@ -27,26 +27,26 @@ export async function askTools(
 						use: 'workspace' as const,
 						label: '$(search) Workspace',
 						description: displayText(folders.map(({ name }) => name).join(', '), 80),
-						detail: 'Searches and reads its text files; no hidden files, nothing outside',
+						detail: 'Searches and reads text files in the folder; skips hidden files',
 						specs: async () => folders.map(({ uri }) => ({ use: 'workspace' as const, folder: uri.fsPath })),
 					},
 				]),
 		{
 			use: 'calculator',
 			label: '$(symbol-operator) Calculator',
-			detail: 'Exact arithmetic',
+			detail: 'Evaluates arithmetic exactly',
 			specs: async () => [{ use: 'calculator' }],
 		},
 		{
 			use: 'dataset',
-			label: '$(table) Rows of a dataset...',
-			detail: 'Finds rows of a JSONL file',
+			label: '$(table) Dataset rows...',
+			detail: 'Searches the rows of a JSONL file',
 			specs: chooseDatasets,
 		},
 		{
 			use: 'code',
-			label: '$(terminal) Python in the sandbox',
-			detail: 'Runs code written by the policy; not available without a sandbox',
+			label: '$(terminal) Sandboxed Python',
+			detail: 'Runs policy-written code; requires the sandbox',
 			specs: async () => [{ use: 'code', language: 'python', timeoutSeconds: 10 }],
 		},
 		...(searchServer === null
@@ -56,7 +56,7 @@ export async function askTools(
 						use: 'web' as const,
 						label: '$(globe) Web',
 						description: displayText(hostOf(searchServer), 80),
-						detail: 'Queries the search server from the settings',
+						detail: 'Queries the configured search server',
 						specs: async () => [{ use: 'web' as const, url: searchServer, timeoutSeconds: 20 }],
 					},
 				]),
@@ -64,8 +64,8 @@ export async function askTools(
 	const chosen = await showQuickPick(
 		offers.map((offer) => ({ ...offer, picked: last.includes(offer.use) })),
 		{
-			title: 'Research with Reflexion: tools',
-			placeHolder: 'Select tools; results are sent to the policy',
+			title: 'Research with Reflexion: Tools',
+			placeHolder: 'Select tools. Their results are sent to the policy.',
 			canPickMany: true,
 		},
 	);
@@ -81,8 +81,8 @@ export async function askTools(
 
 async function chooseDatasets(): Promise<readonly ToolSpec[] | null> {
 	const files = await vscode.window.showOpenDialog({
-		title: 'Select the rows that the agent may look up',
-		openLabel: 'Use These Rows',
+		title: 'Select a dataset for the agent to search',
+		openLabel: 'Use Rows',
 		canSelectMany: true,
 		filters: { Datasets: ['jsonl', 'ndjson'], 'All files': ['*'] },
 	});
@@ -103,7 +103,7 @@ function wordsOf(tool: ToolSpec): string {
 		case 'web':
 			return `the search server ${displayText(hostOf(tool.url), 100)}`;
 		case 'code':
-			return 'code in the sandbox';
+			return 'sandboxed code execution';
 		case 'calculator':
 			return 'the calculator';
 	}

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 
 export async function chooseTreeFile(): Promise<vscode.Uri | undefined> {
 	const chosen = await vscode.window.showOpenDialog({
-		title: 'The log of a search, of Reasoning Lab or of another program',
+		title: 'Search log from Reasoning Lab or another program',
 		openLabel: 'Open Tree',
 		filters: { 'Tree logs': ['jsonl', 'json', 'csv', 'log', 'ndjson'], 'All files': ['*'] },
 	});

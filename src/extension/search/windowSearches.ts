@@ -81,7 +81,7 @@ export class WindowSearches extends Disposable {
 		this.#client.onEnded(() => {
 			const left = [...this.#comparing];
 			this.#comparing.clear();
-			const words = 'The search worker exited. The comparison can be continued.';
+			const words = 'The search worker exited. You can continue the comparison.';
 			for (const folder of left) this.#compared.fire({ folder, state: 'ended', failure: words });
 			const gone = [...this.#running];
 			this.#running.clear();
@@ -102,7 +102,7 @@ export class WindowSearches extends Disposable {
 
 	/** Returns why searches are not allowed in this workspace, or null if they are. */
 	forbidden(): string | null {
-		return vscode.workspace.isTrusted ? null : 'This workspace is not trusted, so no policy is run.';
+		return vscode.workspace.isTrusted ? null : 'Searches are disabled because this workspace is not trusted.';
 	}
 
 	/** Returns whether a search in this window or another program is writing to the log. */
@@ -112,7 +112,7 @@ export class WindowSearches extends Disposable {
 
 	request<M extends SearchMethod>(method: M, params: SearchParams<M>, signal?: AbortSignal): Promise<SearchResult<M>> {
 		const reason = reading.includes(method) ? null : this.forbidden();
-		if (reason !== null) return Promise.reject(new Failure('denied', reason, 'Trust the workspace first.'));
+		if (reason !== null) return Promise.reject(new Failure('denied', reason, 'Trust the workspace, then try again.'));
 		return this.#client.request(method, params, signal);
 	}
 
@@ -175,7 +175,7 @@ export class WindowSearches extends Disposable {
 
 	#requireTrust(): void {
 		const reason = this.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	}
 
 	async #secrets(): Promise<[keys: Record<string, string>, environment: Record<string, string>]> {

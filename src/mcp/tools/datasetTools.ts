@@ -8,9 +8,9 @@ export const readDataset = defineTool({
 	name: 'read_dataset',
 	title: 'Read a dataset',
 	description:
-		'Read rows of a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, a folder of save_to_disk) below the folders of the server, page by page.',
+		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page.',
 	input: v.object({
-		path: input.text('Absolute, or relative to a folder of the server.'),
+		path: input.text('Absolute path, or relative to a server folder.'),
 		characters: input.characters,
 		limit: input.limit(10),
 		cursor: input.cursor,

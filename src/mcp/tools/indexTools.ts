@@ -15,7 +15,7 @@ const cellCharacters = 400;
 const named = v.optional(
 	input.described(
 		v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.minLength(1), v.maxLength(50)),
-		'Names of runs; all known runs if absent. The index also keeps the runs of earlier calls: filter by the column run.',
+		'Run names. Default: all known runs. The index also keeps runs from earlier calls, so filter on the run column.',
 	),
 );
 
@@ -32,9 +32,9 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT over the views of the rollout index: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" shows the columns of a view. Use LIMIT and OFFSET to page.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Use LIMIT and OFFSET for pagination.`,
 	input: v.object({
-		sql: input.text('The statement.', 20_000),
+		sql: input.text('SQL statement.', 20_000),
 		runs: named,
 		limit: input.limit(50),
 	}),
@@ -62,9 +62,9 @@ export const searchText = defineTool({
 	name: 'search_text',
 	title: 'Search completions',
 	description:
-		'Find completions that contain a text or match a regular expression, with the text around the first match.',
+		'Find completions that contain a string or match a regular expression. Returns the text around the first match.',
 	input: v.object({
-		pattern: input.described(v.pipe(v.string(), v.minLength(1), v.maxLength(1000)), 'What to look for.'),
+		pattern: input.described(v.pipe(v.string(), v.minLength(1), v.maxLength(1000)), 'String or regular expression to find.'),
 		regex: v.optional(v.boolean(), false),
 		case_sensitive: v.optional(v.boolean(), false),
 		runs: named,

@@ -13,17 +13,17 @@ export const metrics = defineTool({
 	name: 'read_metrics',
 	title: 'Read metrics',
 	description:
-		'Read metrics of a run. as=summary gives first, last, min, max, mean and the trend of each; as=table gives rows by step, page by page, evenly sampled to at most `points` rows.',
+		'Read metrics from a run. as=summary returns first, last, min, max, mean and trend per metric. as=table returns rows by step, page by page, evenly sampled to at most `points` rows.',
 	input: v.object({
 		run: input.run,
 		names: input.described(
 			v.pipe(v.array(v.pipe(v.string(), v.maxLength(200))), v.minLength(1), v.maxLength(30)),
-			'Metric names, as describe_run lists them.',
+			'Metric names, as returned by describe_run.',
 		),
 		as: v.optional(v.picklist(['summary', 'table']), 'summary'),
 		from_step: v.optional(input.step),
 		to_step: v.optional(input.step),
-		points: v.optional(input.described(input.whole(2, 2000), 'Rows that a table is sampled to.'), 100),
+		points: v.optional(input.described(input.whole(2, 2000), 'Maximum number of table rows after sampling.'), 100),
 		limit: input.limit(100),
 		cursor: input.cursor,
 	}),
@@ -36,7 +36,7 @@ export const metrics = defineTool({
 			throw new Failure(
 				'missing',
 				`${run.name} has no metric "${unknown}".${hint === null ? '' : ` ${hint}`}`,
-				'Call describe_run for the names.',
+				'Call describe_run to list metric names.',
 			);
 		}
 		if (as === 'summary') {

@@ -13,8 +13,8 @@ export const checkRecipe = defineTool({
 	name: 'check_recipe',
 	title: 'Check a recipe',
 	description:
-		'Check the text of a recipe (JSON with comments) and list its errors with line, column and what to do. Nothing is started.',
-	input: v.object({ text: input.text('The text of the recipe.', 200_000) }),
+		'Check the text of a recipe (JSON with comments) and list errors with line, column and suggested fix. Does not start anything.',
+	input: v.object({ text: input.text('Recipe text.', 200_000) }),
 	async run({ text }) {
 		const parsed = parseRecipe(text);
 		if (!parsed.ok) return { valid: false, errors: parsed.faults.slice(0, 50) };
@@ -40,11 +40,11 @@ export const compareRuns = defineTool({
 	name: 'compare_runs',
 	title: 'Compare runs',
 	description:
-		'Compare two to eight runs: recipe keys that differ, and first, last, min, max and mean of metrics that all of them have.',
+		'Compare two to eight runs: recipe keys that differ, and first, last, min, max and mean of the metrics they share.',
 	input: v.object({
 		runs: input.described(
 			v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.minLength(2), v.maxLength(8)),
-			'Names of runs.',
+			'Run names.',
 		),
 		metrics: v.optional(
 			input.described(v.pipe(v.array(v.pipe(v.string(), v.maxLength(200))), v.maxLength(30)), 'Metric names.'),
@@ -53,7 +53,7 @@ export const compareRuns = defineTool({
 	}),
 	async run({ runs: names, metrics }, { runs, signal }) {
 		if (new Set(names).size < names.length) {
-			throw new Failure('invalid', 'A run is named twice.', 'Name different runs.');
+			throw new Failure('invalid', 'The same run is listed twice.', 'Pass different runs.');
 		}
 		const opened = await Promise.all(names.map((name) => runs.open(name)));
 		const recipes = await Promise.all(opened.map(({ run }) => recipeOf(run.folder)));

@@ -28,7 +28,7 @@ async function groupOf(
 			if (place !== null && place.group === group) found.push({ index: place.index, rollout });
 		}
 		if (found.length === 0) {
-			throw new Failure('missing', `Step ${step} of ${name} has no group ${group}.`, 'Call read_step for its groups.');
+			throw new Failure('missing', `Step ${step} of ${name} has no group ${group}.`, 'Call read_step to list its groups.');
 		}
 		return found.sort((a, b) => a.index - b.index);
 	} finally {
@@ -40,7 +40,7 @@ export const readStep = defineTool({
 	name: 'read_step',
 	title: 'Read a step',
 	description:
-		'List the groups of one step: completions, mean, min and max reward, how many were truncated, and the beginning of the prompt.',
+		'List the groups in a step: number of completions, mean, min and max reward, number truncated, and the start of the prompt.',
 	input: v.object({
 		run: input.run,
 		step: input.step,
@@ -92,7 +92,7 @@ export const readStep = defineTool({
 export const readGroup = defineTool({
 	name: 'read_group',
 	title: 'Read a group',
-	description: 'Read the completions of one group with their rewards and advantages, page by page.',
+	description: 'Read the completions in a group with their rewards and advantages, page by page.',
 	input: v.object({
 		run: input.run,
 		step: input.step,
@@ -137,17 +137,17 @@ export const readCompletion = defineTool({
 	name: 'read_completion',
 	title: 'Read a completion',
 	description:
-		'Read one completion: its text from an offset on, or a range of its tokens with log-probabilities and entropies where the run has them.',
+		'Read one completion: its text from an offset, or a range of tokens with log-probabilities and entropies if recorded.',
 	input: v.object({
 		run: input.run,
 		step: input.step,
 		group: input.group,
 		completion: input.completion,
 		split: input.split,
-		offset: v.optional(input.described(input.whole(0, 1e9), 'First character of the text.'), 0),
+		offset: v.optional(input.described(input.whole(0, 1e9), 'Character offset to start from.'), 0),
 		characters: input.characters,
-		first_token: v.optional(input.described(input.whole(0, 1e9), 'First token of a range, from 0.')),
-		last_token: v.optional(input.described(input.whole(0, 1e9), 'Last token of the range; at most 200 tokens.')),
+		first_token: v.optional(input.described(input.whole(0, 1e9), 'Index of the first token to read, from 0.')),
+		last_token: v.optional(input.described(input.whole(0, 1e9), 'Index of the last token to read. A range holds at most 200 tokens.')),
 	}),
 	async run({ run: named, step, group, completion, split, offset, characters, ...range }, { runs, signal }) {
 		const { run, content } = await runs.open(named);
@@ -156,8 +156,8 @@ export const readCompletion = defineTool({
 		if (line === undefined) {
 			throw new Failure(
 				'missing',
-				`Group ${group} of step ${step} has ${lines.length} completions, so there is no ${completion}.`,
-				'Count them from 0.',
+				`Group ${group} of step ${step} has only ${lines.length} completions, so completion ${completion} does not exist.`,
+				'Indexes start at 0.',
 			);
 		}
 		const tokens = tokensOf(line, range.first_token, range.last_token);
@@ -180,12 +180,12 @@ function tokensOf({ tokens }: RolloutLine, from: number | undefined, to: number 
 	if (tokens === undefined) throw new Failure('missing', 'This run does not record tokens.', 'Read the text instead.');
 	const first = from ?? 0;
 	if (first >= tokens.text.length) {
-		throw new Failure('invalid', `The completion has ${tokens.text.length} tokens, so there is no token ${first}.`);
+		throw new Failure('invalid', `The completion has only ${tokens.text.length} tokens, so token ${first} does not exist.`);
 	}
 	const last = Math.min(to ?? first + maxTokens - 1, tokens.text.length - 1);
-	if (last < first) throw new Failure('invalid', `The range ends at token ${last}, before it begins at ${first}.`);
+	if (last < first) throw new Failure('invalid', `The range ends at token ${last}, before its start at token ${first}.`);
 	if (last - first >= maxTokens) {
-		throw new Failure('invalid', `The range has ${last - first + 1} tokens.`, `Ask for at most ${maxTokens}.`);
+		throw new Failure('invalid', `The range has ${last - first + 1} tokens, which is too many.`, `Request at most ${maxTokens}.`);
 	}
 	const part = <T>(values: readonly T[] | undefined) => values?.slice(first, last + 1) ?? null;
 	return {

@@ -11,7 +11,7 @@ export const listRuns = defineTool({
 	name: 'list_runs',
 	title: 'List runs',
 	description:
-		'List training runs: name, trainer, status, step, stage, start time. Covers the folders that the server was started with and runs that the user has opened.',
+		'List training runs: name, trainer, status, step, stage, start time. Includes runs in the server folders and runs the user has opened.',
 	input: v.object({ limit: input.limit(50), cursor: input.cursor }),
 	async run({ limit, cursor }, { runs }) {
 		const page = pageOf(await runs.list(), cursor, limit);
@@ -47,7 +47,7 @@ export const describeRun = defineTool({
 	name: 'describe_run',
 	title: 'Describe a run',
 	description:
-		'Show what a run holds: its state, steps with rollouts, names of its metrics, evaluations with accuracy and intervals, and what could not be read.',
+		'Summarize a run: status, steps with rollouts, metric names, evaluations with accuracy and confidence intervals, and files that could not be read.',
 	input: v.object({ run: input.run }),
 	async run({ run: named }, { runs, signal }) {
 		const { run, content } = await runs.open(named);
@@ -86,7 +86,7 @@ export const diagnose = defineTool({
 	name: 'diagnose_run',
 	title: 'Diagnose a run',
 	description:
-		'Find what goes wrong in a run by rules: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding has evidence, the step where it begins and recipe edits. The most likely cause comes first.',
+		'Detect problems in a run with rules: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding comes with evidence, the step where it begins, and recipe edits. The most likely cause is listed first.',
 	input: v.object({ run: input.run }),
 	async run({ run: named }, { runs, signal }) {
 		const { run, content } = await runs.open(named);

@@ -112,8 +112,8 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			heads: has('policy/value') ? headNames.filter((name) => has(controlExtensions.head(name))) : [],
 		};
 		this.notes = [
-			...(template === null ? ['Its recipe has no template: problems are sent without one.'] : []),
-			...(this.#many ? [] : ['Its engine is an older version: requests with different seeds are sent one by one.']),
+			...(template === null ? ['The recipe has no template, so problems are sent without one.'] : []),
+			...(this.#many ? [] : ['The engine is an older version, so requests with different seeds are sent one by one.']),
 		];
 		this.register({
 			dispose: () => {
@@ -128,7 +128,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		const connection = await options.connect(signal);
 		if (connection.client.engine.capabilities.includes('policy/generate')) return new EnginePolicy(options, connection);
 		connection.lease.dispose();
-		throw new Failure('unsupported', 'This engine does not serve completions.', 'Serve a checkpoint of the run.');
+		throw new Failure('unsupported', 'This engine does not serve completions.', 'Serve a checkpoint from the run instead.');
 	}
 
 	get totals(): PolicyTotals {

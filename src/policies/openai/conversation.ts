@@ -173,7 +173,7 @@ export class Conversation {
 	}
 }
 
-const untold = (name: string) => new Failure('invalid', `${name} does not return log-probabilities of the prompt.`);
+const untold = (name: string) => new Failure('invalid', `${name} does not return prompt log-probabilities.`);
 
 function detailOf(tokens: readonly PlacedToken[], alternatives: number): TokenDetail {
 	return {

@@ -49,13 +49,13 @@ const largestEvent = 4 << 20;
 const longestFactor = 30;
 
 const advice: HttpAdvice = {
-	unreachable: 'Start the server, or fix its URL.',
-	slow: 'Raise "timeoutSeconds" of the policy, or lower "parallel".',
-	busy: 'Lower "parallel" or "requestsPerMinute" of the policy, or raise "retries".',
-	wrongKey: 'Fix the API key of the policy.',
-	noKey: 'Set the API key of the policy; on the command line: --key-variable NAME.',
-	address: 'Fix the URL of the policy: include the path up to /v1.',
-	refused: 'Fix the model, the URL or the other options of the policy.',
+	unreachable: 'Start the server, or correct its URL.',
+	slow: 'Increase "timeoutSeconds" in the policy, or decrease "parallel".',
+	busy: 'Decrease "parallel" or "requestsPerMinute" in the policy, or increase "retries".',
+	wrongKey: 'Correct the API key for the policy.',
+	noKey: 'Set an API key for the policy. On the command line, use --key-variable NAME.',
+	address: 'Correct the URL in the policy. It must include the path up to /v1.',
+	refused: 'Correct the model, URL or other options in the policy.',
 };
 
 /** An error response, including the server's message for callers that can act on it. */
@@ -138,7 +138,7 @@ export class OpenAiServer {
 			signal,
 		);
 		const data = (value as { data?: unknown } | null)?.data;
-		if (!Array.isArray(data)) throw new Failure('invalid', `${this.origin} lists no models.`, advice.address);
+		if (!Array.isArray(data)) throw new Failure('invalid', `${this.origin} returned no model list.`, advice.address);
 		return data.flatMap((one) => (typeof one?.id === 'string' && one.id !== '' ? [one.id] : [])).slice(0, 5000);
 	}
 
@@ -303,7 +303,7 @@ async function readStream(
 		return came ? { result: { broken: fault, rubbish, said: false } } : { failure: fault, passing: fault !== oversize };
 	}
 	if (came || ended) return { result: { broken: null, rubbish, said: ended } };
-	const what = rubbish > 0 ? `sent ${rubbish} invalid parts` : 'ended the stream before it started';
+	const what = rubbish > 0 ? `sent ${rubbish} invalid parts` : 'ended the stream without sending any text';
 	return {
 		failure: new Failure('unavailable', `${new URL(url).origin} ${what}.`, 'Check the server log.'),
 		passing: rubbish === 0,
@@ -323,13 +323,13 @@ async function readText(response: Response, most: number, alive: () => void): Pr
 }
 
 const tooLarge = (url: string, most: number) =>
-	new Failure('invalid', `The response of ${new URL(url).origin} has more than ${most} bytes.`, 'Use another server.');
+	new Failure('invalid', `The response from ${new URL(url).origin} exceeds ${most} bytes.`, 'Use another server.');
 
-const notJson = (url: string) => new Failure('invalid', `The response of ${url} is not JSON.`, advice.address);
+const notJson = (url: string) => new Failure('invalid', `The response from ${url} is not JSON.`, advice.address);
 
 function noAnswer(url: string, reply: ReturnType<typeof decodeReply>): Failure {
 	const why = reply.ok
-		? 'it has no choices'
+		? 'the response has no choices'
 		: `${reply.faults[0]?.path ?? ''} ${reply.faults[0]?.message ?? ''}`.trim();
 	return new Failure('invalid', `${url} did not return completions: ${why}.`, advice.address);
 }
@@ -338,7 +338,7 @@ function noAnswer(url: string, reply: ReturnType<typeof decodeReply>): Failure {
 function saidFailure(url: string, value: unknown): Failure {
 	return new Failure(
 		'unavailable',
-		`${new URL(url).origin} reports an error${saidOf(JSON.stringify(value))}.`,
+		`${new URL(url).origin} reported an error${saidOf(JSON.stringify(value))}.`,
 		'Check the server log.',
 	);
 }

@@ -56,8 +56,8 @@ export async function listModels(spec: Omit<OpenAiSpec, 'model'>, context: Serve
 		if (error instanceof Refused && error.status === 404) {
 			throw new Failure(
 				'unsupported',
-				`${server.origin} does not list its models.`,
-				'Set the model with --model NAME.',
+				`${server.origin} does not provide a model list.`,
+				'Specify the model with --model NAME.',
 			);
 		}
 		throw error;
@@ -83,20 +83,20 @@ function addressOf(baseUrl: string): string {
 	try {
 		url = new URL(baseUrl);
 	} catch {
-		throw new Failure('invalid', `"${baseUrl}" is not a URL.`, 'Use the form http://127.0.0.1:8000/v1.');
+		throw new Failure('invalid', `"${baseUrl}" is not a URL.`, 'Use the format http://127.0.0.1:8000/v1.');
 	}
 	if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-		throw new Failure('invalid', `"${baseUrl}" is not an http or https URL.`, 'Use the form http://127.0.0.1:8000/v1.');
+		throw new Failure('invalid', `"${baseUrl}" is not an http or https URL.`, 'Use the format http://127.0.0.1:8000/v1.');
 	}
 	if (url.username !== '' || url.password !== '') {
 		throw new Failure(
 			'invalid',
-			'The URL of the policy contains a user name or a password.',
+			'The policy URL contains a user name or password.',
 			'Set the API key instead.',
 		);
 	}
 	if (url.search !== '' || url.hash !== '') {
-		throw new Failure('invalid', `"${baseUrl}" has a query.`, 'Leave out everything after the path.');
+		throw new Failure('invalid', `"${baseUrl}" contains a query string.`, 'Remove everything after the path.');
 	}
 	return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/(?:chat\/)?completions$/, '');
 }
@@ -112,7 +112,7 @@ function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: 
 		throw new Failure(
 			'invalid',
 			`The API key of ${spec.name} contains spaces or non-ASCII characters.`,
-			'Set it again.',
+			'Set the key again.',
 		);
 	}
 	return key;
@@ -128,16 +128,16 @@ function variableKey(
 	if (!named.includes(keyVariable)) {
 		throw new Failure(
 			'denied',
-			`The policy "${name}" asks for the environment variable ${keyVariable}, to send it as a key to ${new URL(baseUrl).origin}. A file cannot choose which variables are sent.`,
-			`To allow it, add --key-variable ${keyVariable}, or set the key by origin in ${apiKeysVariable}.`,
+			`The policy "${name}" tries to send the environment variable ${keyVariable} as an API key to ${new URL(baseUrl).origin}. A policy file cannot choose which variables are sent.`,
+			`To allow this, add --key-variable ${keyVariable}, or set a key for this origin in ${apiKeysVariable}.`,
 		);
 	}
 	const key = environment[keyVariable];
 	if (key !== undefined && key !== '') return key;
 	throw new Failure(
 		'missing',
-		`The environment variable ${keyVariable} contains no API key for ${name}.`,
-		'Set it, or remove "keyVariable" from the policy.',
+		`The environment variable ${keyVariable} does not contain an API key for ${name}.`,
+		'Set the variable, or remove "keyVariable" from the policy.',
 	);
 }
 

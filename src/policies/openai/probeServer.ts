@@ -146,7 +146,7 @@ class Probe {
 			if (got instanceof Failure || !got.streamed) continue;
 			return { abilities: { stream: got.counted || stream === 'plain' ? stream : 'plain' } };
 		}
-		return { abilities: {}, note: 'It does not stream: texts appear when complete.' };
+		return { abilities: {}, note: 'The server does not stream, so text appears only when complete.' };
 	}
 
 	async logprobs(): Promise<Tried> {
@@ -158,14 +158,14 @@ class Probe {
 			const told = Math.max(0, ...(generation.detail?.top ?? []).map((top) => top.length));
 			return { abilities: { logprobs: Math.min(logprobs, told) } };
 		}
-		return { abilities: {}, note: 'It does not return log-probabilities.' };
+		return { abilities: {}, note: 'The server does not return log-probabilities.' };
 	}
 
 	async many(): Promise<Tried> {
 		const request = requestOf(inventing, { n: 2, temperature: 1, maxTokens: 8 });
 		const got = await this.#try({ many: true }, request);
 		if (!(got instanceof Failure) && got.generations.length === 2) return { abilities: { many: true } };
-		return { abilities: {}, note: 'It returns one text per request: several texts take several requests.' };
+		return { abilities: {}, note: 'The server returns one completion per request, so n completions take n requests.' };
 	}
 
 	async seeds(): Promise<Tried> {
@@ -173,12 +173,12 @@ class Probe {
 		for (const seed of [11, 11, 12, 13]) {
 			const request = requestOf(inventing, { temperature: 1, seed });
 			const got = await this.#try({ refusesSeed: false }, request);
-			if (got instanceof Failure) return { abilities: {}, note: 'It does not support seeds.' };
+			if (got instanceof Failure) return { abilities: {}, note: 'The server does not support seeds.' };
 			texts.push(got.generations[0]?.text ?? '');
 		}
 		const same = texts[0] === texts[1];
 		if (same && texts.some((text) => text !== texts[0])) return { abilities: { seed: true, refusesSeed: false } };
-		const note = same ? 'Seeds could not be tested: all texts were identical.' : 'The same seed gives different texts.';
+		const note = same ? 'Seeds could not be tested because all completions were identical.' : 'Equal seeds give different completions.';
 		return { abilities: { refusesSeed: false }, note };
 	}
 
@@ -186,7 +186,7 @@ class Probe {
 		const stop = stopWithin(this.#text);
 		if (stop === null) return { abilities: { stops: 'untold' } };
 		const got = await this.#try({}, requestOf(counting, { maxTokens: 48, stop: [stop] }), true);
-		const note = 'It does not support stop texts: steps are cut here.';
+		const note = 'The server does not support stop strings, so Reasoning Lab cuts the steps itself.';
 		if (got instanceof Failure) return { abilities: { stops: 'refused' }, note };
 		const [generation] = got.generations;
 		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
@@ -212,7 +212,7 @@ class Probe {
 				// It is not JSON, so it was not kept to a schema.
 			}
 		}
-		return { abilities: {}, note: 'It does not follow JSON schemas.' };
+		return { abilities: {}, note: 'The server does not enforce JSON schemas.' };
 	}
 
 	/**
@@ -241,7 +241,7 @@ class Probe {
 		if (this.#spec.api === 'completions') return { abilities: { prefix: 'prompt' } };
 		return {
 			abilities: {},
-			note: 'It cannot continue from a prefix, so steps cannot be continued. If it can, set "abilities": {"prefix": "continue"}.',
+			note: 'The server cannot continue from a prefix, so steps cannot be continued. If it can, set "abilities": {"prefix": "continue"}.',
 		};
 	}
 
@@ -255,7 +255,7 @@ class Probe {
 		} catch (error) {
 			if (Failure.from(error).reason === 'cancelled') throw error;
 		}
-		return { abilities: {}, note: 'It does not score given texts.' };
+		return { abilities: {}, note: 'The server cannot score given text.' };
 	}
 
 	async #try(

@@ -80,7 +80,7 @@ export function toolCallsOf({ message, delta }: Choice): readonly ReplyToolCall[
 	const given = (message ?? delta)?.tool_calls ?? [];
 	const decoded = decode(v.array(toolCallSchema), given);
 	if (decoded.ok) return decoded.value;
-	throw new Failure('invalid', `The server's tool calls are invalid: ${decoded.faults[0]?.message ?? ''}.`);
+	throw new Failure('invalid', `The server returned an invalid tool call: ${decoded.faults[0]?.message ?? ''}.`);
 }
 
 /** Returns whether a response with a success status is actually an error. */

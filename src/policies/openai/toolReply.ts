@@ -42,7 +42,7 @@ export async function askWithTools(
 		const refused = contextRefusal(error);
 		if (refused !== null) throw contextOverflow(spec.name, refused.promptTokens, refused.context);
 		if (!(error instanceof Refused) || error.reason === 'denied') throw error;
-		throw new Failure('unsupported', `A request with tools failed: ${error.message}`, 'Leave out "tools".');
+		throw new Failure('unsupported', `A request with tools failed: ${error.message}`, 'Remove "tools".');
 	}
 }
 

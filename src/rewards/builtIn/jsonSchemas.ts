@@ -44,9 +44,9 @@ export class JsonSchemas {
 		try {
 			// A time limit costs more than most checks, so it is used only with keywords that can be slow.
 			if (!slow) return validate(value) === true;
-			return inTime(validateMs, 'Checking the answer against the schema', () => validate(value)) === true;
+			return inTime(validateMs, 'Validating the answer against the schema', () => validate(value)) === true;
 		} catch (error) {
-			throw explained(error, 'Checking the answer against the schema');
+			throw explained(error, 'Validating the answer against the schema');
 		}
 	};
 
@@ -60,13 +60,13 @@ export class JsonSchemas {
 		const known = this.#compiled.get(text);
 		if (known !== undefined) return known;
 		if (text.length > largestSchema) {
-			throw new Failure('invalid', `The JSON Schema has ${text.length} characters, more than ${largestSchema}.`);
+			throw new Failure('invalid', `The JSON Schema has ${text.length} characters, which exceeds the limit of ${largestSchema}.`);
 		}
 		const ajv = this.#draftOf(schema);
 		// Copy the schema: Ajv caches by object and would otherwise retain the caller's object.
 		const copy = JSON.parse(text) as object;
 		if ((copy as { $async?: unknown }).$async !== undefined) {
-			throw new Failure('invalid', 'The JSON Schema has "$async", which is not supported.', 'Remove it.');
+			throw new Failure('invalid', 'The JSON Schema uses "$async", which is not supported.', 'Remove "$async".');
 		}
 		let validate: ValidateFunction;
 		try {
@@ -93,7 +93,7 @@ export class JsonSchemas {
 function inTime<T>(ms: number, doing: string, run: () => T): T {
 	const timed = withTimeLimit(ms, run);
 	if ('value' in timed) return timed.value;
-	throw new Failure('timeout', `${doing} took too long.`, 'Simplify the patterns of the schema.');
+	throw new Failure('timeout', `${doing} took too long.`, 'Simplify the patterns in the schema.');
 }
 
 function explained(error: unknown, doing: string): Failure {

@@ -20,13 +20,13 @@ export interface JsonServerOptions {
 const largestReply = 4 << 20;
 
 const advice: HttpAdvice = {
-	unreachable: 'Start it, or fix "url".',
-	slow: 'Raise "timeoutSeconds" or lower "concurrency".',
-	busy: 'Lower "concurrency" or raise "retries".',
-	wrongKey: 'Fix its API key.',
-	noKey: 'Set the API key of this server.',
+	unreachable: 'Start the server, or fix "url".',
+	slow: 'Increase "timeoutSeconds" or decrease "concurrency".',
+	busy: 'Decrease "concurrency" or increase "retries".',
+	wrongKey: 'Fix the API key for this server.',
+	noKey: 'Set an API key for this server.',
 	address: 'Fix "url".',
-	refused: 'Fix "url", "model" or the other options.',
+	refused: 'Fix "url", "model" or other options.',
 };
 
 /**
@@ -86,7 +86,7 @@ export class JsonServer {
 		try {
 			return { result: redactor.value(parseBoundedJson(text)) };
 		} catch {
-			return { failure: new Failure('invalid', `The reply of ${url} is not JSON.`, advice.address), passing: false };
+			return { failure: new Failure('invalid', `The response from ${url} is not valid JSON.`, advice.address), passing: false };
 		}
 	}
 }
@@ -97,7 +97,7 @@ async function readText(response: Response): Promise<string> {
 	for await (const part of response.body ?? []) {
 		size += part.length;
 		if (size > largestReply)
-			throw new Failure('invalid', `The reply of ${new URL(response.url).origin} has more than ${largestReply} bytes.`);
+			throw new Failure('invalid', `The response from ${new URL(response.url).origin} exceeds ${largestReply} bytes.`);
 		parts.push(part);
 	}
 	return Buffer.concat(parts).toString('utf8');

@@ -78,7 +78,7 @@ export class Judge implements BuiltIn {
 		const reply = await this.#ask(judgeMessage(texts, this.#entry, code), signal);
 		const verdict = readVerdict(reply, this.#entry, code);
 		if ('fault' in verdict)
-			throw new Failure('invalid', `${verdict.fault}.`, 'Use a stronger judge or another "prompt".');
+			throw new Failure('invalid', `${verdict.fault}.`, 'Use a stronger judge or a different "prompt".');
 		return verdict.value;
 	}
 
@@ -111,7 +111,7 @@ export class Judge implements BuiltIn {
 		try {
 			const reply = v.safeParse(replySchema, await this.#server.post(address, body, signal));
 			if (!reply.success) {
-				throw new Failure('invalid', `${address} did not respond with a chat completion.`, 'Fix "url".');
+				throw new Failure('invalid', `${address} did not return a chat completion.`, 'Fix "url".');
 			}
 			const { choices, usage } = reply.output;
 			this.#spent.asked++;
@@ -120,10 +120,10 @@ export class Judge implements BuiltIn {
 			const [choice] = choices;
 			const content = choice?.message.content ?? '';
 			if (choice?.finish_reason === 'length') {
-				throw new Failure('invalid', "The judge's reply was truncated before its verdict.", 'Raise "maxTokens".');
+				throw new Failure('invalid', "The judge's reply was truncated before the verdict.", 'Raise "maxTokens".');
 			}
 			if (content.trim() === '')
-				throw new Failure('invalid', 'The judge returned an empty reply.', 'Use another judge.');
+				throw new Failure('invalid', 'The judge returned an empty reply.', 'Use a different judge.');
 			await this.#cache.set(key, content);
 			return content;
 		} finally {
@@ -143,8 +143,8 @@ export class Judge implements BuiltIn {
 		const cost = inputPrice + outputPrice > 0 ? `, price ${price.toFixed(6)}` : '';
 		const broken = this.#cache.broken === null ? '' : `; ${this.#cache.broken.message}`;
 		return (
-			`${name}: ${asked} replies, ${cached} more from the cache, ` +
-			`${promptTokens} + ${replyTokens} tokens${cost} since the start${broken}`
+			`${name}: ${asked} replies, ${cached} more from cache, ` +
+			`${promptTokens} + ${replyTokens} tokens${cost} since start${broken}`
 		);
 	}
 }

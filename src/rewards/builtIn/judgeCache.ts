@@ -34,7 +34,7 @@ export class JudgeCache {
 		const text = await readLines(path);
 		// Recipes can come from anyone, so do not append to a file that is not a cache.
 		if (text !== '' && !text.startsWith('{"key":')) {
-			throw new Failure('invalid', `${path} is not a judge cache.`, 'Set "cache" to another file.');
+			throw new Failure('invalid', `${path} is not a judge cache.`, 'Set "cache" to a different file.');
 		}
 		for (const line of text.split('\n')) {
 			if (line === '') continue;
@@ -99,7 +99,7 @@ async function readLines(path: string): Promise<string> {
 		if (!stat.isFile() || stat.size > largestFile) {
 			throw new Failure(
 				'invalid',
-				`${path} cannot be a cache: it is not a regular file, or it is too large.`,
+				`Cannot use ${path} as a cache: it is not a regular file, or it is too large.`,
 				'Fix "cache".',
 			);
 		}

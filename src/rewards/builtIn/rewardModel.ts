@@ -50,8 +50,8 @@ export class RewardModel implements BuiltIn {
 		served.dispose();
 		throw new Failure(
 			'unsupported',
-			`The reward "${entry.name}": the checkpoint ${entry.path} has no reward model.`,
-			'Use a checkpoint of a run with a stage of type "reward-model".',
+			`Reward "${entry.name}": checkpoint ${entry.path} does not contain a reward model.`,
+			'Use a checkpoint from a run that has a "reward-model" stage.',
 		);
 	}
 

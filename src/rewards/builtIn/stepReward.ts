@@ -10,7 +10,7 @@ import { type StepScorer, stepServer } from './stepServer.ts';
 
 async function scorerOf(entry: RewardEntry<'process'>): Promise<StepScorer> {
 	if ((entry.model === undefined) === (entry.url === undefined)) {
-		throw new Failure('invalid', `The reward "${entry.name}" needs a model.`, 'Add either "model" or "url".');
+		throw new Failure('invalid', `Reward "${entry.name}" requires a model.`, 'Add either "model" or "url".');
 	}
 	if (entry.url !== undefined) return stepServer(entry, new JsonServer({ ...entry, keys: apiKeysOf(process.env) }));
 	const { OnnxModel } = await import('../onnxModel.ts');

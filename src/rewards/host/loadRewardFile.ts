@@ -31,7 +31,7 @@ export async function loadRewardFile(file: string, imports: LocalImports, own: s
 	if (/\.[cm]?ts$/.test(file) && !process.features.typescript) {
 		throw new LoadFault({
 			reason: 'unsupported',
-			message: `Node ${process.versions.node} as built here cannot load TypeScript`,
+			message: `Node ${process.versions.node} was built without TypeScript support`,
 			action: 'Set reasoningLab.node.path to Node 22.18 or newer, or write the reward in JavaScript.',
 			file,
 		});
@@ -46,8 +46,8 @@ export async function loadRewardFile(file: string, imports: LocalImports, own: s
 	if (rewards.length === 0) {
 		throw new LoadFault({
 			reason: 'invalid',
-			message: 'The file exports no function, so it has no reward',
-			action: 'Export one: `export const brevity: Reward = ({ completion }) => 1 / completion.length;`',
+			message: 'The file does not export any functions, so it has no rewards',
+			action: 'Export a function: `export const brevity: Reward = ({ completion }) => 1 / completion.length;`',
 			file,
 			line: 1,
 		});
@@ -162,10 +162,10 @@ function explainMissing(error: Error): LoadFailureData {
 	});
 	const action =
 		name === 'reasoning-lab'
-			? "It contains only types: write `import type { Reward } from 'reasoning-lab'`."
+			? "This module contains only types. Use `import type { Reward } from 'reasoning-lab'`."
 			: kind === 'package'
-				? `Install it next to the reward file (npm install ${name}), or remove the import.`
-				: 'Fix the path; it needs the file’s extension.';
+				? `Install it in the folder of the reward file (npm install ${name}), or remove the import.`
+				: 'Fix the path. It must include the file extension.';
 	return {
 		reason: 'invalid',
 		message: kind === undefined ? messageOf(error) : `Cannot find ${kind} '${found?.specifier ?? name}'`,

@@ -51,7 +51,7 @@ export class RewardServer {
 		try {
 			process.chdir(folder);
 		} catch {
-			throw new LoadFault({ reason: 'missing', message: `Cannot use the folder ${folder}` });
+			throw new LoadFault({ reason: 'missing', message: `Cannot use folder ${folder}` });
 		}
 		let rewards: LoadedReward[];
 		if (file === null) rewards = await this.#builtIns(request);
@@ -93,13 +93,13 @@ export class RewardServer {
 	async score(request: ScoreRequest, signal: AbortSignal): Promise<ScoreReply> {
 		const reward = this.#rewards.get(request.reward);
 		if (reward === undefined || this.#request === null) {
-			throw new LoadFault({ reason: 'missing', message: `There is no reward "${request.reward}"` });
+			throw new LoadFault({ reason: 'missing', message: `Reward "${request.reward}" does not exist` });
 		}
 		const { file, context } = this.#request;
 		this.#capture.takeUncaught();
 		const rows = request.rows as Partial<ScoreRow>[] | null;
 		const samples = rows?.map((row) => sampleOf(row, context.tags)) ?? this.#samples;
-		if (samples === null) throw new LoadFault({ reason: 'internal', message: 'There are no previous rows' });
+		if (samples === null) throw new LoadFault({ reason: 'internal', message: 'No rows were sent previously' });
 		if (file === null) this.#samples = samples;
 		if (request.coverage) this.#meter?.reset();
 		const start = performance.now();

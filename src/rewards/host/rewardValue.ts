@@ -7,26 +7,26 @@ const none = { value: null };
 export function checkValue(value: unknown): CheckedValue {
 	if (typeof value === 'number') {
 		if (Number.isFinite(value)) return { value };
-		return { fault: `returned ${value}; a reward is a finite number, or null where it does not apply` };
+		return { fault: `returned ${value}, but a reward must be a finite number, or null if it does not apply` };
 	}
 	if (value === null) return none;
 	if (value === undefined) {
-		return { fault: 'returned nothing (undefined); return a number, or null where it does not apply' };
+		return { fault: 'returned nothing (undefined), but a reward must return a number, or null if it does not apply' };
 	}
-	return { fault: `returned ${nameOf(value)}; a reward is a number, or null where it does not apply` };
+	return { fault: `returned ${nameOf(value)}, but a reward must be a number, or null if it does not apply` };
 }
 
 /** Describes a value in a few words for use in messages. */
 export function nameOf(value: unknown): string {
 	switch (typeof value) {
 		case 'string':
-			return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
+			return `the string ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
 		case 'boolean':
 			return `the boolean ${value}`;
 		case 'bigint':
 			return 'a bigint';
 		case 'object':
-			return value === null ? 'null' : Array.isArray(value) ? `a list of ${value.length}` : 'an object';
+			return value === null ? 'null' : Array.isArray(value) ? `a list of length ${value.length}` : 'an object';
 		case 'undefined':
 			return 'nothing (undefined)';
 		default:

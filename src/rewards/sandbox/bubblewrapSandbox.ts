@@ -71,17 +71,17 @@ class BubblewrapSandbox implements Sandbox {
 	constructor(setup: Setup) {
 		this.#setup = setup;
 		this.description = [
-			'bubblewrap: no network, its own namespaces, a read-only system, no home folder',
+			'bubblewrap: no network, separate namespaces, a read-only system, no home folder',
 			...(this.#filter === null ? [] : ['filtered system calls']),
-			...(setup.dropUser ? ['its own user'] : []),
+			...(setup.dropUser ? ['a separate user'] : []),
 			...(setup.proc ? [] : ['no /proc']),
 			'missing' in setup.groups
 				? `memory and processes checked every 20 ms (no control group: ${setup.groups.missing})`
 				: 'memory and processes limited by a control group and checked every 20 ms',
 		].join(', ');
 		this.gaps = [
-			...(this.#filter === null ? [`a system call filter (there is none for ${process.arch})`] : []),
-			...(setup.dropUser || process.getuid?.() !== 0 ? [] : ['its own user outside the sandbox']),
+			...(this.#filter === null ? [`a system call filter (not available for ${process.arch})`] : []),
+			...(setup.dropUser || process.getuid?.() !== 0 ? [] : ['a separate user outside the sandbox']),
 		];
 	}
 
@@ -199,7 +199,7 @@ async function reachable(interpreters: Interpreters): Promise<boolean> {
 }
 
 const install =
-	'Install it (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), or set reasoningLab.sandbox.mode to a container.';
+	'Install bubblewrap (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), or set reasoningLab.sandbox.mode to a container.';
 const allowNamespaces =
 	'Allow user namespaces (Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sudo sysctl kernel.unprivileged_userns_clone=1), or set reasoningLab.sandbox.mode to a container.';
 
@@ -211,14 +211,14 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 	if (process.platform !== 'linux') {
 		throw new Failure(
 			'unavailable',
-			'bubblewrap isolates on Linux only.',
+			'bubblewrap is available only on Linux.',
 			'Set reasoningLab.sandbox.mode to a container, such as container:python:3.12-slim.',
 		);
 	}
 	const program = await findOnPath('bwrap');
 	if (program === null) throw new Failure('unavailable', 'bubblewrap is not installed.', install);
 	const help = await promisify(execFile)(program, ['--help'], { timeout: 10_000 }).catch((error: unknown) => {
-		throw new Failure('unavailable', 'bubblewrap does not start.', install, { cause: error });
+		throw new Failure('unavailable', 'bubblewrap failed to start.', install, { cause: error });
 	});
 	const [interpreters, system, inherited, groups] = await Promise.all([
 		findInterpreters(),
@@ -244,7 +244,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 				await sandbox.lookForZombie();
 				return sandbox;
 			}
-			last = new Failure('unavailable', 'bubblewrap started, but no program runs in it.');
+			last = new Failure('unavailable', 'bubblewrap started, but no program can run in it.');
 		} catch (error) {
 			last = error;
 		}

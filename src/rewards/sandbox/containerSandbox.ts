@@ -57,12 +57,12 @@ class ContainerSandbox implements Sandbox {
 		this.#programs = programs;
 		this.#filtered = filtered;
 		this.gaps = gaps;
-		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, no files of this machine`;
+		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, no access to this machine's files`;
 	}
 
 	missing(program: SandboxProgram): string | null {
 		if (this.#programs.has(program)) return null;
-		return `The image ${this.#image} has no ${program === 'python' ? 'python3' : program}.`;
+		return `Image ${this.#image} does not contain ${program === 'python' ? 'python3' : program}.`;
 	}
 
 	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess {
@@ -105,7 +105,7 @@ class ContainerSandbox implements Sandbox {
 		const output = await runSandboxed(this.start(command, signal), command.stdin);
 		// 125 means that the engine could not start the container.
 		if (output.status === 125) {
-			throw new Failure('unavailable', `${this.#engine} could not start: ${output.stderr.trim().split('\n').at(-1)}`);
+			throw new Failure('unavailable', `${this.#engine} failed to start: ${output.stderr.trim().split('\n').at(-1)}`);
 		}
 		const { cpuSeconds } = { ...defaultSandboxLimits, ...command.limits };
 		// 137 means that the program was killed from outside: by the memory limit, or by the CPU limit if it ran long
@@ -132,7 +132,7 @@ async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promi
 		const seconds = (probeMs + startAllowanceMs) / 1000;
 		throw new Failure(
 			'unavailable',
-			`${engine} did not run a program of the image ${image} within ${seconds} s.`,
+			`${engine} did not run a program from image ${image} within ${seconds} s.`,
 			undefined,
 			{
 				cause: 'timeout',
@@ -142,7 +142,7 @@ async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promi
 	const found = tries.filter(({ status }) => status === 0);
 	if (found.length === 0) {
 		const words = tries.map(({ stderr }) => stderr.trim().split('\n').at(-1)).find(Boolean) ?? 'no message';
-		throw new Failure('unavailable', `${engine} cannot run programs of the image ${image}: ${words}`);
+		throw new Failure('unavailable', `${engine} cannot run programs from image ${image}: ${words}`);
 	}
 	return new Set(found.map(({ program }) => program));
 }
@@ -167,7 +167,7 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 		const ask = (args: readonly string[]) => promisify(execFile)(engine, [...args], { timeout: 20_000 });
 		const version = await ask(['version']).catch((error: NodeJS.ErrnoException & { stderr?: string }) => error);
 		if (version instanceof Error) {
-			if (version.code !== 'ENOENT') reason = `${engine} is installed, but its engine does not respond.`;
+			if (version.code !== 'ENOENT') reason = `${engine} is installed, but its engine is not responding.`;
 			continue;
 		}
 		const inspected = await ask(['image', 'inspect', image]).catch(() => null);
@@ -178,8 +178,8 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 				throw new Failure(
 					'unavailable',
 					volumes === null
-						? `${engine} does not report whether the image ${image} declares volumes, with which programs could fill this machine's disk.`
-						: `The image ${image} declares volumes (${volumes.join(', ')}), with which programs could fill this machine's disk.`,
+						? `${engine} does not report whether image ${image} declares volumes, which programs could use to fill this machine's disk.`
+						: `Image ${image} declares volumes (${volumes.join(', ')}), which programs could use to fill this machine's disk.`,
 					'Choose an image without VOLUME, such as python:3.12-slim.',
 				);
 			}
@@ -197,18 +197,18 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 			});
 			if (filtered !== null) return new ContainerSandbox({ ...setup, programs: filtered, filtered: true });
 			const programs = await startablePrograms({ ...setup, filtered: false });
-			const missing = 'a list of allowed system calls (the engine cannot start with it; its own filter is used)';
+			const missing = 'a list of allowed system calls (not supported by the engine, so its default filter is used)';
 			return new ContainerSandbox({ ...setup, programs, filtered: false, gaps: [...gaps, missing] });
 		}
 		throw new Failure(
 			'unavailable',
-			`${engine} does not have the image ${image}.`,
-			`Fetch it with: ${engine} pull ${image}`,
+			`${engine} does not have image ${image}.`,
+			`Download it with: ${engine} pull ${image}`,
 		);
 	}
 	throw new Failure(
 		'unavailable',
 		reason,
-		'Start it, or install bubblewrap and set reasoningLab.sandbox.mode to auto (Linux).',
+		'Start the engine, or install bubblewrap and set reasoningLab.sandbox.mode to auto (Linux).',
 	);
 }

@@ -43,7 +43,7 @@ export async function openControlGroups(): Promise<ControlGroups | { readonly mi
 		await groups.make({ memoryBytes: 1e6, tasks: 1 }).end();
 		return groups;
 	} catch (error) {
-		return { missing: `a control group cannot be created (${(error as NodeJS.ErrnoException).code ?? String(error)})` };
+		return { missing: `cannot create a control group (${(error as NodeJS.ErrnoException).code ?? String(error)})` };
 	}
 }
 

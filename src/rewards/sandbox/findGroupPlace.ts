@@ -29,7 +29,7 @@ export async function findGroupPlace(
 	mayWrite: (path: string) => Promise<boolean> = isWritable,
 ): Promise<GroupPlace | { readonly missing: string }> {
 	const own = ownGroup(mountinfo, cgroup);
-	if (own === null) return { missing: 'control groups of version 2 are not mounted' };
+	if (own === null) return { missing: 'cgroups v2 is not mounted' };
 	let missing = 'no control group is delegated to this user';
 	for (let folder = own.folder; ; folder = posix.dirname(folder)) {
 		const [offered, handedOn, type, processes] = await Promise.all(
@@ -37,7 +37,7 @@ export async function findGroupPlace(
 				words(`${folder}/${name}`),
 			),
 		);
-		if (folder === own.folder && !hasAll(offered)) missing = 'the controllers memory and pids are not delegated';
+		if (folder === own.folder && !hasAll(offered)) missing = 'the memory and pids controllers are not delegated';
 		// Moving a program requires write permission for the nearest common ancestor of both groups.
 		const writable = (await mayWrite(folder)) && (await mayWrite(`${folder}/cgroup.procs`));
 		if (writable && hasAll(handedOn)) return { folder, enable: false };
@@ -45,7 +45,7 @@ export async function findGroupPlace(
 			// Only the root group has no type. It may contain processes.
 			const mayHandOn = type?.length === 0 || processes?.length === 0;
 			if (mayHandOn && (await mayWrite(`${folder}/cgroup.subtree_control`))) return { folder, enable: true };
-			missing = 'the control group of this process contains other processes, and no parent is delegated';
+			missing = 'the control group of this process contains other processes, and no parent group is delegated';
 		}
 		if (folder === own.mount || folder === '/') return { missing };
 	}

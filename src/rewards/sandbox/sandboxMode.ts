@@ -23,8 +23,8 @@ export function parseSandboxMode(text: string | undefined): SandboxMode {
 		if (imagePattern.test(image)) return { kind: 'container', image };
 		throw new Failure(
 			'invalid',
-			`The sandbox "${mode}" does not name a container image.`,
-			'Use the form container:python:3.12-slim.',
+			`Sandbox "${mode}" does not specify a container image.`,
+			'Use the format container:python:3.12-slim.',
 		);
 	}
 	throw new Failure('invalid', `Unknown sandbox "${mode}".`, 'Choose auto, bubblewrap, container:<image> or unsafe.');

@@ -104,7 +104,7 @@ export async function serveAnswer(
 		served.kill();
 		const outcome = await answered;
 		if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
-		const why = late ? 'a call took too long' : (limitWords[outcome.end] ?? null);
+		const why = late ? 'a call timed out' : (limitWords[outcome.end] ?? null);
 		return { tests, load: load ?? (tests.length === 0 ? (limitWords[checked.end] ?? null) : null), fault, why };
 	} finally {
 		clearTimeout(timer);
@@ -114,11 +114,11 @@ export async function serveAnswer(
 }
 
 const limitWords: Readonly<Record<string, string>> = {
-	wall: 'the answer took too long',
-	cpu: 'the answer took too long',
-	memory: 'the answer used too much memory',
+	wall: 'the answer timed out',
+	cpu: 'the answer timed out',
+	memory: 'the answer exceeded the memory limit',
 	processes: 'the answer started too many processes',
-	output: 'the answer wrote too much output',
+	output: 'the answer produced too much output',
 };
 
 function readVerdict(line: string): v.InferOutput<typeof lineSchema> | null {

@@ -180,7 +180,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			if (failure !== undefined) reject(failure);
 			else if (end === null && what.reportsStart && !report.includes('"exit-code"')) {
 				const words = complaint.trim().split('\n').at(-1) ?? '';
-				reject(notStarted(what.name, words || `it ended with status ${code ?? bySignal}`));
+				reject(notStarted(what.name, words || `it exited with code ${code ?? bySignal}`));
 			} else {
 				resolve({
 					...ending(end, code, bySignal, cpuSeconds, limits),
@@ -216,7 +216,7 @@ async function gone(first: number): Promise<void> {
 }
 
 function notStarted(name: string, words: string): Failure {
-	return new Failure('unavailable', `${name} could not start: ${words.replace(/[.\s]*$/, '')}.`);
+	return new Failure('unavailable', `${name} failed to start: ${words.replace(/[.\s]*$/, '')}.`);
 }
 
 /** Signals by number. A launcher reports its program's death by a signal as exit code 128 + signal. */

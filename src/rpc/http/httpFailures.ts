@@ -41,7 +41,7 @@ export function lostConnection(origin: string, error: unknown, advice: HttpAdvic
 		code === 'ECONNREFUSED' ? 'nothing is listening there' : String(cause?.message ?? (error as Error).message);
 	return {
 		passing,
-		failure: new Failure('unavailable', `No server responds at ${origin}: ${why}.`, advice.unreachable, {
+		failure: new Failure('unavailable', `No server is responding at ${origin}: ${why}.`, advice.unreachable, {
 			cause: error,
 		}),
 	};
@@ -75,12 +75,12 @@ export function refusal(
 	}
 	if (status === 401 || status === 403) {
 		const action = where.hasKey ? advice.wrongKey : advice.noKey;
-		return fail('denied', `${origin} refused the request (${status})${saidOf(body)}.`, action);
+		return fail('denied', `${origin} rejected the request (${status})${saidOf(body)}.`, action);
 	}
 	if (status >= 300 && status < 400) {
 		return fail(
 			'invalid',
-			`${where.url} redirects elsewhere (${status}), and redirects are not followed.`,
+			`${where.url} redirects to another address (${status}), and redirects are not followed.`,
 			advice.address,
 		);
 	}

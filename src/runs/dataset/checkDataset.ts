@@ -77,5 +77,5 @@ export async function checkDataset(
 /** @param action suggested action for recipes, where columns are keys instead of command-line options */
 function actionOf(action: string | undefined): string | undefined {
 	const role = /^Name the column in the dataset of the recipe: "(\w+)"/.exec(action ?? '')?.[1];
-	return role === undefined ? action : `Name the column with --${role}.`;
+	return role === undefined ? action : `Specify the column with --${role}.`;
 }

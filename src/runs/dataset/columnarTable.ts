@@ -53,10 +53,10 @@ export class ColumnarTable implements DataTable {
 			const words = error instanceof Error ? error.message : String(error);
 			throw new Failure(
 				'corrupt',
-				`${name} is not ${format === 'arrow' ? 'Arrow' : 'Parquet'} that is read: ${words}.`,
+				`Cannot read ${name} as ${format === 'arrow' ? 'Arrow' : 'Parquet'}: ${words}.`,
 				format === 'arrow'
-					? 'Check that it was written completely, or write it as Parquet.'
-					: 'Check that it was written completely.',
+					? 'Check that the file is complete, or convert it to Parquet.'
+					: 'Check that the file is complete.',
 			);
 		}
 	}
@@ -112,7 +112,7 @@ export class ColumnarTable implements DataTable {
 		if (known !== undefined && known.times >= maxTries) return failed(known.fault);
 		try {
 			const values = await this.#file.rows(from, to);
-			if (values.length === 0) throw new Error('the rows are missing');
+			if (values.length === 0) throw new Error('rows are missing');
 			return values.map((value, i) => ({ row: from + i, value: rowOfValue(value), fault: null }));
 		} catch (error) {
 			const fault = `cannot be read: ${error instanceof Error ? error.message : String(error)}`;

@@ -95,7 +95,7 @@ export class PartsTable implements DataTable {
 export async function partsOf(folder: string): Promise<string[]> {
 	const name = basename(folder);
 	const entries = await readdir(folder).catch((error: unknown) => {
-		throw Failure.from(error, `The folder ${name} cannot be read`);
+		throw Failure.from(error, `Cannot read the folder ${name}`);
 	});
 	const saved = await savedParts(folder, entries);
 	const names = saved === null ? entries.filter(isParquet).toSorted() : [];
@@ -103,15 +103,15 @@ export async function partsOf(folder: string): Promise<string[]> {
 	if (count === 0) {
 		throw new Failure(
 			'invalid',
-			`${name} is a folder without Parquet files and without a dataset written by save_to_disk.`,
+			`${name} contains neither Parquet files nor a dataset written by save_to_disk.`,
 			'Use a file, or a folder of Parquet files.',
 		);
 	}
 	if (count > maxParts) {
 		throw new Failure(
 			'unsupported',
-			`${name} has ${count} dataset files, more than the limit of ${maxParts}.`,
-			'Write them as fewer, larger files.',
+			`${name} contains ${count} dataset files; the limit is ${maxParts}.`,
+			'Save the dataset as fewer, larger files.',
 		);
 	}
 	if (saved !== null) return saved;
@@ -119,8 +119,8 @@ export async function partsOf(folder: string): Promise<string[]> {
 	if (sets.length > 1 && sets.some((set) => splitNames.includes(set.toLowerCase()))) {
 		throw new Failure(
 			'invalid',
-			`${name} contains files of several splits (${sets.slice(0, 5).join(', ')}).`,
-			'Use the file of one split, or move each split into its own folder.',
+			`${name} contains files from several splits (${sets.slice(0, 5).join(', ')}).`,
+			'Use the file for one split, or move each split to its own folder.',
 		);
 	}
 	return names.map((one) => join(folder, one));

@@ -38,7 +38,7 @@ export async function readPassRates(folder: string): Promise<PassRates> {
 		throw new Failure(
 			'invalid',
 			`${name} contains no evaluated questions.`,
-			'Choose the folder of an evaluation, which contains evaluation.json.',
+			'Choose an evaluation folder, which contains evaluation.json.',
 		);
 	}
 	return {

@@ -176,7 +176,7 @@ export class RecordTable implements DataTable {
 			return {
 				...placed(row, place),
 				value: null,
-				fault: `has ${end - start} bytes, more than the limit of ${longestRecord}`,
+				fault: `has ${end - start} bytes; the limit is ${longestRecord}`,
 			};
 		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), place);
 		// A record that began in the previous chunk is read again.
@@ -188,7 +188,7 @@ export class RecordTable implements DataTable {
 		try {
 			text = this.#decoder.decode(bytes);
 		} catch {
-			return { ...placed(row, place), value: null, fault: 'is not UTF-8', action: encodingAdvice(bytes) };
+			return { ...placed(row, place), value: null, fault: 'is not valid UTF-8', action: encodingAdvice(bytes) };
 		}
 		const syntax = this.#syntax;
 		if (syntax.format === 'csv' || syntax.format === 'tsv') {
@@ -202,7 +202,7 @@ export class RecordTable implements DataTable {
 			const { line } = place;
 			return line === undefined ? { row, value, fault: null } : { row, value, fault: null, line };
 		} catch {
-			const fault = place.end >= this.size ? 'is incomplete JSON: it may still be being written' : 'is not JSON';
+			const fault = place.end >= this.size ? 'is incomplete JSON, possibly because the file is still being written' : 'is not JSON';
 			return { ...placed(row, place), value: null, fault };
 		}
 	}

@@ -36,8 +36,8 @@ export async function folderOfSplit(path: string, split: string): Promise<string
 	if (splits.includes(split)) return join(path, split);
 	throw new Failure(
 		'missing',
-		`${path} has no split ${split} (it has ${splits.join(', ') || 'none'}).`,
-		'Choose the folder of a split.',
+		`${path} has no split ${split} (available: ${splits.join(', ') || 'none'}).`,
+		'Choose the folder of one split.',
 	);
 }
 
@@ -66,8 +66,8 @@ export async function savedParts(folder: string, entries: readonly string[]): Pr
 	if (Array.isArray(indices) && indices.length > 0) {
 		throw new Failure(
 			'unsupported',
-			`${name} contains a row selection in a separate file, as written by old versions of datasets.`,
-			'Load it and save it again with a newer version.',
+			`${name} stores its row selection in a separate file, as old versions of datasets do.`,
+			'Load it with a newer version of datasets and save it again.',
 		);
 	}
 	const names = (Array.isArray(files) ? files : []).map((file: unknown) => (isObject(file) ? file.filename : null));
@@ -76,12 +76,12 @@ export async function savedParts(folder: string, entries: readonly string[]): Pr
 		if (typeof file !== 'string' || !isPlainName(file) || !/\.arrow$/i.test(file)) {
 			throw new Failure(
 				'corrupt',
-				`${join(name, stateFile)} does not list an Arrow file of its folder.`,
+				`${join(name, stateFile)} lists something that is not an Arrow file in its folder.`,
 				'Save the dataset again.',
 			);
 		}
 		if (!entries.includes(file)) {
-			throw new Failure('missing', `${name} lacks ${file}, which its ${stateFile} lists.`, 'Copy the whole folder.');
+			throw new Failure('missing', `${name} does not contain ${file}, which its ${stateFile} lists.`, 'Copy the complete folder.');
 		}
 		return join(folder, file);
 	});

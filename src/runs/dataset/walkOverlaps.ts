@@ -42,7 +42,7 @@ export async function openTests(path: string, signal?: AbortSignalLike, column?:
 				throw new Failure(
 					'unsupported',
 					`${name} has more than ${maxTests} rows.`,
-					'Cut the test set into several files.',
+					'Split the test set into several files.',
 				);
 			}
 			index.add(prompt, row);

@@ -47,7 +47,7 @@ export async function walkView(
 		rows.push(row);
 		if (sort === null) continue;
 		if (rows.length > maxSorted) {
-			throw new Failure('unsupported', `More than ${maxSorted} rows cannot be sorted.`, 'Filter them first.');
+			throw new Failure('unsupported', `Cannot sort more than ${maxSorted} rows.`, 'Filter them first.');
 		}
 		keys.push(sortKey(Object.hasOwn(whole, sort.column) ? whole[sort.column] : null));
 	}

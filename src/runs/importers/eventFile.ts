@@ -57,7 +57,7 @@ export class EventFile implements FrameFile {
 			}
 			const length = lengthIn(head);
 			if (length === null) {
-				yield { ...place, ...fault(`event ${number} has no readable length; the rest is not read`) };
+				yield { ...place, ...fault(`the length of event ${number} is unreadable; the rest of the file is skipped`) };
 				return;
 			}
 			const whole = before + length + after;

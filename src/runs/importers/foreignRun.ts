@@ -60,7 +60,7 @@ export class ForeignRun implements RunContent {
 
 	get faults(): readonly RunFault[] {
 		const cut = [...this.disk.cut].map(
-			(file): RunFault => ({ file, line: null, message: 'contains more names than are read', records: 1 }),
+			(file): RunFault => ({ file, line: null, message: 'contains more names than can be read', records: 1 }),
 		);
 		return [...this.#faults.all, ...cut];
 	}
@@ -105,7 +105,7 @@ export class ForeignRun implements RunContent {
 			throw new Failure(
 				'missing',
 				`The rollouts of ${of} are missing.`,
-				'They were removed or moved; choose another step.',
+				'They were removed or moved. Choose another step.',
 			);
 		}
 		return new ForeignStep(files, { ...this.#stepOptions(step), learnt });

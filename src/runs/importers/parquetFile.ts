@@ -36,7 +36,7 @@ export class ParquetFile implements FrameFile {
 		try {
 			shape = await this.#decoded.shape();
 		} catch (error) {
-			yield { ...fault(0, `not Parquet that is read: ${words(error)}`), torn: true };
+			yield { ...fault(0, `not readable as Parquet: ${words(error)}`), torn: true };
 			return;
 		}
 		let start = 0;
@@ -48,7 +48,7 @@ export class ParquetFile implements FrameFile {
 				try {
 					const records = await this.#decoded.rows(from, to);
 					count = records.length;
-					if (count === 0) throw new Error('the rows are missing');
+					if (count === 0) throw new Error('rows are missing');
 					for (let i = 0; i < records.length; i++) {
 						yield { offset: 0, length: 0, number: from + i + 1, records: [records[i]], fault: null, torn: false };
 						if (turns.due) await turns.pass();
@@ -64,7 +64,7 @@ export class ParquetFile implements FrameFile {
 		}
 		if (start !== shape.rows) {
 			const lost = Math.max(1, shape.rows - start);
-			yield fault(start + 1, `has ${start} rows, and says that it has ${shape.rows}`, lost);
+			yield fault(start + 1, `has ${start} rows, but claims to have ${shape.rows}`, lost);
 		}
 	}
 

@@ -52,7 +52,7 @@ export class WholeFile implements FrameFile {
 			const { value } = (await decodingThread.ask({ kind: 'yaml', text }, this.size)) as { value: unknown };
 			return { ...whole, records: [value], fault: null, torn: false };
 		} catch (error) {
-			return { ...fault(`not YAML that is read: ${(error as Error).message}`), torn: true };
+			return { ...fault(`not readable as YAML: ${(error as Error).message}`), torn: true };
 		}
 	}
 

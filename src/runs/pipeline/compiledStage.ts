@@ -64,7 +64,7 @@ export async function makeStageFolder(pipeline: string, { stage, copies }: Compi
 		}
 		await rename(aside, folder);
 	} catch (error) {
-		throw Failure.from(error, `Cannot make ${folder}`);
+		throw Failure.from(error, `Cannot create ${folder}`);
 	}
 	return folder;
 }

@@ -32,7 +32,7 @@ export async function readPipeline(folder: string): Promise<PipelineRecord> {
 	}
 	const record = decodeOrThrow(pipelineRecordSchema, value, path);
 	if (new Set(record.stages.map(({ name }) => name)).size === record.stages.length) return record;
-	throw new Failure('invalid', `${path} has two stages with the same name.`);
+	throw new Failure('invalid', `${path} contains two stages with the same name.`);
 }
 
 export async function writePipeline(folder: string, record: PipelineRecord): Promise<void> {
@@ -45,7 +45,7 @@ export async function readPipelineRecipe(folder: string): Promise<PipelineRecipe
 	const parsed = parseRecipe(await readSmallFile(folder, pipelineFiles.recipe, largestRecipe));
 	if (parsed.ok && parsed.pipeline !== null) return parsed.pipeline;
 	const fault = parsed.ok ? 'its stages have no names' : parsed.faults[0]?.message;
-	throw new Failure('invalid', `${path} is not a pipeline recipe: ${fault}`, 'Resume with --recipe and the file.');
+	throw new Failure('invalid', `${path} is not a pipeline recipe: ${fault}`, 'Resume with --recipe and a recipe file.');
 }
 
 export async function writePipelineRecipe(folder: string, recipe: PipelineRecipe): Promise<void> {

@@ -85,7 +85,7 @@ async function requirePipeline(path: string, changes: RecipeChanges): Promise<Pi
 	throw new Failure(
 		'invalid',
 		`${resolve(path)} is not a pipeline: its stages have no names.`,
-		'Give its stages names.',
+		'Give each stage a name.',
 	);
 }
 
@@ -107,7 +107,7 @@ export const freshState = (stage: NamedStage): StageState => ({
 export function orderedStages(recipe: PipelineRecipe): readonly NamedStage[] {
 	const ordered = orderStages(recipe.stages);
 	if (ordered.ok) return ordered.stages;
-	throw new Failure('invalid', `The stages wait for each other in a cycle: ${ordered.cycle.join(', ')}.`);
+	throw new Failure('invalid', `The stages depend on each other in a cycle: ${ordered.cycle.join(', ')}.`);
 }
 
 /**
@@ -159,8 +159,8 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 	if (!(await stat(recipeFolder).catch(() => null))?.isDirectory()) {
 		throw new Failure(
 			'missing',
-			`The folder of its recipe, ${recipeFolder}, no longer exists.`,
-			'Start its recipe instead.',
+			`The folder of the pipeline's recipe, ${recipeFolder}, no longer exists.`,
+			'Start the recipe directly.',
 		);
 	}
 	await requireOwnPipeline(folder, { recipe: true, stages: false }, options.agree);
@@ -217,7 +217,7 @@ async function launchPipeline(
 	options.onFolder?.(folder);
 	const program = runnerProgram(options.engine);
 	if (!(await stat(program).catch(() => null))?.isFile()) {
-		throw new Failure('missing', `The runner program ${program} is missing.`, 'Reinstall or rebuild it.');
+		throw new Failure('missing', `The runner program ${program} does not exist.`, 'Reinstall or rebuild it.');
 	}
 	await refuseLinks(folder);
 	const before = (await readPipeline(folder)).attempt;
@@ -269,9 +269,9 @@ async function launchPipeline(
 		}
 		if (over !== null) throw await whyEnded(folder, start, over);
 		if (options.signal?.aborted)
-			throw new Failure('cancelled', 'Waiting was canceled; the pipeline is still starting.');
+			throw new Failure('cancelled', 'Waiting for the pipeline was canceled; it is still starting.');
 		if (Date.now() > deadline) {
-			throw new Failure('timeout', `The runner of ${folder} did not start in time.`, 'See pipeline.log there.');
+			throw new Failure('timeout', `The runner of ${folder} did not start in time.`, 'See pipeline.log in the pipeline folder.');
 		}
 		await new Promise((resolve) => setTimeout(resolve, 30));
 	}

@@ -73,7 +73,7 @@ export async function readSeveralReport(
 	const pipeline = named[isPipeline.indexOf(true)];
 	throw new Failure(
 		'invalid',
-		`${pipeline} is a pipeline, ${named[isPipeline.indexOf(false)]} is not.`,
+		`${pipeline} is a pipeline, but ${named[isPipeline.indexOf(false)]} is not.`,
 		'Use only pipelines, or only runs.',
 	);
 }
@@ -136,11 +136,11 @@ function evaluationsReport(
 ): ReadReport {
 	const section = evaluationsSection(evaluations);
 	if (section === null) {
-		throw new Failure('missing', `${name} has no evaluated checkpoints.`, 'Evaluate one: reasoning-lab evaluate.');
+		throw new Failure('missing', `${name} has no evaluated checkpoints.`, 'Evaluate one with reasoning-lab evaluate.');
 	}
 	const document = {
 		title: `Evaluations of ${name}`,
-		subtitle: 'Intervals are 95%.',
+		subtitle: 'Intervals are 95% confidence intervals.',
 		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
 	};
 	return { document, runs, gaps: [], claims: [] };

@@ -88,7 +88,7 @@ function protocolText({ sampling, seed }: EvaluationSpec): string {
 	return [
 		`temperature ${temperature ?? 1}`,
 		`top-p ${topP ?? 1}`,
-		...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens`]),
+		...(maxTokens === undefined ? [] : [`max ${maxTokens} tokens`]),
 		`seed ${seed}`,
 	].join(', ');
 }

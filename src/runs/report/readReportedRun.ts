@@ -48,7 +48,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 	const context = { content, tags, language, recipe, ...(signal === undefined ? {} : { signal }) };
 	const stages = await part('Metrics and evaluations', readReportedStages(context), []);
 	const rollouts = await part('Rollouts', readChosenRollouts(context), []);
-	const evaluations = own ? await part('Evaluations of checkpoints', readReportedEvaluations(context), []) : [];
+	const evaluations = own ? await part('Checkpoint evaluations', readReportedEvaluations(context), []) : [];
 	const searches = own ? await part('Searches', readReportedSearches(content.folder, signal), []) : [];
 	const diagnosis = await part('Diagnosis', diagnoseRun(content, signal === undefined ? {} : { signal }), null);
 	for (const { file, line, message, records } of content.faults.slice(0, 20)) {
@@ -87,7 +87,7 @@ const lastPart = (path: string) => basename(path.replaceAll('\\', '/'));
 function environmentOf({ versions, seeds, hashes, device }: AnyRunRecord): (readonly [string, string])[] {
 	return [
 		['device', device],
-		...Object.entries(versions).map(([name, version]) => [`version of ${name}`, version] as const),
+		...Object.entries(versions).map(([name, version]) => [`${name} version`, version] as const),
 		...Object.entries(seeds).map(([name, seed]) => [`seed: ${name}`, String(seed)] as const),
 		...Object.entries(hashes).map(([name, hash]) => [`SHA-256 of ${name}`, hash] as const),
 	]

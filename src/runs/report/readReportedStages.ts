@@ -150,7 +150,7 @@ async function completionsOf(
 		const summary = sums.summary();
 		const tokens = curves.find(({ name }) => name === 'completions/mean_length')?.points.at(-1)?.y ?? null;
 		if (summary !== null) {
-			const counted = tokens === null ? '' : ' (tokens: of completions in training)';
+			const counted = tokens === null ? '' : ' (tokens: from training completions)';
 			return { ...summary, tokens, of: `held-out samples at step ${after.step}${counted}` };
 		}
 	}
@@ -171,5 +171,5 @@ async function completionsOf(
 		await opened.close();
 	}
 	const summary = sums.summary();
-	return summary === null ? null : { ...summary, of: `rollouts of step ${step}` };
+	return summary === null ? null : { ...summary, of: `rollouts from step ${step}` };
 }

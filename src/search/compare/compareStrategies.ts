@@ -364,7 +364,7 @@ class Comparison {
 		this.#fail(
 			new Failure(
 				'unavailable',
-				`${this.#failuresInRow} searches in a row failed, as ${what} did: ${failed}`,
+				`${this.#failuresInRow} searches in a row failed because ${what} failed: ${failed}`,
 				retryLater,
 			),
 		);

@@ -84,7 +84,7 @@ export class ComparisonFolder {
 				throw new Failure(
 					'mismatch',
 					`${path} contains a comparison with a different specification.`,
-					'Continue with the same one, or choose another folder with --out.',
+					'Continue with the original specification, or choose another folder with --out.',
 				);
 			}
 			const found = await readComparedProblems(path);

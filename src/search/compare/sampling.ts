@@ -12,8 +12,8 @@ const params = v.strictObject({ n: v.number() });
 export function samplingStrategy(scorers: readonly Scorer[] | 'judge'): Strategy<v.InferOutput<typeof params>> {
 	return {
 		name: 'self-consistency',
-		title: 'Single samples',
-		description: 'Samples whole completions.',
+		title: 'Independent samples',
+		description: 'Samples complete completions.',
 		source: '',
 		structure: 'tree',
 		params,

@@ -91,7 +91,7 @@ export class DataFolder {
 					throw new Failure(
 						'mismatch',
 						`${path} contains data with a different specification.`,
-						'Continue with the same specification, or choose another folder with --out.',
+						'Continue with the original specification, or choose another folder with --out.',
 					);
 				}
 				await folder.#read();
@@ -221,7 +221,7 @@ export class DataFolder {
 			if (size < known) {
 				throw new Failure(
 					'corrupt',
-					`${join(this.path, name)} has ${size} bytes; ${known} were written.`,
+					`${join(this.path, name)} has ${size} bytes, but ${known} were written.`,
 					'Choose another folder with --out.',
 				);
 			}

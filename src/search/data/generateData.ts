@@ -76,7 +76,7 @@ export async function generateData(options: GenerateOptions): Promise<GeneratedD
 		}
 	} catch (error) {
 		if (signal?.aborted && Failure.from(error).reason === 'cancelled') {
-			throw new Failure('cancelled', 'It was canceled before it started.');
+			throw new Failure('cancelled', 'Data generation was canceled before it started.');
 		}
 		throw error;
 	} finally {
@@ -258,7 +258,7 @@ class Generation {
 			this.#fail(
 				new Failure(
 					'unavailable',
-					`${this.#failuresInRow} searches in a row failed, as ${what} did: ${why}`,
+					`${this.#failuresInRow} searches in a row failed because ${what} failed: ${why}`,
 					retryLater,
 				),
 			);

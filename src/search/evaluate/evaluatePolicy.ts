@@ -161,7 +161,7 @@ async function judgeable(
 	if (problems.length > 0) return problems;
 	throw new Failure(
 		'invalid',
-		read === 0 ? `${name} has no questions.` : `No question of ${name} has an answer to compare with.`,
+		read === 0 ? `${name} has no questions.` : `No question in ${name} has an answer to compare with.`,
 		'Set the answer column with --answer.',
 	);
 }
@@ -241,7 +241,7 @@ class Sampling {
 			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
 			if (++this.#failed >= maxFailures) {
 				if (outcome.stop === 'scorer') throw judgeFailed(this.#failed, message);
-				const why = message ?? 'it returned no text';
+				const why = message ?? 'the policy returned no text';
 				throw new Failure('unavailable', `${this.#failed} questions in a row have no completion: ${why}`, retryLater);
 			}
 			return;

@@ -54,7 +54,7 @@ export class EvaluationFolder {
 			}
 			const same = decisive(known.spec) === decisive(file.spec) && known.policy.model === file.policy.model;
 			if (!same || known.problems.hash !== file.problems.hash) {
-				const what = same ? 'of different questions' : 'with a different specification or policy';
+				const what = same ? 'with different questions' : 'with a different specification or policy';
 				throw new Failure('mismatch', `${path} contains an evaluation ${what}.`, 'Choose another folder with --out.');
 			}
 			return new EvaluationFolder(path, lock, await readQuestions(path, file.problems.count));

@@ -67,7 +67,7 @@ function treesOf(format: TreeFormat, value: unknown, name: string): TreeFile {
 	if (trees.length === 0) {
 		throw new Failure(
 			'invalid',
-			`${name} looks like a log of ${format.title}, but contains no tree: ${faults[0] ?? ''}`,
+			`${name} looks like a ${format.title} log, but contains no tree: ${faults[0] ?? ''}`,
 		);
 	}
 	return { format: format.name, title: format.title, trees, faults };
@@ -103,4 +103,4 @@ function tooLarge(error: unknown, name: string): Failure {
 }
 
 const wanted = (): string =>
-	`Supported are logs of Reasoning Lab and: ${treeFormats.map((f) => f.looksFor).join('; ')}.`;
+	`Supported formats: Reasoning Lab logs; ${treeFormats.map((f) => f.looksFor).join('; ')}.`;

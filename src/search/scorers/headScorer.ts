@@ -43,7 +43,7 @@ export async function openHeadScorer(
 		throw new Failure(
 			'unsupported',
 			`${policy.name} has no head "${head}".`,
-			`Use a checkpoint of a run with a stage of type "${stage}".`,
+			`Use a checkpoint from a run with a "${stage}" stage.`,
 		);
 	}
 	const name = spec.model === undefined ? spec.use : `${spec.use} of ${basename(spec.model)}`;

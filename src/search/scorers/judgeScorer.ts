@@ -49,8 +49,8 @@ export async function openJudgeScorer(
 		lease?.dispose();
 		throw new Failure(
 			'unsupported',
-			`${policy.name} does not follow instructions, so it cannot judge.`,
-			'Choose a policy with the chat API, or another scorer.',
+			`${policy.name} does not follow instructions, so it cannot be used as a judge.`,
+			'Choose a policy with the chat API, or a different scorer.',
 		);
 	}
 	const name = spec.use === 'judge' ? `judge ${policy.name}` : spec.use;

@@ -63,8 +63,8 @@ export async function openRewardScorer(
 			throw new Failure(
 				'invalid',
 				wanted === null
-					? `${file} has several rewards: ${names.join(', ')}.`
-					: `${file ?? 'The built-in rewards'} has no reward "${wanted}"; it has ${names.join(', ')}.`,
+					? `${file} contains several rewards: ${names.join(', ')}.`
+					: `${file ?? 'The built-in rewards'} has no reward "${wanted}"; available: ${names.join(', ')}.`,
 				'Choose one with "name".',
 			);
 		}
@@ -135,7 +135,7 @@ function rewardScorer({ name, runner, reward, gold, steps, signal }: Parts): Sco
 			const [error] = scored.errors;
 			// An error in one row only costs its value, but a reward that has failed on everything so far is broken.
 			if (!valued && error !== undefined && scored.values.every((value) => value === null)) {
-				throw new Failure('invalid', `The reward ${name} fails: ${error.message}`, 'Verify it on your data first.');
+				throw new Failure('invalid', `The reward ${name} failed: ${error.message}`, 'Verify it on your data first.');
 			}
 			return values;
 		},

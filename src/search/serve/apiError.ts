@@ -24,7 +24,7 @@ export class ApiError extends Error {
 	/** Converts any thrown value; the message of an internal error is not exposed. */
 	static from(error: unknown): ApiError {
 		if (error instanceof ApiError) return error;
-		if (!(error instanceof Failure)) return new ApiError(500, 'internal', 'The server failed; see its log.');
+		if (!(error instanceof Failure)) return new ApiError(500, 'internal', 'Internal server error; see the server log.');
 		return new ApiError(statuses[error.reason], error.reason, error.toString());
 	}
 }

@@ -72,7 +72,7 @@ const completionSchema = v.object({
 	max_tokens: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxCompletionTokens))),
 	prompt: v.union(
 		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(maxPrompts))],
-		'must be a text, a list of token ids, or a list of these',
+		'must be a string, a list of token ids, or a list of these',
 	),
 	echo: nullish(v.boolean()),
 	suffix: nullish(v.string()),
@@ -121,7 +121,7 @@ export function readChatRequest(body: unknown): ApiRequest {
 	const request = read(chatSchema, body);
 	const messages = request.messages.map(({ role, content, tool_calls, tool_call_id }, i): GivenMessage => {
 		if (role === 'tool' && tool_call_id === null) {
-			throw invalid(`messages[${i}].tool_call_id`, 'A message of the role tool needs a tool_call_id.');
+			throw invalid(`messages[${i}].tool_call_id`, 'A message with role tool requires a tool_call_id.');
 		}
 		return {
 			role,
@@ -146,19 +146,19 @@ export function readChatRequest(body: unknown): ApiRequest {
 export function readCompletionRequest(body: unknown): ApiRequest {
 	const request = read(completionSchema, body);
 	if ((request.suffix ?? '') !== '')
-		throw unsupported('suffix', 'Generating text in the middle of another (suffix) is not supported.');
+		throw unsupported('suffix', 'Fill-in-the-middle generation (suffix) is not supported.');
 	if ((request.best_of ?? 1) > (request.n ?? 1)) {
 		throw unsupported('best_of', 'Choose a strategy with search.strategy instead.');
 	}
 	const echo = request.echo ?? false;
-	if (request.max_tokens === 0 && !echo) throw invalid('max_tokens', 'max_tokens is 0 without echo.');
+	if (request.max_tokens === 0 && !echo) throw invalid('max_tokens', 'max_tokens can be 0 only with echo.');
 	const { prompt } = request;
 	const many = Array.isArray(prompt) && typeof prompt[0] !== 'number';
 	const prompts = (many ? prompt : [prompt]) as (string | number[])[];
 	if (prompts.some((one) => typeof one === 'string' && one.trim() === ''))
 		throw invalid('prompt', 'A prompt is empty.');
 	if (prompts.length * (request.n ?? 1) > maxPrompts) {
-		throw invalid('n', `${prompts.length} prompts with n ${request.n} are more than ${maxPrompts} choices.`);
+		throw invalid('n', `${prompts.length} prompts with n ${request.n} exceed the limit of ${maxPrompts} choices.`);
 	}
 	return {
 		kind: 'completion',
@@ -187,7 +187,7 @@ export function schemaOf(
 ): Readonly<Record<string, unknown>> | null {
 	if (format === null || format.type === 'text') return null;
 	if (format.type === 'json_object') return { type: 'object' };
-	if (format.type !== 'json_schema') throw unsupported(param, `The format ${format.type} is not supported.`);
+	if (format.type !== 'json_schema') throw unsupported(param, `The response format ${format.type} is not supported.`);
 	const given = decode(schemaFormat, format.json_schema ?? format);
 	if (!given.ok) throw invalid(param, `${param}.json_schema.schema is not an object.`);
 	return given.value.schema;
@@ -211,7 +211,7 @@ export function conversationOf(messages: readonly GivenMessage[], param: string)
 	if (problem === undefined || after !== 'tool' || strange) {
 		throw invalid(param, 'The last message must have the role user or tool, or assistant after one of them.');
 	}
-	if (problem.content.trim() === '') throw invalid(param, 'The last message of the user is empty.');
+	if (problem.content.trim() === '') throw invalid(param, 'The last user message is empty.');
 	return { prompts: [problem.content], history: asked.slice(0, at), exchange, prefill: begins ? last.content : '' };
 }
 
@@ -231,7 +231,7 @@ export function textOfParts(parts: readonly v.InferOutput<typeof part>[], param:
 	return parts
 		.map(({ type, text }) => {
 			if (textParts.has(type) && text !== undefined) return text;
-			throw unsupported(param, `Parts of the type ${type} are not supported.`);
+			throw unsupported(param, `Content parts of type ${type} are not supported.`);
 		})
 		.join('');
 }

@@ -25,12 +25,12 @@ export function guard(headers: Headers, { port, token, origins }: GuardOptions):
 	}
 	const origin = headers.get('origin');
 	if (origin !== null && !originAllowed(origin, port, origins)) {
-		throw new ApiError(403, 'origin_not_allowed', 'Pages of this origin may not use the server (--allow-origin).');
+		throw new ApiError(403, 'origin_not_allowed', 'Pages from this origin have no access to the server (--allow-origin).');
 	}
 	if (token === null) return;
 	const given = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
 	if (given === undefined) {
-		throw new ApiError(401, 'missing_token', 'Send the token of this server as Authorization: Bearer TOKEN.');
+		throw new ApiError(401, 'missing_token', 'Send the server token as Authorization: Bearer TOKEN.');
 	}
 	if (!sameText(given, token)) throw new ApiError(401, 'invalid_token', 'The token does not match this server.');
 }

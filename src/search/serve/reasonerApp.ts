@@ -125,7 +125,7 @@ export class ReasonerApp {
 		const limit = bodyLimit({
 			maxSize: limits.bodyBytes,
 			onError: () => {
-				throw new ApiError(413, 'body_too_large', `A request can have at most ${limits.bodyBytes} bytes.`);
+				throw new ApiError(413, 'body_too_large', `The request body exceeds the limit of ${limits.bodyBytes} bytes.`);
 			},
 		});
 		app.post('/v1/chat/completions', limit, (c) => this.#answer(c, readChatRequest));
@@ -152,7 +152,7 @@ export class ReasonerApp {
 		return new ApiError(
 			404,
 			'model_not_found',
-			`There is no model ${JSON.stringify(id.slice(0, 200))}: /v1/models lists the available ones.`,
+			`Unknown model ${JSON.stringify(id.slice(0, 200))}: see /v1/models for the available ones.`,
 			'model',
 		);
 	}
@@ -229,7 +229,7 @@ export class ReasonerApp {
 	async #body(c: Context): Promise<unknown> {
 		const type = c.req.header('content-type') ?? '';
 		if (!/^application\/json\b/i.test(type)) {
-			throw new ApiError(415, 'unsupported_media_type', 'Send JSON, with Content-Type: application/json.');
+			throw new ApiError(415, 'unsupported_media_type', 'Send JSON with Content-Type: application/json.');
 		}
 		const text = await c.req.text().catch((error: unknown) => {
 			if (c.req.raw.signal.aborted) throw new ApiError(503, 'cancelled', 'The client disconnected.');
@@ -268,7 +268,7 @@ export class ReasonerApp {
 				'continue a prefix: the last message must have the role user',
 			);
 		}
-		if (tools !== null && !canCall) throw lacks('tools', 'call tools. Leave out "tools"');
+		if (tools !== null && !canCall) throw lacks('tools', 'support tool calls. Omit "tools"');
 		if (tools !== null && prefill !== '') {
 			throw unsupported(
 				kind === 'chat' ? 'messages' : 'input',
@@ -276,10 +276,10 @@ export class ReasonerApp {
 			);
 		}
 		if (!echo) return request;
-		if (stream) throw unsupported('echo', 'echo is not streamed. Leave out "stream".');
+		if (stream) throw unsupported('echo', 'echo cannot be streamed. Omit "stream".');
 		if (alternatives === null && request.maxTokens !== 0) return request;
 		if (read === null)
-			throw lacks('echo', 'report the log-probabilities of a given text, which echo with logprobs needs');
+			throw lacks('echo', 'report log-probabilities for given text, which echo with logprobs needs');
 		if (n > 1) throw unsupported('n', 'With echo and logprobs, n must be 1.');
 		return request;
 	}
@@ -289,12 +289,12 @@ export class ReasonerApp {
 		if (typeof prompt === 'string') return { text: prompt, special: [] };
 		const { tokenizer, name } = this.#options.reasoner;
 		if (tokenizer === null) {
-			throw unsupported('prompt', `The vocabulary of the policy ${name} is unknown. Send prompts as text.`);
+			throw unsupported('prompt', `The vocabulary of the policy ${name} is not available. Send prompts as text.`);
 		}
 		const first = prompt.findIndex((id) => !tokenizer.special.includes(id));
 		const ids = first < 0 ? [] : prompt.slice(first);
 		if (ids.some((id) => tokenizer.special.includes(id))) {
-			throw invalid('prompt', 'A prompt has a special token after its start.');
+			throw invalid('prompt', 'A prompt contains a special token after its start.');
 		}
 		return { text: tokenizer.decode(ids), special: prompt.slice(0, prompt.length - ids.length).map(() => '') };
 	}

@@ -47,9 +47,9 @@ export function readResponsesRequest(body: unknown): ApiRequest {
 	const request = read(responsesSchema, body);
 	for (const field of ['previous_response_id', 'conversation'] as const) {
 		if (request[field] !== null)
-			throw unsupported(field, 'Responses are not stored. Send the whole conversation as "input".');
+			throw unsupported(field, 'Responses are not stored. Send the full conversation as "input".');
 	}
-	if (request.background === true) throw unsupported('background', 'Responses are not stored. Leave out "background".');
+	if (request.background === true) throw unsupported('background', 'Responses are not stored. Omit "background".');
 	const given =
 		typeof request.input === 'string' ? [{ type: 'message', role: 'user', content: request.input }] : request.input;
 	const messages = given.flatMap((one, i) => messageOf(one as Item, `input[${i}]`)).reduce(withCalls, []);
@@ -80,7 +80,7 @@ function messageOf(
 			return [];
 		case 'function_call':
 			if (call_id === undefined || name === undefined || given === undefined) {
-				throw invalid(param, 'A function_call needs call_id, name and arguments.');
+				throw invalid(param, 'A function_call requires call_id, name and arguments.');
 			}
 			return [
 				{
@@ -90,12 +90,12 @@ function messageOf(
 				},
 			];
 		case 'function_call_output':
-			if (call_id === undefined) throw invalid(param, 'A function_call_output needs its call_id.');
+			if (call_id === undefined) throw invalid(param, 'A function_call_output requires a call_id.');
 			return [{ role: 'tool', content: textOf(output, 'output'), tool_call_id: call_id }];
 		case 'message':
 			if (role !== undefined) return [{ role, content: textOf(content, 'content') }];
 	}
-	throw unsupported(param, `Items of the type ${type} are not supported.`);
+	throw unsupported(param, `Items of type ${type} are not supported.`);
 }
 
 /** Adds a message; consecutive calls in the same turn are merged into one message, with the text before them. */

@@ -47,8 +47,8 @@ export const readResponsesTool: ReadTool = (tool, param) => toolOf(readFunction(
 function readFunction<T>(schema: v.GenericSchema<unknown, T>, tool: unknown, param: string): T {
 	const { type } = (typeof tool === 'object' && tool !== null ? tool : {}) as { readonly type?: unknown };
 	if (type !== 'function') {
-		const said = typeof type === 'string' ? `of the type ${type.slice(0, 100)}` : 'without a type';
-		throw new ApiError(400, 'unsupported_parameter', `Tools ${said} are not supported, only "function".`, param);
+		const said = typeof type === 'string' ? `of type ${type.slice(0, 100)}` : 'without a type';
+		throw new ApiError(400, 'unsupported_parameter', `Tools ${said} are not supported; the only supported type is "function".`, param);
 	}
 	const decoded = decode(schema, tool);
 	if (decoded.ok) return decoded.value;
@@ -96,16 +96,16 @@ function choiceOf(given: unknown, tools: readonly ChatTool[]): OfferedTools['cho
 	if (given === 'none') return 'none';
 	const needs = (message: string) => new ApiError(400, 'invalid_value', message, 'tool_choice');
 	if (given === 'required') {
-		if (tools.length === 0) throw needs('tool_choice is "required" and there are no tools.');
+		if (tools.length === 0) throw needs('tool_choice is "required", but there are no tools.');
 		return 'required';
 	}
 	const decoded = decode(chosen, given);
 	if (!decoded.ok) {
-		const message = 'Only "auto", "none", "required" and one function are supported.';
+		const message = 'Only "auto", "none", "required" and a single function are supported.';
 		throw new ApiError(400, 'unsupported_parameter', message, 'tool_choice');
 	}
 	if (!tools.some((tool) => tool.function.name === decoded.value)) {
-		throw needs(`tool_choice names ${JSON.stringify(decoded.value.slice(0, 100))}, which is not among the tools.`);
+		throw needs(`tool_choice names ${JSON.stringify(decoded.value.slice(0, 100))}, which is not one of the tools.`);
 	}
 	return { type: 'function', function: { name: decoded.value } };
 }

@@ -18,7 +18,7 @@ export function calculatorTool(name: string): AgentTool {
 			const timed = withTimeLimit(limitMs, () => calculate(query));
 			if ('tooLong' in timed) {
 				resetLatexParser();
-				throw new Failure('invalid', `The expression takes longer than ${limitMs} ms to calculate.`);
+				throw new Failure('invalid', `Evaluating the expression takes longer than ${limitMs} ms.`);
 			}
 			const found = timed.value;
 			if ('fault' in found) throw new Failure('invalid', found.fault);

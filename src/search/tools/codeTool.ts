@@ -15,12 +15,12 @@ const languages = {
 } as const;
 
 const endings: Partial<Readonly<Record<SandboxEnd, string>>> = {
-	signal: 'it was ended by a signal',
-	wall: 'it took too long',
-	cpu: 'it took too long',
-	memory: 'it wanted too much memory',
-	processes: 'it made too many processes',
-	output: 'it wrote too much',
+	signal: 'it was terminated by a signal',
+	wall: 'it exceeded the time limit',
+	cpu: 'it exceeded the time limit',
+	memory: 'it exceeded the memory limit',
+	processes: 'it exceeded the process limit',
+	output: 'it exceeded the output limit',
 };
 
 /**
@@ -43,7 +43,7 @@ export function codeTool(
 		searches: false,
 		async run(query) {
 			const code = unfenced(query);
-			if (code.trim() === '') throw new Failure('invalid', 'There is no program.');
+			if (code.trim() === '') throw new Failure('invalid', 'The program is empty.');
 			if (code.length > longestCode)
 				throw new Failure('invalid', `The program is longer than ${longestCode} characters.`);
 			sandbox ??= findSandbox(mode);

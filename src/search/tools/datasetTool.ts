@@ -55,7 +55,7 @@ async function search(
 	const file = basename(path);
 	const wanted = textQuery(query);
 	if (wantedLine === undefined && wanted.terms.length === 0) {
-		throw new Failure('invalid', 'The query has no words that could be looked for.');
+		throw new Failure('invalid', 'The query has no searchable words.');
 	}
 	const matches = new BestMatches<Row>(wanted, 50);
 	const found: Row[] = [];
@@ -75,10 +75,10 @@ async function search(
 	const best = wantedLine === undefined ? matches.best(limits.rows) : found;
 	const left = matches.total - best.length;
 	const notes = [
-		...(best.length === 0 ? [`None of ${read.rows} rows has any of these words.`] : []),
-		...(left > 0 && wantedLine === undefined ? [`${left} more rows have some of these words.`] : []),
+		...(best.length === 0 ? [`None of the ${read.rows} rows contains any of these words.`] : []),
+		...(left > 0 && wantedLine === undefined ? [`${left} more rows contain some of these words.`] : []),
 		...(read.whole ? [] : [`Only the first ${read.rows} rows were read.`]),
-		...(read.unreadable > 0 ? [`${read.unreadable} lines are no JSON objects.`] : []),
+		...(read.unreadable > 0 ? [`${read.unreadable} lines are not JSON objects.`] : []),
 	];
 	return {
 		sources: best.map(({ line, text }) => ({ source: `${file}:${line}`, title: null, text })),

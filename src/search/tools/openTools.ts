@@ -49,7 +49,7 @@ async function makerOf(
 			return (signal) => workspaceTool(name, spec.folder, signal);
 		case 'dataset':
 			if (!(await lstat(spec.file).catch(() => null))?.isFile()) {
-				throw new Failure('missing', `The file ${spec.file} does not exist.`, 'Use a JSONL file.');
+				throw new Failure('missing', `The file ${spec.file} does not exist.`, 'Choose a JSONL file.');
 			}
 			return (signal) => datasetTool(name, spec.file, signal);
 		case 'calculator':

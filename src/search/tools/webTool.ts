@@ -36,17 +36,17 @@ export function webTool(
 		searches: true,
 		async run(query) {
 			const words = query.trim().slice(0, longestQuery);
-			if (words === '') throw new Failure('invalid', 'There is nothing to search for.');
+			if (words === '') throw new Failure('invalid', 'The search query is empty.');
 			const reply = spec.url.includes(place)
 				? await server.get(spec.url.replace(place, encodeURIComponent(words)), signal)
 				: await server.post(spec.url, { query: words, max_results: maxResults }, signal);
 			const found = resultsIn(reply);
 			if (found === null) {
-				throw new Failure('invalid', `The reply of ${origin} has no list of results with url and content.`);
+				throw new Failure('invalid', `The response from ${origin} contains no list of results with url and content.`);
 			}
 			return {
 				sources: found.slice(0, maxResults),
-				...(found.length === 0 ? { note: 'The search found nothing.' } : {}),
+				...(found.length === 0 ? { note: 'No results found.' } : {}),
 			};
 		},
 	};
@@ -67,7 +67,7 @@ function addressOf(text: string): URL {
 		);
 	}
 	if (url.username !== '' || url.password !== '') {
-		throw new Failure('invalid', 'The search server URL contains a password.', 'Set its key instead.');
+		throw new Failure('invalid', 'The search server URL contains a password.', 'Set an API key instead.');
 	}
 	return url;
 }

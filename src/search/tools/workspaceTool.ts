@@ -71,15 +71,15 @@ export function workspaceTool(
 
 async function search(root: string, query: string, signal: AbortSignal, limits: WorkspaceLimits): Promise<ToolOutput> {
 	const wanted = textQuery(query);
-	if (wanted.terms.length === 0) throw new Failure('invalid', 'The query has no words that could be looked for.');
+	if (wanted.terms.length === 0) throw new Failure('invalid', 'The query has no searchable words.');
 	const matches = new BestMatches<Place>(wanted);
 	const until = performance.now() + limits.milliseconds;
 	const cut = new Set<string>();
 	let [files, bytes] = [0, 0];
-	for await (const path of textFiles(root, limits, () => cut.add('folders that lie deeper'))) {
+	for await (const path of textFiles(root, limits, () => cut.add('deeply nested folders'))) {
 		checkAborted(signal);
 		if (files >= limits.files || bytes >= limits.bytes || performance.now() > until) {
-			cut.add(`what comes after the first ${files} files`);
+			cut.add(`everything after the first ${files} files`);
 			break;
 		}
 		const text = await readText(root, path, limits.fileBytes);
@@ -91,9 +91,9 @@ async function search(root: string, query: string, signal: AbortSignal, limits: 
 	const best = spread(matches.best(10 * limits.places), limits.places);
 	const left = matches.total - best.length;
 	const notes = [
-		...(best.length === 0 ? [`Nothing of ${files} files has any of these words.`] : []),
-		...(left > 0 ? [`${left} more places have some of these words.`] : []),
-		...(cut.size > 0 ? [`Not looked into: ${[...cut].join(', ')}.`] : []),
+		...(best.length === 0 ? [`None of the ${files} files contains any of these words.`] : []),
+		...(left > 0 ? [`${left} more locations contain some of these words.`] : []),
+		...(cut.size > 0 ? [`Not searched: ${[...cut].join(', ')}.`] : []),
 	];
 	return {
 		sources: best.map(({ path, line, text }): ToolSource => ({ source: `${path}:${line}`, title: null, text })),
@@ -185,18 +185,18 @@ async function readLines(
 ): Promise<ToolOutput> {
 	const relative = path.replaceAll('\\', '/').replace(/^\.\//, '');
 	if (relative.split('/').some((part) => part.startsWith('.') || part === 'node_modules')) {
-		throw new Failure('denied', `${relative} is hidden or outside of the workspace, so it is not read.`);
+		throw new Failure('denied', `${relative} is hidden or outside the workspace, so it cannot be read.`);
 	}
 	const handle = await openRegular(root, relative).catch((error: unknown) => {
 		const { reason } = Failure.from(error);
 		throw new Failure(
 			reason,
-			reason === 'missing' ? `The workspace has no file ${relative}.` : `${relative} is no file that is read.`,
+			reason === 'missing' ? `The workspace has no file ${relative}.` : `${relative} is not a readable file.`,
 		);
 	});
 	await handle.close();
 	const text = await readText(root, relative, limits.fileBytes);
-	if (text === null) throw new Failure('unsupported', `${relative} is too large, or no text.`);
+	if (text === null) throw new Failure('unsupported', `${relative} is too large or not a text file.`);
 	const lines = text.split('\n');
 	const from = Math.max(1, first);
 	const to = Math.min(lines.length, last === undefined ? from + 59 : Number(last), from + maxLines - 1);

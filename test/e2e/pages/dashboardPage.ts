@@ -27,7 +27,7 @@ export class DashboardPage {
 
 	/** Step that the header tells. */
 	async step(): Promise<number> {
-		const text = await this.frame.getByRole('progressbar', { name: 'Steps done' }).getAttribute('aria-valuenow');
+		const text = await this.frame.getByRole('progressbar', { name: 'Completed steps' }).getAttribute('aria-valuenow');
 		return Number(text);
 	}
 

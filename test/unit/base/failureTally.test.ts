@@ -9,12 +9,12 @@ test('failures are counted by cause: numbers and quoted texts make no other one'
 	tally.add('The model is gone.');
 	assert.equal(tally.total, 13);
 	assert.deepEqual(tally.groups(), [
-		{ message: 'The prompt "What is 0?" has "a", which is not in the vocabulary.', count: 12 },
+		{ message: 'The prompt "What is 0?" has "a", which does not exist in the vocabulary.', count: 12 },
 		{ message: 'The model is gone.', count: 1 },
 	]);
 	assert.equal(
 		String(tally),
-		'The prompt "What is 0?" has "a", which is not in the vocabulary (12), The model is gone (1).',
+		'The prompt "What is 0?" has "a", which does not exist in the vocabulary (12), The model is gone (1).',
 	);
 	assert.equal(failureText([{ message: 'The model is gone.', count: 3 }]), 'The model is gone.');
 });

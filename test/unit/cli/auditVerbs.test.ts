@@ -59,7 +59,7 @@ describe('reasoning-lab audit', () => {
 		const [report] = objects(fixed.stdout);
 		const decoded: AuditReport = decodeOrThrow(auditReportSchema, report, 'the report');
 		assert.deepEqual([decoded.findings, decoded.rows, decoded.honest], [[], 3, 1]);
-		assert.deepEqual(decoded.data, ['3 problems of train.jsonl']);
+		assert.deepEqual(decoded.data, ['3 problems from train.jsonl']);
 	});
 
 	test('exits 1 when a probe makes the reward fail, or nothing could be tried', async (context) => {

@@ -26,7 +26,7 @@ async function placeWith(context: Parameters<typeof Workplace.make>[0]): Promise
 	}));
 	rows.push({ prompt: 'q99 has no answer', answer: null as unknown as number, subject: 'none' });
 	await writeFile(join(place.folder, 'questions.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
-	const training = [{ prompt: 'something else' }, { messages: [{ role: 'user', content: 'Say: Q3 is what number?' }] }];
+	const training = [{ prompt: 'a different value' }, { messages: [{ role: 'user', content: 'Say: Q3 is what number?' }] }];
 	await writeFile(join(place.folder, 'train.jsonl'), `${training.map((row) => JSON.stringify(row)).join('\n')}\n`);
 	await writeFile(join(place.folder, 'good.json'), JSON.stringify(pupil(9)));
 	await writeFile(join(place.folder, 'bad.json'), JSON.stringify(pupil(2)));

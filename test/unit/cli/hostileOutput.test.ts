@@ -40,7 +40,7 @@ test('a terminal acts on no text of a pipeline, an evaluation, a table or a fail
 	const { report } = madeEvaluation('first', 3);
 	const evaluation: Evaluation = {
 		...{ policy: 'tiny', model: 'm', problems: 'questions', done: 9, total: 12, report, questions: [] },
-		failures: [{ message: 'no answer', count: 2 }] as Evaluation['failures'],
+		failures: [{ message: 'no response', count: 2 }] as Evaluation['failures'],
 		contamination: null,
 	};
 	const table = {

@@ -85,9 +85,9 @@ describe('Doctor', () => {
 	});
 
 	it('takes a Python that does not work for a row', () => {
-		const old = new Failure('version', '/x is Python 3.6.15, which is too old.', 'Python 3.10 or newer is needed.');
+		const old = new Failure('version', '/x is Python 3.6.15, which is too old.', 'Use Python 3.10 or later.');
 		const found = rows({ chosen: { python: '/x', source: 'setting' }, probe: old }).get('python');
-		assert.deepEqual([found?.status, found?.action], ['error', 'Python 3.10 or newer is needed.']);
+		assert.deepEqual([found?.status, found?.action], ['error', 'Use Python 3.10 or later.']);
 		assert.match(found?.found ?? '', /named by the setting/);
 	});
 
@@ -98,7 +98,7 @@ describe('Doctor', () => {
 			['torch', 'trl', 'transformers', 'datasets'].map((id) => found.get(id)?.status),
 			['ok', 'error', 'warning', 'error'],
 		);
-		assert.equal(found.get('trl')?.found, '1.12.4; the trainer needs >=1.13, <2');
+		assert.equal(found.get('trl')?.found, '1.12.4; the trainer requires >=1.13, <2');
 	});
 
 	it('does not call ok what is not installed, and asks for nothing optional', () => {
@@ -116,7 +116,7 @@ describe('Doctor', () => {
 		const found = rows(probed({ imports, torch: null }));
 		assert.match(found.get('torch')?.found ?? '', /importing it fails: ImportError: libcudart/);
 		assert.equal(found.get('accelerator')?.status, 'absent');
-		const metadata = rows(probed({ broken: { trl: 'ValueError: its metadata has no version' } }));
+		const metadata = rows(probed({ broken: { trl: 'ValueError: the package metadata has no version' } }));
 		assert.equal(metadata.get('venv')?.status, 'error');
 		const idle = rows(
 			probed({ packages: { ...packages, vllm: '0.28.0' }, imports: { vllm: { ok: false, error: 'x' } } }),
@@ -144,11 +144,11 @@ describe('Doctor', () => {
 		const good = accelerator({ cudaAvailable: true, gpus: [gpu] });
 		assert.deepEqual([good?.status, good?.found], ['ok', 'CUDA 13.0 build, driver 580.65.06']);
 		const driver = accelerator({}, withNvidia('550.54.15', '9.0'));
-		assert.equal(driver?.found, 'CUDA 13.0 build needs driver 580, and 550.54.15 is installed');
+		assert.equal(driver?.found, 'CUDA 13.0 build requires driver 580 or later, but 550.54.15 is installed');
 		const hidden = accelerator({ cudaError: 'RuntimeError: No CUDA GPUs are available' });
 		assert.match(hidden?.action ?? '', /CUDA_VISIBLE_DEVICES/);
 		const unfit = accelerator({ cudaAvailable: true, gpus: [{ ...gpu, name: 'V100', capability: '7.0' }] });
-		assert.equal(unfit?.found, 'CUDA 13.0 build was not compiled for V100 (7.0)');
+		assert.equal(unfit?.found, 'CUDA 13.0 build does not support V100 (7.0)');
 		assert.equal(accelerator({}, machine())?.status, 'warning');
 		const cpu = accelerator({ version: '2.13.0+cpu', cuda: null });
 		assert.match(cpu?.found ?? '', /CPU build, but there is an NVIDIA GPU/);

@@ -45,7 +45,7 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 	});
 	const see = (status: RunView['status'], attempt = 1, announced = true, folder = '/runs/a') => {
 		const record = { id: 'r', name: 'sums', attempt, processStart: '1', step: 0, created: 0, updated: 1, heartbeat: 1 };
-		const error = status === 'crashed' ? { error: { reason: 'invalid', message: 'The dataset is empty.' } } : {};
+		const error = status === 'crashed' ? { error: { reason: 'invalid', message: 'Empty dataset.' } } : {};
 		runs = [{ folder, status, record: { ...record, ...error }, reward: null, accuracy: null } as never];
 		if (announced) changed.fire();
 	};

@@ -29,14 +29,14 @@ test('a crash says why', () => {
 	const error = {
 		reason: 'full',
 		message: 'No space left on the disk.',
-		action: 'Free some space, then resume the run.',
+		action: 'Free up disk space, then resume the run.',
 	};
 	assert.equal(
 		endText({ ...view, status: 'crashed', record: { ...record, error } }, null),
-		'addition crashed at step 98: No space left on the disk. Free some space, then resume the run.',
+		'addition crashed at step 98: No space left on the disk. Free up disk space, then resume the run.',
 	);
 	assert.equal(
 		endText({ ...view, status: 'crashed' }, 'Killed'),
-		'addition crashed at step 98: the engine exited without an error message, as when it is killed or runs out of memory. Its log ends with: Killed',
+		'addition crashed at step 98: the engine exited without an error message, possibly because it was killed or ran out of memory. Its log ends with: Killed',
 	);
 });

@@ -8,14 +8,14 @@ const { Notices } = await import('../../../src/extension/notices.ts');
 
 test('a failure is one sentence with something to do, and nothing in it becomes a link', () => {
 	const notices = new Notices({ error() {}, show() {} } as never);
-	notices.failure(new Failure('invalid', '"[fix](command:workbench.action.quit)" is not a key.', 'Remove it.'));
-	notices.failure(new Failure('denied', 'Cannot make a run folder.'), [{ title: 'Open Log', run() {} }]);
-	notices.failure(new Failure('cancelled', 'Cancelled.'));
+	notices.failure(new Failure('invalid', '"[fix](command:workbench.action.quit)" is not a valid key.', 'Remove "$async".'));
+	notices.failure(new Failure('denied', 'Cannot create a run folder.'), [{ title: 'Open Log', run() {} }]);
+	notices.failure(new Failure('cancelled', 'Canceled.'));
 	assert.deepEqual(
 		shown.map(({ level, text, items }) => [level, text, items.map(({ title }) => title)]),
 		[
 			['error', '"[fix] (command:workbench.action.quit)" is not a key. Remove it.', ['Show Log']],
-			['error', 'Cannot make a run folder.', ['Open Log']],
+			['error', 'Cannot create a run folder.', ['Open Log']],
 		],
 	);
 });

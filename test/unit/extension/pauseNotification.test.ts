@@ -48,7 +48,7 @@ function openWindow(storage: string) {
 	return { notification, see, told, toldOf, did };
 }
 
-const pause = { message: 'The reward "f" failed on 16 of 16 rows: [down](command:x).', action: 'Continue.', time: 1 };
+const pause = { message: 'Reward "f" failed on 16 of 16 rows: [down](command:x).', action: 'Continue.', time: 1 };
 
 test('a run that paused by itself is told once, by one window, with what can be done', {
 	timeout: 10_000,

@@ -19,7 +19,7 @@ const text = (changes: object) => `// a recipe\n${JSON.stringify({ ...good, ...c
 
 test('a good recipe has no faults once its dataset is there', async () => {
 	const [missing] = await faultsBeyondSchema(text({}), path);
-	assert.equal(missing?.message, `There is no file "train.jsonl": paths are relative to the recipe's folder.`);
+	assert.equal(missing?.message, `The file "train.jsonl": paths are relative to the recipe's folder does not exist.`);
 	assert.deepEqual([missing?.line, missing?.column], [5, 11]);
 	await writeFile(join(folder, 'train.jsonl'), '');
 	assert.deepEqual(await faultsBeyondSchema(text({}), path), []);

@@ -86,7 +86,7 @@ test('rows of runs of other engines say which, and what they wait for', () => {
 			of('pytorch', 'waiting for cuda (process 71)', { queued: true }),
 			of('ray', 'ray (job pending)', { queued: true }),
 			of('ray', 'ray: cpu (2 x 1 thread)'),
-			of('ray', 'ray (cluster not reached since 2025-11-20T12:00:00.000Z)'),
+			of('ray', 'ray (cluster unreachable since 2025-11-20T12:00:00.000Z)'),
 			of('ray', 'ray (starts again after a loss)'),
 			of('ray', 'ray (job running)', { status: 'stopped' }),
 		],
@@ -96,8 +96,8 @@ test('rows of runs of other engines say which, and what they wait for', () => {
 			'clock | addition | PyTorch · waiting for the device · grpo · 120/580 · 3 min 20 s',
 			'clock | addition | Ray · job pending on the cluster · grpo · 120/580 · 3 min 20 s',
 			'pulse(charts.green) | addition | Ray · grpo · 120/580 · 3 min 20 s',
-			'pulse(charts.green) | addition | Ray · cluster not reached · grpo · 120/580 · 3 min 20 s',
-			'pulse(charts.green) | addition | Ray · starting again after a loss · grpo · 120/580 · 3 min 20 s',
+			'pulse(charts.green) | addition | Ray · cluster unreachable · grpo · 120/580 · 3 min 20 s',
+			'pulse(charts.green) | addition | Ray · restarting after a loss · grpo · 120/580 · 3 min 20 s',
 			'circle-slash | addition | Ray · stopped · 120/580 · 4 min 55 s',
 		],
 	);
@@ -135,7 +135,7 @@ test('the words for menus, tooltips and screen readers', () => {
 	const crashed: RunView = {
 		...running,
 		status: 'crashed',
-		record: { ...record, error: { reason: 'full', message: 'The disk is full.', action: 'Free some space.' } },
+		record: { ...record, error: { reason: 'full', message: 'The disk is full.', action: 'Free up some disk space.' } },
 		annotation: { format: 1, tags: ['baseline', 'seed 1'], note: 'first try' },
 	};
 	const shown = presentRun(crashed, 2000);
@@ -147,7 +147,7 @@ test('the words for menus, tooltips and screen readers', () => {
 	assert.deepEqual(shown.tooltip, [
 		['State', 'crashed'],
 		['Reason', 'The disk is full.'],
-		['Action', 'Free some space.'],
+		['Action', 'Free up some disk space.'],
 		['Stage', 'grpo'],
 		['Step', '120/580'],
 		['Reward', '0.83 (mean of the latest step)'],
@@ -165,7 +165,7 @@ test('the words for menus, tooltips and screen readers', () => {
 test('the status bar', () => {
 	assert.deepEqual(presentStatusBar(running), {
 		text: '$(pulse) grpo · 120/580 · reward 0.83 · 4.3k tok/s',
-		tooltip: 'addition: running. Open the dashboard.',
+		tooltip: 'addition: running. Click to open the dashboard.',
 		spoken: 'Reasoning Lab run addition, running, grpo, 120/580, reward 0.83, 4.3k tok/s',
 	});
 	assert.equal(

@@ -149,7 +149,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		await gone.stop();
 		const judge = { use: 'judge', name: 'judge', url, model: 'm' };
 		const runner = hosts.open({ builtIns: [judge], context });
-		const { values, errors } = await runner.score('judge', [rowOf(worked('', '7')), rowOf('no answer')]);
+		const { values, errors } = await runner.score('judge', [rowOf(worked('', '7')), rowOf('no response')]);
 		assert.deepEqual(values, [null, 0]);
 		assert.equal(errors.length, 1);
 		assert.match(

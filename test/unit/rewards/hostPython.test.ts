@@ -151,7 +151,7 @@ describe('Python rewards', () => {
 			{
 				index: -1,
 				kind: 'invalid',
-				message: `The data has no column 'solution', which "needs" requires; it has: answer, level`,
+				message: `The data has no column 'solution', which "needs" requires. Available: answer, level`,
 			},
 		]);
 		assert.equal(isolated, undefined);

@@ -38,7 +38,7 @@ const flag: Reward = () => true;
 const nothing: Reward = ({ completion }) => {
 	if (completion === '') return 1;
 };
-// @ts-expect-error there is no such field
+// @ts-expect-error unknown field
 const field: Reward = ({ completon }) => 1;
 // @ts-expect-error a batch is marked as one
 const unmarked: BatchReward = (samples) => samples.map(() => 1);

@@ -89,12 +89,12 @@ describe('attempts that cannot be made', { skip }, () => {
 
 	it('are said with the reason where the sandbox does not start, and the others go on', async () => {
 		const report = await tried((command, signal) => {
-			if (command.args.includes('dns')) throw new Failure('unavailable', 'bubblewrap could not start: no memory.');
+			if (command.args.includes('dns')) throw new Failure('unavailable', 'bubblewrap failed to start: no memory.');
 			return sandbox.run({ ...command, program: 'sh', args: ['-c', 'exit 3'] }, signal);
 		});
 		assert.deepEqual(count(report), [0, 0, 0, only.length]);
 		const found = outcomes(report);
-		assert.equal(found.dns, 'untried: bubblewrap could not start: no memory.');
+		assert.equal(found.dns, 'untried: bubblewrap failed to start: no memory.');
 		assert.equal(found.cpu, 'untried: it ended with status 3');
 	});
 
@@ -121,7 +121,7 @@ describe('attempts without a sandbox', () => {
 			'kill-outside',
 			'outlive',
 		]) {
-			assert.match(found[id] ?? 'not tried', /^escaped/, id);
+			assert.match(found[id] ?? 'not tested', /^escaped/, id);
 		}
 		assert.ok(report.failed >= 7);
 	});

@@ -103,7 +103,7 @@ describe('the data of a reward file', () => {
 		});
 		const data = await find(made);
 		assert.equal(data.recipe?.path, made.path('sums.recipe.json'));
-		assert.deepEqual(data.remarks, ['sums.recipe.json is used; 1 more recipe uses the file.']);
+		assert.deepEqual(data.remarks, ['Using sums.recipe.json; 1 more recipe uses the file.']);
 		const chosen = await find(made, { recipe: made.path('a/b/far.recipe.json') });
 		assert.equal(chosen.recipe?.names, true);
 	});
@@ -214,7 +214,7 @@ describe('a sample of problems', () => {
 		);
 		assert.deepEqual(mixed.remarks, [
 			'data/x.jsonl, line 3, is not JSON (and 1 more of 5 rows). Write one JSON object per line.',
-			'1 of 5 rows of data/x.jsonl have no answer and are skipped.',
+			'1 of 5 rows in data/x.jsonl have no answer and are skipped.',
 		]);
 		assert.deepEqual((await sample('')).remarks, ['data/x.jsonl has no rows.']);
 		assert.match((await sample('{"prompt": "a", "answer": null}\n')).remarks.join(), /has no answers in "answer"/);

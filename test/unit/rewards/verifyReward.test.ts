@@ -88,7 +88,7 @@ describe('a verification', () => {
 		assert.ok((statistics.correlation.right ?? 0) > 0.99);
 		const gold = rows.find(({ source }) => source === 'gold');
 		assert.deepEqual(gold?.others, { accuracy: 1, format: 1, right: 1 });
-		assert.deepEqual(found.data, ['40 problems of data/train.jsonl', '3 cases of rewards/brevity.cases.jsonl']);
+		assert.deepEqual(found.data, ['40 problems from data/train.jsonl', '3 cases of rewards/brevity.cases.jsonl']);
 		assert.deepEqual(found.remarks, []);
 		assert.deepEqual(progress, [
 			[200, 203],
@@ -181,7 +181,7 @@ def rank(completions, **kwargs):
 			[...Array(2)].flatMap(() => [...Array(8)].map((_, i) => 8 + i)),
 		);
 		assert.deepEqual(found.statistics.recorded, { same: 8, different: 8 });
-		assert.deepEqual(found.rows[0]?.others, { accuracy: 1, gone: null }, 'values of the run, its own left out');
+		assert.deepEqual(found.rows[0]?.others, { accuracy: 1, gone: null }, 'values of the run, its own skipped');
 		assert.deepEqual(found.data, ['run a, steps 1 to 2']);
 		assert.match(found.rows[0]?.label ?? '', /^step 1, group 0, completion 0$/);
 		const latest = await planVerification({

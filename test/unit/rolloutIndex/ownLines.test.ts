@@ -132,7 +132,7 @@ describe('a line as a rollout', () => {
 
 	it('says why it is none, and takes bare NaN for null', () => {
 		assert.equal(rolloutOfLine(Buffer.from('   ')), null);
-		assert.equal(rolloutOfLine(Buffer.from('{"step":')), 'not JSON');
+		assert.equal(rolloutOfLine(Buffer.from('{"step":')), 'invalid JSON');
 		assert.match(String(rolloutOfLine(Buffer.from('{"step":1}'))), /is not valid$/);
 		const line = JSON.stringify(rolloutLine()).replace('"reward":1', '"reward":NaN');
 		const read = rolloutOfLine(Buffer.from(line));

@@ -159,7 +159,7 @@ test('a first message that is not initialize ends the connection', async (contex
 test('wrong parameters, unknown methods and failures come back typed', async (context) => {
 	const { location, token } = await serve(context, {
 		'run/stop': async () => {
-			throw new Failure('full', 'The disk is full.', 'Free some space.');
+			throw new Failure('full', 'The disk is full.', 'Free up some disk space.');
 		},
 		'run/pause': async () => {
 			throw new TypeError('a bug');
@@ -170,7 +170,7 @@ test('wrong parameters, unknown methods and failures come back typed', async (co
 		name: 'Failure',
 		reason: 'full',
 		message: 'The disk is full.',
-		action: 'Free some space.',
+		action: 'Free up some disk space.',
 	});
 	await assert.rejects(client.request('run/stop', { checkpoint: 'yes' } as never), {
 		reason: 'invalid',
@@ -227,7 +227,7 @@ test('what is pending ends with the connection, whoever ends it', async (context
 		new Promise<never>((_resolve, reject) => {
 			signal.addEventListener('abort', () => {
 				aborted++;
-				reject(new Failure('cancelled', 'Cancelled.'));
+				reject(new Failure('cancelled', 'Canceled.'));
 			});
 		});
 	const { server, location, token } = await serve(context, { 'run/pause': never });

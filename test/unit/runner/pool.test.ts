@@ -38,7 +38,7 @@ test('outcomes have full names, and what selects them', async () => {
 		"describe('suite', () => {",
 		"	test('passes', () => {});",
 		"	test('has parts', async (t) => { await t.test('part', () => { throw new Error('broken part'); }); });",
-		"	test('is left out', { skip: 'no reason' }, () => {});",
+		"\ttest('is skipped', { skip: 'no reason' }, () => {});",
 		'});',
 		"describe('all of it', { skip: 'not here' }, () => { test('inside', () => {}); });",
 	);
@@ -49,7 +49,7 @@ test('outcomes have full names, and what selects them', async () => {
 		[
 			['suite > passes', 'suite passes', 'passed', undefined],
 			['suite > has parts > part', 'suite has parts', 'failed', 'broken part'],
-			['suite > is left out', 'suite is left out', 'skipped', 'no reason'],
+			['suite > is skipped', 'suite is skipped', 'skipped', 'no reason'],
 			['all of it', 'all of it', 'skipped', 'not here'],
 		],
 	);

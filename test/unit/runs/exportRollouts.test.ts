@@ -144,13 +144,13 @@ test('SFT: what is selected, as it was recorded, with what was left out and why'
 		['1+1=', '1+0=', '1+1='],
 	);
 	assert.deepEqual(reasons(some), {
-		'that are wrong': 2,
-		'that no reward marks correct or wrong': 1,
+		'that are incorrect': 2,
+		'that no reward marks as correct or incorrect': 1,
 		'that were truncated': 1,
 	});
 	assert.equal(
 		leftOutText(some.summary.leftOut[0] ?? { reason: '', count: 0 }, 'rollouts'),
-		'2 rollouts that are wrong',
+		'2 rollouts that are incorrect',
 	);
 
 	const best = await write({ as: 'sft', selection: { bestPerGroup: 1 } });
@@ -159,7 +159,7 @@ test('SFT: what is selected, as it was recorded, with what was left out and why'
 		['1+1=', '1+0=', '1+2=', '2+0='],
 		'in the order of the file',
 	);
-	assert.deepEqual(reasons(best), { 'that are not among the best 1 of their group': 4, 'without a reward': 1 });
+	assert.deepEqual(reasons(best), { 'that are not among the best 1 in their group': 4, 'without a reward': 1 });
 
 	const places = await write({ as: 'sft', selection: { rollouts: [{ step: 2, group: 0, index: 1 }] } });
 	assert.deepEqual(places.lines.length, 1);
@@ -218,9 +218,9 @@ test('DPO: best against worst of each group, wherever its rollouts lie', async (
 		{ prompt: '2+0=', chosen: lines[7]?.completion, rejected: lines[8]?.completion },
 	]);
 	assert.deepEqual(reasons(found), {
-		'groups whose rewards are all equal': 1,
+		'groups with identical rewards': 1,
 		'groups with fewer than two rewarded rollouts': 1,
-		'that are in no pair of their group': 1,
+		'that are not in any pair in their group': 1,
 		'without a reward': 1,
 	});
 	assert.deepEqual((await write({ as: 'dpo', form: 'conversational' })).lines[1], {
@@ -255,7 +255,7 @@ test('reward cases are read by verification as they are', async (context) => {
 		expect: 1,
 	});
 	assert.equal(cases[5]?.expect, null);
-	assert.deepEqual(reasons(found), { 'for which the reward failed': 1, 'that no reward marks correct or wrong': 1 });
+	assert.deepEqual(reasons(found), { 'for which the reward failed': 1, 'that no reward marks as correct or incorrect': 1 });
 	const other = await write({ as: 'cases', reward: 'format', selection: { steps: { from: 2 } } });
 	assert.deepEqual(
 		other.lines.map(({ expect }) => expect),
@@ -396,8 +396,8 @@ test('labels are exported in each form, and published data is written in another
 	assert.deepEqual(
 		summary.faults.map(({ line, message }) => [line, message]),
 		[
-			[3, 'is not JSON'],
-			[4, 'is not in a known step-label format'],
+			[3, 'is not valid JSON'],
+			[4, 'is not in a supported step label format'],
 		],
 	);
 });

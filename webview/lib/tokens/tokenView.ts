@@ -71,7 +71,7 @@ export class TokenView implements IDisposable {
 		const first = known.includes(options.statistic) ? options.statistic : known[0];
 		this.#column = first === undefined ? null : statisticColumn(detail, first);
 		this.#text = new TokenText({
-			label: `${label}: arrows move between tokens, Enter opens the alternatives`,
+			label: `${label}: use arrow keys to move between tokens, Enter to open the alternatives`,
 			text: detail.text,
 			start: this.#forks[0] ?? 0,
 			classOf: (i) => this.#classOf(i),
@@ -178,7 +178,7 @@ export class TokenView implements IDisposable {
 						'p',
 						{ class: 'quiet' },
 						this.#options.noAlternatives ??
-							'The policy returned no alternatives here. Set "tokens" in the search’s sampling to record them.',
+							'The policy returned no alternatives here. To record them, set "tokens" in the sampling settings of the search.',
 					)
 				: alternativeList(alternatives, canForce === true ? (text) => onForce(token, text) : undefined),
 			alternatives.length > 0 && canForce !== true && element('p', { class: 'quiet' }, canForce),

@@ -62,7 +62,7 @@ export class CompareTab implements DetailTab {
 						null,
 						element('td', null, element('span', { class: 'visually-hidden' }, 'Quantity')),
 						element('th', { attributes: { scope: 'col' } }, plainLabel(main.source.title, 60) || 'This tree'),
-						element('th', { attributes: { scope: 'col' } }, plainLabel(other.source.title, 60) || 'The other tree'),
+						element('th', { attributes: { scope: 'col' } }, plainLabel(other.source.title, 60) || 'Other tree'),
 					),
 				),
 				element(
@@ -114,7 +114,7 @@ export class CompareTab implements DetailTab {
 				group !== null && group.best !== null && ` ${formatNumber(group.best, 3)}`,
 			);
 		return section(
-			'Answers of both trees',
+			'Answers in both trees',
 			element(
 				'table',
 				{ class: 'children compare-table' },

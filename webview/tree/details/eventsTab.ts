@@ -44,7 +44,7 @@ export class EventsTab implements DetailTab {
 			if (selected === undefined) {
 				this.#numbers = null;
 				this.#count = side.events.length;
-				setText(this.#about, `All ${formatCount(this.#count)} events of the search. Select a node to see its events.`);
+				setText(this.#about, `All ${formatCount(this.#count)} events in this search. Select a node to see only its events.`);
 			} else {
 				const { numbers, count } = eventsOf(side.events, selected.id, side.events.length, most);
 				this.#numbers = numbers;
@@ -53,7 +53,7 @@ export class EventsTab implements DetailTab {
 					count > numbers.length
 						? `The last ${formatCount(numbers.length)} of ${formatCount(count)}`
 						: formatCount(count);
-				setText(this.#about, `${told} events touched node ${selected.id}.`);
+				setText(this.#about, `${told} events for node ${selected.id}.`);
 			}
 		}
 		this.#list.update(this.#count, this.#indexOf(side.moment - 1));

@@ -16,7 +16,7 @@ export class NodeActions {
 	readonly #text = element('textarea', {
 		class: 'edit-text',
 		attributes: { rows: 8, spellcheck: 'false' },
-		aria: { label: 'New text of the step' },
+		aria: { label: 'New step text' },
 	});
 	#node: TreeNode | null = null;
 	#side: TreeSide | null = null;
@@ -84,7 +84,7 @@ export class NodeActions {
 	}
 
 	#reason(side: TreeSide): string | null {
-		if (side.name === 'other') return 'Open this tree on its own to continue it.';
+		if (side.name === 'other') return 'Open this tree separately to continue it.';
 		if (side.source.canGoOn !== true) return side.source.canGoOn;
 		if (side.source.running) return 'The search is running. Stop it to continue from a node.';
 		return null;

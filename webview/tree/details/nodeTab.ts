@@ -62,7 +62,7 @@ export class NodeTab implements DetailTab {
 			this.#head,
 			element('h2', null, `${roleNames[node.role]} ${node.id}`),
 			isBest && element('span', { class: 'badge right' }, 'best path'),
-			node.by === 'person' && element('span', { class: 'badge' }, 'by a person'),
+			node.by === 'person' && element('span', { class: 'badge' }, 'added by user'),
 			node.pruned !== null && element('span', { class: 'badge wrong' }, 'pruned'),
 			node.mergedInto !== null && element('span', { class: 'badge' }, 'merged'),
 		);
@@ -89,7 +89,7 @@ export class NodeTab implements DetailTab {
 			'div',
 			null,
 			this.#texts.make(`Text of node ${node.id}`, text),
-			isCut && element('p', { class: 'quiet', role: 'status' }, 'Loading the rest of the text…'),
+			isCut && element('p', { class: 'quiet', role: 'status' }, 'Loading the remaining text…'),
 		);
 	}
 
@@ -110,15 +110,15 @@ export class NodeTab implements DetailTab {
 			[
 				'Value Q',
 				q === null ? null : formatNumber(q, 4),
-				shown.backup === 'max' ? 'Max of the backed-up values' : 'Mean of the backed-up values',
+				shown.backup === 'max' ? 'Maximum backed-up value' : 'Mean backed-up value',
 			],
-			['Sum W', node.visits === 0 ? null : formatNumber(node.total, 4), 'Sum of the backed-up values'],
-			['Max value', node.visits === 0 ? null : formatNumber(node.greatest, 4)],
-			['Prior P', node.prior === null ? null : formatNumber(node.prior, 4), 'Probability among its siblings'],
+			['Sum W', node.visits === 0 ? null : formatNumber(node.total, 4), 'Sum of backed-up values'],
+			['Maximum value', node.visits === 0 ? null : formatNumber(node.greatest, 4)],
+			['Prior P', node.prior === null ? null : formatNumber(node.prior, 4), 'Prior probability among siblings'],
 			[
 				'Selection value',
 				selection === null ? null : formatNumber(selection, 4),
-				'Score in the last selection decision (UCT, PUCT or the strategy’s own)',
+				'Score in the last selection decision (UCT, PUCT or strategy-specific)',
 			],
 			...[...node.scores].map(([scorer, value]): Fact => [`Score: ${plainLabel(scorer, 60)}`, formatNumber(value, 4)]),
 			['Log-probability', node.logprob === null ? null : `${formatNumber(node.logprob, 4)} nats`],
@@ -129,7 +129,7 @@ export class NodeTab implements DetailTab {
 					: `${formatNumber(node.logprob / node.tokens, 3)} nats, probability ${formatPercent(Math.exp(node.logprob / node.tokens))}`,
 			],
 			['Tokens', node.tokens === null ? null : formatCount(node.tokens)],
-			['Entropy', node.entropy === null ? null : `${formatNumber(node.entropy, 3)} nats`, 'Mean over its tokens'],
+			['Entropy', node.entropy === null ? null : `${formatNumber(node.entropy, 3)} nats`, 'Mean over the node’s tokens'],
 			['Finish reason', node.finish === null ? null : plainLabel(node.finish, 60)],
 			['Depth', formatCount(node.depth)],
 			['Parents', node.parents.length === 0 ? null : element('span', null, ...parents)],
@@ -160,11 +160,11 @@ export class NodeTab implements DetailTab {
 			`Tool: ${plainLabel(name, 80)}`,
 			facts([['Time', seconds === undefined ? null : formatDuration(seconds)]]),
 			element('h3', null, 'Arguments'),
-			this.#texts.make(`Arguments of ${name}`, valueText(given)),
+			this.#texts.make(`Arguments for ${name}`, valueText(given)),
 			error !== undefined && element('h3', null, 'Error'),
-			error !== undefined && element('div', { class: 'tool-error' }, this.#texts.make(`Error of ${name}`, error)),
+			error !== undefined && element('div', { class: 'tool-error' }, this.#texts.make(`Error from ${name}`, error)),
 			result !== undefined && element('h3', null, 'Result'),
-			result !== undefined && this.#texts.make(`Result of ${name}`, valueText(result)),
+			result !== undefined && this.#texts.make(`Result from ${name}`, valueText(result)),
 			error === undefined && result === undefined && element('p', { class: 'quiet' }, 'No result.'),
 		);
 	}

@@ -171,7 +171,7 @@ export class SearchTab implements DetailTab {
 			...side.source.faults.map((fault) => plainLabel(fault, 300)),
 			...side.events.slice(0, side.moment).flatMap((event) => (event.t === 'fault' ? [describeEvent(event)] : [])),
 		];
-		if (side.shown.skipped > 0) told.push(`${formatCount(side.shown.skipped)} invalid events of the log were skipped.`);
+		if (side.shown.skipped > 0) told.push(`${formatCount(side.shown.skipped)} invalid events in the log were skipped.`);
 		if (told.length === 0) return null;
 		return section(
 			'Errors',

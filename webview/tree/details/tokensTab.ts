@@ -40,7 +40,7 @@ export class TokensTab implements DetailTab {
 		const told = toldOf(side.events, 'tokens', node.id, side.events.length).at(-1);
 		if (told === undefined || told.text.length === 0) {
 			const why = node.parents.length === 0 ? 'The problem was not generated.' : 'The policy returned no token data.';
-			this.#say(`${why} Set "tokens" in the search’s sampling to 1 or more to record them.`);
+			this.#say(`${why} To record tokens, set "tokens" in the search’s sampling settings to 1 or more.`);
 			return;
 		}
 		this.#view?.dispose();
@@ -69,7 +69,7 @@ export class TokensTab implements DetailTab {
 
 /** Returns true if tokens can be forced, or the reason why not. */
 function forcing({ name, source }: TreeSide): true | string {
-	if (name === 'other') return 'Open this tree on its own to force a token.';
+	if (name === 'other') return 'Open this tree separately to force a token.';
 	if (source.canGoOn !== true) return source.canGoOn;
 	return source.running ? 'The search is running. Stop it to force a token.' : true;
 }

@@ -46,7 +46,7 @@ export function mermaidExport(scene: Scene): string {
 	const kept = new Set(places);
 	const lines = ['flowchart LR'];
 	if (places.length < tree.count) {
-		lines.push(`%% ${places.length} of ${tree.count} nodes: those nearest to the root, and the best path.`);
+		lines.push(`%% ${places.length} of ${tree.count} nodes: the ones nearest to the root, and the best path.`);
 	}
 	for (const place of places) {
 		const node = nodeAt(scene, place) as TreeNode;

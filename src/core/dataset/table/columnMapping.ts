@@ -78,13 +78,13 @@ export function guessMapping(
 		const longest = columns.filter(({ type }) => type === 'text').toSorted((a, b) => b.length - a.length)[0];
 		if (longest !== undefined) {
 			prompt = longest.name;
-			because.push(`prompt: "${longest.name}" contains the longest texts`);
+			because.push(`prompt: "${longest.name}" contains the longest text`);
 		}
 	}
 	const answer = byName('answer', [prompt]);
 	const solution = byName('solution', [prompt, answer]);
 	if (answer !== null && share(answer, (text) => /####\s*\S/.test(text)) >= marked) {
-		because.push(`answer: it follows "####" in "${answer}"`);
+		because.push(`answer: follows "####" in "${answer}"`);
 		return { prompt, answer, solution: answer, preset: 'gsm8k', because };
 	}
 	const boxed = [answer, solution].find(

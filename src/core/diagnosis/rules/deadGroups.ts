@@ -144,7 +144,7 @@ class DeadGroupsWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					...this.#tell(wrongShare, 'too-hard'),
-					message: `Problems are too hard: in ${percent(wrongShare)} of the groups of the last ${limit('deadBatches')} batches no completion is correct, and hardly any has been since the first batch. Only other rewards vary within groups.`,
+					message: `Problems are too hard: no completion is correct in ${percent(wrongShare)} of the groups from the last ${limit('deadBatches')} batches, and hardly any has been since the first batch. Only other rewards vary within groups.`,
 					evidence: wrong.slice(0, mostEvidence).map(({ step, group }) => ({ step, group: group.group })),
 				}),
 			},
@@ -198,7 +198,7 @@ class DeadGroupsWatch implements Watch {
 	}
 
 	#tell(mean: number, cause: Cause | null): AlertContent {
-		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: all completions got the same reward, so there is no gradient`;
+		const said = `${percent(mean)} of the groups in the last ${limit('deadBatches')} batches are dead: all completions got the same reward, so there is no gradient`;
 		const common = { metrics: ['groups/dead', 'frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
 		const judged = this.#judged();
 		const key = (name: string) => stagePath(this.#run, this.#stage, name);
@@ -208,9 +208,9 @@ class DeadGroupsWatch implements Watch {
 					...common,
 					message: judged
 						? `${said}. Most of them are solved: every completion is correct.`
-						: `${said}. Most of them are solved: every completion gets close to the highest reward seen.`,
+						: `${said}. Most of them are solved: every completion scores close to the highest reward seen.`,
 					cause: 'problems too easy',
-					action: 'Continue with harder problems, or end the stage here.',
+					action: 'Continue with harder problems, or end this stage.',
 					recipe: this.#sized('harder problems', (size) => size + 1),
 				};
 			case 'too-hard':
@@ -218,23 +218,23 @@ class DeadGroupsWatch implements Watch {
 					...common,
 					message: judged
 						? `${said}. Most of them are too hard: no completion is correct.`
-						: `${said}. Most of them are too hard: every completion gets close to the lowest reward seen.`,
+						: `${said}. Most of them are too hard: every completion scores close to the lowest reward seen.`,
 					cause: 'problems too hard',
 					explains: ['dominant-reward', 'format-without-accuracy', ...(this.#isHopeless ? ['kl-blow-up'] : [])],
 					action:
-						'Start with easier problems or a longer cold start, or sample more completions per prompt so that one is correct by chance.',
-					recipe: this.#sized('easier problems, at least at first', (size) => Math.max(1, Math.floor(size / 2))),
+						'Start with easier problems or a longer cold start, or sample more completions per prompt so that one is more likely to be correct.',
+					recipe: this.#sized('easier problems, at least initially', (size) => Math.max(1, Math.floor(size / 2))),
 				};
 			case 'truncated': {
 				const longest = stageSetting(this.#run, this.#stage, 'max_completion_length');
 				return {
 					...common,
-					message: `${said}. Most of them are truncated before giving an answer.`,
+					message: `${said}. In most of them, completions are truncated before they give an answer.`,
 					cause: 'completions truncated',
 					action: 'Raise the completion length limit.',
 					recipe: setAdvice(
 						key('max_completion_length'),
-						longest === null ? 'more tokens' : `${2 * longest} tokens instead of ${longest}`,
+						longest === null ? 'a higher token limit' : `${2 * longest} tokens instead of ${longest}`,
 						longest === null ? null : 2 * longest,
 					),
 				};
@@ -242,17 +242,17 @@ class DeadGroupsWatch implements Watch {
 			case 'parse-failed':
 				return {
 					...common,
-					message: `${said}. In most of them no answer can be parsed: completions do not mark it as expected.`,
+					message: `${said}. In most of them, no answer can be parsed because completions do not mark it as expected.`,
 					cause: 'answers cannot be parsed',
 					action:
-						'Reward the format, teach it in a cold start, or check that the prompt asks for the markers that the reward looks for.',
+						'Reward the format, teach it in a cold start, or check that the prompt asks for the markers that the reward expects.',
 					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a format reward, such as {"use": "format"}'),
 				};
 			case 'alike': {
 				const temperature = stageSetting(this.#run, this.#stage, 'temperature');
 				return {
 					...common,
-					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling has almost no variety.`,
+					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling has almost no diversity.`,
 					cause: temperature === null || temperature < 1 ? 'sampling temperature too low' : 'policy without entropy',
 					action: 'Raise the sampling temperature.',
 					...(temperature !== null && temperature < limit('coldTemperature')
@@ -260,7 +260,7 @@ class DeadGroupsWatch implements Watch {
 						: {}),
 					recipe: setAdvice(
 						key('temperature'),
-						temperature === null ? 'above the current value' : `${hotter(temperature)} instead of ${temperature}`,
+						temperature === null ? 'higher than the current value' : `${hotter(temperature)} instead of ${temperature}`,
 						temperature === null ? null : hotter(temperature),
 					),
 				};
@@ -269,7 +269,7 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}.`,
-					action: 'Inspect a few of them: are they all correct, all incorrect, truncated, or identical?',
+					action: 'Inspect a few of these groups: are their completions all correct, all incorrect, truncated, or identical?',
 					recipe: null,
 				};
 		}
@@ -313,8 +313,8 @@ export const deadGroups: Rule = {
 	name: 'dead-groups',
 	title: 'Dead groups',
 	fires:
-		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled per batch, or the share of groups that are all correct or all incorrect; else counted from rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is the one shared by at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all correct), *truncated* (at least half of the completions), *parse failed* (no answer can be parsed in at least half), *alike* (at most half of the completions are distinct; if no cause reaches its share and the task is not solved, groups that are correct and alike count too), *too hard* (none correct). If fewer than `hopelessShare` of all completions are correct, alike groups count as too hard. `too-hard` also applies when the reward that judges answers was below `hopelessShare` in the first `openingBatches` batches and still is in the last `shortRun`, and `deadShare` of the groups are all incorrect although most of their completions can be parsed and are not truncated: then another reward causes the variance.',
-	silent: 'A batch or two without reward variance; `solved` is reported as information only.',
+		'the mean of `groups/dead` over the last `deadBatches` batches is >= `deadShare`. If it is not recorded, the rule uses `frac_reward_zero_std` (unless rewards are scaled per batch), or the fraction of groups that are all correct or all incorrect, or counts from rollouts. The reported cause is the one shared by at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all correct), *truncated* (at least half of the completions), *parse failed* (no answer can be parsed in at least half), *alike* (at most half of the completions are distinct; if no cause reaches this threshold and the task is not solved, groups that are both correct and alike count too), *too hard* (none correct). If fewer than `hopelessShare` of all completions are correct, alike groups count as too hard. `too-hard` also applies if the reward for answer correctness was below `hopelessShare` in the first `openingBatches` batches and still is in the last `shortRun`, and `deadShare` of the groups are all incorrect although most of their completions can be parsed and are not truncated: in that case, another reward causes the variance.',
+	silent: 'A batch or two without reward variance. `solved` is reported for information only.',
 	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
 	thresholds: [
 		'deadShare',

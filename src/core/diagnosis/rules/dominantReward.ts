@@ -104,9 +104,9 @@ class DominantWatch implements Watch {
 				about: component.name.slice(0, 100),
 				level: 'warning',
 				tell: () => ({
-					message: `The reward ${quoted(component.name)} accounts for ${percent(share)} of reward variance over ${batches} batches  while ${quoted(judge.name)} stays at ${digits(accuracy)}; training optimizes ${quoted(component.name)} only.`,
+					message: `The reward ${quoted(component.name)} accounts for ${percent(share)} of reward variance over ${batches} batches while ${quoted(judge.name)} stays at ${digits(accuracy)}, so training optimizes ${quoted(component.name)} only.`,
 					action: pullsAway
-						? `Remove ${quoted(component.name)}, or change it so that it does not favor incorrect answers.`
+						? `Remove ${quoted(component.name)}, or change it so that it no longer favors incorrect answers.`
 						: `Lower the weight of ${quoted(component.name)}, or use easier problems until ${quoted(judge.name)} varies within groups.`,
 					metrics: [
 						`rewards/${component.name}/mean`,
@@ -144,9 +144,9 @@ export const dominantReward: Rule = {
 	name: 'dominant-reward',
 	title: 'One reward dominates',
 	fires:
-		'with weights w and standard deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward other than the correctness reward is >= `dominantShare` x the sum of (w s)^2, while the correctness reward is below `solvedAccuracy` and has risen by at most `flatRise` against the first `dominantBatches` of the last `dominantLookback` batches, of which there are at least `formatBatches`. It explains an apparently high learning rate if it already held in the first `openingBatches` batches. The advice removes the reward if it already dominated in the first batches and has risen since while the correctness reward fell by `flatRise`; otherwise it lowers the weight so that its weighted SD is `balancedShare` of that of the correctness reward. Correctness rewards are recognized by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
+		'with weights w and standard deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward other than the correctness reward is >= `dominantShare` x the sum of (w s)^2, while the correctness reward is below `solvedAccuracy` and has risen by at most `flatRise` compared with the first `dominantBatches` of the last `dominantLookback` batches, of which there must be at least `formatBatches`. If this was true in the first `openingBatches` batches, it also explains an apparently high learning rate. The advice is to remove the reward if it dominated from the first batches and has risen since while the correctness reward fell by `flatRise`; otherwise, to lower its weight so that its weighted SD is `balancedShare` of that of the correctness reward. Correctness rewards are recognized by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
 	silent:
-		'When no reward is named for correctness, when that reward rises, and when it has been below `hopelessShare` from the first batches on, because no weights would help then.',
+		'If no reward name indicates correctness, if the correctness reward is rising, or if it has been below `hopelessShare` since the first batches, because changing weights would not help.',
 	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],
 	thresholds: [
 		'dominantShare',

@@ -83,9 +83,9 @@ class EntropyWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					...(fell ? {} : { cause: 'policy without entropy', explains: ['dead-groups'] }),
-					message: `${fell ? 'Entropy has collapsed' : 'The policy started this stage with almost no entropy'}: ${digits(now)} nats per token over the last ${limit('entropyBatches')} batches, ${digits(before)} at the start of the stage${fell ? '' : `, and all rewards are equal in ${percent(this.#stuck.mean())} of the groups with incorrect completions`}. Reward no longer rises${accuracy === null ? '' : ` (accuracy ${digits(accuracy)})`}.`,
+					message: `${fell ? 'Entropy has collapsed' : 'The policy started this stage with almost no entropy'}: ${digits(now)} nats per token over the last ${limit('entropyBatches')} batches, compared with ${digits(before)} at the start of the stage${fell ? '' : `, and all rewards are equal in ${percent(this.#stuck.mean())} of the groups with incorrect completions`}. Reward is no longer rising${accuracy === null ? '' : ` (accuracy ${digits(accuracy)})`}.`,
 					action: fell
-						? 'Completions within a group are nearly identical, so exploration has stopped: restart from an earlier checkpoint with a higher temperature or epsilon_high, or a lower learning rate.'
+						? 'Completions within a group are nearly identical, so exploration has stopped. Restart from an earlier checkpoint with a higher temperature or epsilon_high, or with a lower learning rate.'
 						: 'Raise the sampling temperature, or start from a checkpoint that was trained for fewer steps.',
 					metrics: ['entropy', 'reward', 'groups/dead'],
 					evidence: [],
@@ -127,8 +127,8 @@ export const entropyCollapse: Rule = {
 	name: 'entropy-collapse',
 	title: 'Entropy collapse',
 	fires:
-		'mean `entropy` of the last `entropyBatches` batches <= `entropyFloor` and <= `entropyShare` x its mean over the first `entropyBatches` batches of the stage (or both <= `entropyFloor`, mean share of dead groups among those that are not all correct >= `entropyDead`, and temperature at least `coldTemperature`), while the mean reward of these batches is at most a tenth of `reward_std` above that of the preceding `entropyBatches`.',
-	silent: 'While reward rises, and once accuracy has reached `solvedAccuracy`: low entropy is expected then.',
+		'mean `entropy` over the last `entropyBatches` batches is <= `entropyFloor` and <= `entropyShare` x its mean over the first `entropyBatches` batches of the stage (or both means are <= `entropyFloor`, the mean fraction of dead groups among those that are not all correct is >= `entropyDead`, and temperature is at least `coldTemperature`), while the mean reward of these batches exceeds that of the preceding `entropyBatches` by at most a tenth of `reward_std`.',
+	silent: 'While reward is rising, and once accuracy has reached `solvedAccuracy`, when low entropy is expected.',
 	metrics: ['entropy', 'reward', 'reward_std', 'groups/dead', 'groups/solved_all'],
 	thresholds: [
 		'entropyShare',

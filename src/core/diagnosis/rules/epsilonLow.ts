@@ -35,7 +35,7 @@ class ClipWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					cause: 'clip range (epsilon) too small',
-					message: `${percent(mean)} of the tokens of the last ${limit('stillBatches')} updates are clipped at epsilon ${epsilon}, so they contribute no gradient.`,
+					message: `${percent(mean)} of the tokens in the last ${limit('stillBatches')} updates are clipped at epsilon ${epsilon}, so they contribute no gradient.`,
 					action: 'Raise epsilon.',
 					metrics: ['clip_ratio/region_mean', 'reward'],
 					evidence: [],
@@ -59,8 +59,8 @@ export const epsilonLow: Rule = {
 	name: 'epsilon-low',
 	title: 'Clip range too small',
 	fires:
-		'`epsilon` of the recipe is below `epsilonLow`, the loss uses per-token ratios, and mean `clip_ratio/region_mean` of the last `stillBatches` updates is at least `clippedShare`. The advice is `usualEpsilon`.',
-	silent: 'With one update per batch, when nothing is clipped.',
+		'`epsilon` in the recipe is below `epsilonLow`, the loss uses per-token ratios, and mean `clip_ratio/region_mean` over the last `stillBatches` updates is at least `clippedShare`. The suggested value is `usualEpsilon`.',
+	silent: 'With one update per batch, since nothing is clipped.',
 	metrics: ['clip_ratio/region_mean'],
 	thresholds: ['epsilonLow', 'clippedShare', 'usualEpsilon', 'stillBatches'],
 	watch: (run) => new ClipWatch(run),

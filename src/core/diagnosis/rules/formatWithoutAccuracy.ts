@@ -63,12 +63,12 @@ class FormatWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `The format is learned (${quoted(formName)} ${digits(isForm)}) but answers are not: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches since.`,
+					message: `The policy has learned the format (${quoted(formName)} ${digits(isForm)}) but not the answers: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches.`,
 					action:
-						'The remaining reward is out of reach: use easier problems first, a cold start with worked solutions, or more completions per prompt.',
+						'The policy cannot reach the remaining reward. Use easier problems first, a cold start with worked solutions, or more completions per prompt.',
 					metrics: [`rewards/${formName}/mean`, `rewards/${answerName}/mean`],
 					evidence: this.#facts.evidence((group, i) => group.correct[i] === false && group.answered[i] !== false),
-					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least at first'),
+					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least initially'),
 				}),
 			},
 		];
@@ -79,8 +79,8 @@ export const formatWithoutAccuracy: Rule = {
 	name: 'format-without-accuracy',
 	title: 'Format learned, answers not',
 	fires:
-		'the format reward (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the correctness reward rose by less than `flatRise` and stayed below `flatBelow`.',
-	silent: 'While answers improve at all.',
+		'the mean of the format reward (named format, tags, structure, template, boxed) over 20 batches has been >= `formatLearnt` x its largest value for `formatBatches` batches, during which the correctness reward rose by less than `flatRise` and stayed below `flatBelow`.',
+	silent: 'While answers are improving at all.',
 	metrics: ['rewards/NAME/mean'],
 	thresholds: ['formatLearnt', 'formatBatches', 'flatRise', 'flatBelow', 'shortRun'],
 	watch: (run) => new FormatWatch(run),

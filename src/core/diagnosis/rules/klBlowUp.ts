@@ -49,9 +49,9 @@ class KlWatch implements Watch {
 			{
 				level: now >= 10 * limit('klMean') ? 'error' : 'warning',
 				tell: () => ({
-					message: `KL to the reference has blown up: ${digits(now)} nats per token (median of ${limit('klBatches')} updates), ${digits(before)} before.`,
+					message: `KL to the reference has blown up: ${digits(now)} nats per token (median of ${limit('klBatches')} updates), up from ${digits(before)}.`,
 					action:
-						'The policy is losing its original abilities: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
+						'The policy is losing its original abilities. Go back to a checkpoint before this step, and use a lower learning rate or a higher beta.',
 					metrics: ['kl', 'grad_norm'],
 					evidence: [],
 					recipe: setAdvice(
@@ -76,7 +76,7 @@ class KlWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					message: `Updates are too large: the policy moves ${digits(now)} nats per token away from the policy that sampled the batch (median of ${limit('klBatches')} updates).`,
-					action: 'Lower the learning rate, or make fewer updates per batch.',
+					action: 'Lower the learning rate, or use fewer updates per batch.',
 					metrics: ['policy_kl', 'clip_ratio/region_mean'],
 					evidence: [],
 					recipe: setAdvice(
@@ -94,8 +94,8 @@ export const klBlowUp: Rule = {
 	name: 'kl-blow-up',
 	title: 'KL blow-up',
 	fires:
-		'median `kl` of the last `klBatches` updates >= `klMean` and >= `klGrowth` x the median of all earlier updates; or median |`policy_kl`| of the last `klBatches` updates >= `policyKl`.',
-	silent: 'Single spikes (k3 of one rare token), and a KL that has been high from the start.',
+		'the median `kl` of the last `klBatches` updates is >= `klMean` and >= `klGrowth` x the median of all earlier updates, or the median |`policy_kl`| of the last `klBatches` updates is >= `policyKl`.',
+	silent: 'Isolated spikes (k3 of one rare token), and a KL that has been high from the start.',
 	metrics: ['kl', 'policy_kl'],
 	thresholds: ['klMean', 'klGrowth', 'klBatches', 'policyKl', 'rateCut', 'shortRun'],
 	watch: (run) => new KlWatch(run),

@@ -56,8 +56,8 @@ class MixingWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					cause: 'completions mix languages',
-					message: `${percent(count / completions)} of the completions of the last ${limit('loopSteps')} steps with rollouts mix languages: at least ${percent(limit('mixedLetters'))} of their letters belong to another language.`,
-					action: 'Reward language consistency, or start from solutions in a single language.',
+					message: `${percent(count / completions)} of the completions in the last ${limit('loopSteps')} steps with rollouts mix languages: at least ${percent(limit('mixedLetters'))} of their letters belong to another language.`,
+					action: 'Reward language consistency, or start from solutions written in a single language.',
 					metrics: [],
 					evidence: this.#facts.evidence((group, i) => (group.mixed?.[i] ?? null) !== null),
 					recipe: recipeAdvice(
@@ -77,8 +77,8 @@ export const languageMixing: Rule = {
 	name: 'language-mix',
 	title: 'Mixed languages',
 	fires:
-		'over the last `loopSteps` steps with rollouts, at least `mixedShare` of the completions have `mixedLetters` or more of their letters in stretches of another language or script than the rest. The advice adds the reward `language-consistency` with weight `languageWeight` for the majority language.',
-	silent: 'Single terms and names, code and formulas.',
+		'in the last `loopSteps` steps with rollouts, at least `mixedShare` of the completions have `mixedLetters` or more of their letters in passages whose language or script differs from the rest. The advice adds the reward `language-consistency` with weight `languageWeight` for the majority language.',
+	silent: 'Individual terms and names, code, and formulas.',
 	metrics: [],
 	thresholds: ['mixedShare', 'mixedLetters', 'languageWeight', 'loopSteps', 'shortRun'],
 	watch: (run) => new MixingWatch(run),

@@ -104,7 +104,7 @@ class DegradingWatch implements Watch {
 		const rate = stageSetting(this.#run, this.#stage, 'learning_rate');
 		const isFree = stageSetting(this.#run, this.#stage, 'beta') === 0;
 		const worse = [
-			...(fell ? [`reward went from ${digits(opening)} to ${digits(now)}`] : []),
+			...(fell ? [`reward fell from ${digits(opening)} to ${digits(now)}`] : []),
 			...(heldOut === undefined
 				? []
 				: [`${heldOut[0]} from ${digits(heldOut[1].first.accuracy)} to ${digits(heldOut[1].last.accuracy)}`]),
@@ -118,9 +118,9 @@ class DegradingWatch implements Watch {
 				...(isFree ? { about: 'no-kl' } : {}),
 				level: 'error',
 				tell: () => ({
-					cause: isFree ? 'learning rate too high, with no KL term (beta 0)' : 'learning rate too high',
+					cause: isFree ? 'learning rate too high, without a KL term (beta 0)' : 'learning rate too high',
 					message: `The policy is worse than at the start of the stage: ${worse}.`,
-					action: `Restart the stage from the checkpoint before it with a lower learning rate${isFree ? ' and a KL term' : ''}.`,
+					action: `Restart the stage from the preceding checkpoint with a lower learning rate${isFree ? ' and a KL term' : ''}.`,
 					metrics: ['reward', ...(heldOut === undefined ? [] : [heldOut[0]]), ...(this.#kl.count === 0 ? [] : ['kl'])],
 					evidence: [],
 					recipe: recipeAdvice(
@@ -143,9 +143,9 @@ export const learningRateHigh: Rule = {
 	name: 'learning-rate-high',
 	title: 'Learning rate too high',
 	fires:
-		'after `shortRun` batches, mean `reward` of the last `degradeBatches` batches is below that of the first `openingBatches` batches of the stage by >= `degradeShare` x `reward_std` of those batches and by >= `degradeErrors` standard errors (SD of the last `shortRun` batches x sqrt(1/`openingBatches` + 1/`degradeBatches`)); or held-out accuracy is below its value before the stage with disjoint 95% intervals  in `degradeEvaluations` evaluations in a row while reward has not risen. The advice divides `learning_rate` by `rateCut`, and sets `beta` to `usualBeta` if it is 0 (`no-kl`).',
+		'after `shortRun` batches, mean `reward` over the last `degradeBatches` batches is below that over the first `openingBatches` batches of the stage by >= `degradeShare` x `reward_std` of those batches and by >= `degradeErrors` standard errors (SD of the last `shortRun` batches x sqrt(1/`openingBatches` + 1/`degradeBatches`)); or held-out accuracy is below its value before the stage, with disjoint 95% intervals, in `degradeEvaluations` consecutive evaluations while reward has not risen. The advice divides `learning_rate` by `rateCut`, and sets `beta` to `usualBeta` if it is 0 (`no-kl`).',
 	silent:
-		'While reward rises, in the first `shortRun` batches, and when the run has no reward recorded for its first batches.',
+		'While reward is rising, during the first `shortRun` batches, and if no reward is recorded for the first batches of the run.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'kl'],
 	thresholds: [
 		'degradeBatches',

@@ -60,16 +60,16 @@ class LengthWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					message: grows
-						? `Completions grow ${numbers} without earning more: ${rewards}.`
-						: `Completions shrink ${numbers} and earn less: ${rewards}.`,
+						? `Completions grow ${numbers} without a higher reward: ${rewards}.`
+						: `Completions shrink ${numbers} and get a lower reward: ${rewards}.`,
 					action: grows
-						? 'Read a few: is it reasoning, padding, or a loop? A length or repetition penalty, or loss_type dr_grpo, removes the incentive.'
-						: 'Read a few: does a reward favor brevity, or does the policy answer without reasoning?',
+						? 'Read a few of them: is the extra length reasoning, padding, or a loop? A length or repetition penalty, or loss_type dr_grpo, removes the incentive.'
+						: 'Read a few of them: does a reward favor brevity, or does the policy answer without reasoning?',
 					metrics: ['completions/mean_length', 'reward'],
 					evidence: this.#facts.evidence(() => true),
 					recipe: recipeAdvice(
 						recipePath(this.#run, 'rewards'),
-						grows ? 'a length or repetition penalty' : 'less weight on brevity rewards',
+						grows ? 'a length or repetition penalty' : 'a lower weight for brevity rewards',
 					),
 				}),
 			},
@@ -81,8 +81,8 @@ export const lengthDrift: Rule = {
 	name: 'length-drift',
 	title: 'Length drift',
 	fires:
-		'mean `completions/mean_length` of the last `lengthBatches` batches >= `lengthGrowth` x its value when reward last rose; or <= `lengthShrink` x that while reward has fallen. Reward rises or falls by more than a quarter of `reward_std`.',
-	silent: 'Growth that comes with higher reward, and shorter completions that earn as much.',
+		'mean `completions/mean_length` over the last `lengthBatches` batches is >= `lengthGrowth` x its value when reward last rose, or <= `lengthShrink` x that value while reward has fallen. A rise or fall in reward means more than a quarter of `reward_std`.',
+	silent: 'Growth accompanied by higher reward, and shorter completions with the same reward.',
 	metrics: ['completions/mean_length', 'reward', 'reward_std'],
 	thresholds: ['lengthGrowth', 'lengthShrink', 'lengthBatches'],
 	watch: (run) => new LengthWatch(run),

@@ -45,9 +45,9 @@ class NoiseWatch implements Watch {
 			level: 'warning',
 			tell: () => ({
 				cause: `reward ${quoted(name)} is noisy`,
-				message: `The reward ${quoted(name)} scored ${percent(differ / pairs)} of ${pairs} pairs of identical completions of the same prompt differently.`,
+				message: `The reward ${quoted(name)} gave different scores to ${percent(differ / pairs)} of ${pairs} pairs of identical completions for the same prompt.`,
 				action:
-					'Make the reward a deterministic function of prompt and completion (for a judge: temperature 0, several votes), or remove it.',
+					'Make the reward a deterministic function of the prompt and completion (for a judge: temperature 0, several votes), or remove it.',
 				metrics: [`rewards/${name}/mean`, `rewards/${name}/std`],
 				evidence: this.#facts.evidence((group) => (group.repeats?.[name]?.differ ?? 0) > 0),
 				recipe: recipeAdvice(path, 'a deterministic reward, or none', path !== null && isSpare ? [{ path }] : []),
@@ -60,8 +60,8 @@ export const noisyReward: Rule = {
 	name: 'noisy-reward',
 	title: 'Noisy reward',
 	fires:
-		'over the last `shortRun` steps with rollouts, a reward scored at least `repeatDiffer` of the pairs of identical completions of the same prompt differently, out of at least `repeatPairs` pairs. The advice removes the reward unless it judges correctness.',
-	silent: 'When no two completions are identical.',
+		'over the last `shortRun` steps with rollouts, a reward gave different scores to at least `repeatDiffer` of the pairs of identical completions for the same prompt, with at least `repeatPairs` such pairs. The advice removes the reward unless it measures correctness.',
+	silent: 'If no two completions are identical.',
 	metrics: [],
 	thresholds: ['repeatDiffer', 'repeatPairs', 'shortRun'],
 	explains: ['dominant-reward', 'learning-rate-high'],

@@ -45,8 +45,8 @@ class NotANumberWatch implements Watch {
 				tell: () => ({
 					message: `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not a number in ${worst} of the last ${Math.max(...bad.map(({ invalid }) => invalid.count))} updates that have ${names.length > 1 ? 'them' : 'it'}.`,
 					action: trains
-						? 'NaN weights never recover: go back to a checkpoint before this step with a lower learning rate, a smaller max_grad_norm or higher precision.'
-						: 'No completion in these batches has a reward: check what the reward functions return and which errors they raise.',
+						? 'NaN weights do not recover. Go back to a checkpoint before this step, and use a lower learning rate, a smaller max_grad_norm, or higher precision.'
+						: 'No completion in these batches has a reward. Check what the reward functions return and which errors they raise.',
 					metrics: names,
 					evidence: [],
 					recipe: trains ? recipeAdvice(stagePath(this.#run, row.stage, 'learning_rate'), 'lower') : null,
@@ -61,8 +61,8 @@ export const notANumber: Rule = {
 	name: 'not-a-number',
 	title: 'Not a number',
 	fires:
-		'`loss`, `grad_norm`, `kl` or `reward` is not a valid number in at least `nanRows` of the last 10 updates that have it, in any stage.',
-	silent: 'Single updates skipped by mixed precision, and metrics that a trainer writes but never fills in.',
+		'`loss`, `grad_norm`, `kl` or `reward` is not a valid number in at least `nanRows` of the last 10 updates that report it, in any stage.',
+	silent: 'Single updates skipped by mixed precision, and metrics that a trainer declares but never fills in.',
 	metrics: ['loss', 'grad_norm', 'kl', 'reward'],
 	thresholds: ['nanRows'],
 	everyStage: true,

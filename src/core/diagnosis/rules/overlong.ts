@@ -58,9 +58,9 @@ class OverlongWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `${percent(mean)} of the completions of the last ${limit('overlongBatches')} batches are truncated at the length limit${longest === null ? '' : ` of ${longest} tokens`}, and the share is not falling.`,
+					message: `${percent(mean)} of the completions in the last ${limit('overlongBatches')} batches are truncated at the length limit${longest === null ? '' : ` of ${longest} tokens`}, and the fraction is not falling.`,
 					action:
-						'Raise the completion length limit, or mask truncated completions from the loss (mask_truncated_completions): a truncated completion earns nothing, whatever it was about to say.',
+						'Raise the completion length limit, or mask truncated completions from the loss (mask_truncated_completions). A truncated completion gets no reward, even if it was about to give a correct answer.',
 					metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 					evidence: this.#facts.evidence((group, i) => group.truncated[i] === true),
 					cause: 'completions truncated',
@@ -82,8 +82,8 @@ class OverlongWatch implements Watch {
 			about: 'squeezed',
 			level: 'error',
 			tell: () => ({
-				message: `At the start of the stage ${percent(share)} of the completions were truncated; completions have since become shorter (${digits(now)} tokens, ${digits(before)} before) but are not correct (accuracy ${digits(accuracy)}): the limit leaves no room for an answer.`,
-				action: 'Raise the completion length limit and restart from the checkpoint before this stage.',
+				message: `${percent(share)} of the completions were truncated at the start of the stage. Completions have become shorter since (${digits(now)} tokens, down from ${digits(before)}) but are not correct (accuracy ${digits(accuracy)}), because the limit leaves no room for an answer.`,
+				action: 'Raise the completion length limit, and restart from the checkpoint before this stage.',
 				metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 				evidence: this.#facts.evidence((group, i) => group.correct[i] === false),
 				cause: 'completions truncated',
@@ -96,7 +96,7 @@ class OverlongWatch implements Watch {
 		const longest = stageSetting(this.#run, stage, 'max_completion_length');
 		return setAdvice(
 			stagePath(this.#run, stage, 'max_completion_length'),
-			longest === null ? 'more tokens' : `${2 * longest} instead of ${longest}`,
+			longest === null ? 'a higher token limit' : `${2 * longest} instead of ${longest}`,
 			longest === null ? null : 2 * longest,
 		);
 	}
@@ -106,8 +106,8 @@ export const overlong: Rule = {
 	name: 'overlong',
 	title: 'Overlong completions',
 	fires:
-		'mean `completions/clipped_ratio` of the last `overlongBatches` batches >= `overlongShare`, and the mean of their newer half is at most 0.05 below that of the older half; or (`squeezed`) the share was >= `squeezedShare` in the first `openingBatches` batches, mean `completions/mean_length` is now <= `squeezedLength` x its value then, and accuracy is at most `flatRise`.',
-	silent: 'While the share falls: the policy is learning to stop.',
+		'mean `completions/clipped_ratio` over the last `overlongBatches` batches is >= `overlongShare`, and the mean of their newer half is at most 0.05 below that of the older half; or (`squeezed`) the ratio was >= `squeezedShare` in the first `openingBatches` batches, mean `completions/mean_length` is now <= `squeezedLength` x its value then, and accuracy is at most `flatRise`.',
+	silent: 'While the ratio is falling, because the policy is learning to stop.',
 	metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 	thresholds: ['overlongShare', 'overlongBatches', 'squeezedShare', 'squeezedLength', 'openingBatches', 'flatRise'],
 	explains: ['dead-groups', 'format-without-accuracy', 'dominant-reward'],

@@ -35,9 +35,9 @@ class LoopsWatch implements Watch {
 			{
 				level: 'warning',
 				tell: () => ({
-					message: `${percent(share)} of the completions of the last ${limit('loopSteps')} steps with rollouts loop: at least half of their 4-grams have occurred before.`,
+					message: `${percent(share)} of the completions in the last ${limit('loopSteps')} steps with rollouts loop: at least half of their 4-grams repeat earlier ones.`,
 					action:
-						'Penalize repetition, or find what rewards it: a length reward, or a limit that is reached without an answer.',
+						'Penalize repetition, or find out what rewards it, such as a length reward or a limit that is reached without an answer.',
 					metrics: ['completions/mean_length', 'completions/clipped_ratio'],
 					evidence: this.#facts.evidence((group, i) => (group.repetition[i] ?? 0) >= limit('loopShare')),
 					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a repetition penalty, such as {"use": "repetition"}'),
@@ -51,8 +51,8 @@ export const repetitionLoops: Rule = {
 	name: 'repetition',
 	title: 'Repeated n-grams',
 	fires:
-		'over the last `loopSteps` steps with rollouts, the share of completions in which at least `loopShare` of the 4-grams repeat earlier ones is >= `loopRollouts`. Completions with fewer than `loopWords` 4-grams never count as loops.',
-	silent: 'Formulas that recur, and short completions.',
+		'over the last `loopSteps` steps with rollouts, the fraction of completions in which at least `loopShare` of the 4-grams repeat earlier ones is >= `loopRollouts`. Completions with fewer than `loopWords` 4-grams never count as loops.',
+	silent: 'Recurring formulas, and short completions.',
 	metrics: [],
 	thresholds: ['loopShare', 'loopWords', 'loopRollouts', 'loopSteps'],
 	watch: (run) => new LoopsWatch(run),

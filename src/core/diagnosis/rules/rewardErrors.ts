@@ -47,8 +47,8 @@ class ErrorsWatch implements Watch {
 			level: 'error',
 			tell: () => ({
 				cause: `reward ${quoted(name)} fails on some completions`,
-				message: `The reward ${quoted(name)} failed on ${digits(mean)} completions per batch, in ${failing} of the last ${windowBatches} batches. They are left out of their groups.`,
-				action: 'Fix the reward function: the rollouts show the error of each row. Until then, train without it.',
+				message: `The reward ${quoted(name)} failed on ${digits(mean)} completions per batch in ${failing} of the last ${windowBatches} batches. These completions are excluded from their groups.`,
+				action: 'Fix the reward function; the rollouts show the error for each row. Until then, train without it.',
 				metrics: [`rewards/${name}/errors`],
 				evidence: [],
 				recipe: recipeAdvice(path, 'a reward that does not fail, or none', path !== null && isSpare ? [{ path }] : []),
@@ -59,10 +59,10 @@ class ErrorsWatch implements Watch {
 
 export const rewardErrors: Rule = {
 	name: 'reward-errors',
-	title: 'Reward fails',
+	title: 'Reward failures',
 	fires:
-		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The advice removes the reward unless it judges correctness.',
-	silent: 'Single failures, such as a timeout on a busy machine.',
+		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The advice removes the reward unless it measures correctness.',
+	silent: 'Isolated failures, such as a timeout on a busy machine.',
 	metrics: ['rewards/NAME/errors'],
 	thresholds: ['errorBatches'],
 	explains: ['dead-groups', 'dominant-reward'],

@@ -157,14 +157,14 @@ class HackingWatch implements Watch {
 			about: name.slice(0, 100),
 			level: fell ? 'error' : 'warning',
 			tell: () => ({
-				message: `Reward rises but held-out results do not: from step ${from.step} to step ${now.step}, reward went from ${digits(from.reward)} to ${digits(now.reward)}, ${name} from ${digits(from.score)} to ${digits(now.score)}${rise === null ? '' : `; ${quoted(rise.name)} rose most, by ${digits(rise.by)}`}.`,
+				message: `Reward is rising but held-out results are not: from step ${from.step} to step ${now.step}, reward went from ${digits(from.reward)} to ${digits(now.reward)}, and ${name} from ${digits(from.score)} to ${digits(now.score)}${rise === null ? '' : `; ${quoted(rise.name)} rose most, by ${digits(rise.by)}`}.`,
 				action:
-					'Read the completions with the highest reward: something other than a correct answer is being rewarded. Audit the reward, or go back to the checkpoint with the best held-out result.',
+					'Read the completions with the highest rewards: something other than correct answers is being rewarded. Audit the reward, or go back to the checkpoint with the best held-out result.',
 				metrics: ['reward', name, ...(rise === null ? [] : [`rewards/${rise.name}/mean`])],
 				evidence: this.#evidence(),
 				recipe: recipeAdvice(
 					recipePath(this.#run, 'rewards'),
-					rise === null ? 'a reward that cannot be gamed' : `less for ${quoted(rise.name)}, or a stricter version`,
+					rise === null ? 'a reward that cannot be gamed' : `a lower weight for ${quoted(rise.name)}, or a stricter version`,
 				),
 			}),
 		};
@@ -200,9 +200,9 @@ export const rewardHacking: Rule = {
 	name: 'reward-hacking',
 	title: 'Reward up, held-out flat',
 	fires:
-		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first exceeds the first by more than half of its 95% interval (0.03 where none is recorded). Reported as an error when the newest is worse by that much.',
+		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (over 20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first exceeds it by more than half of its 95% interval (0.03 if none is recorded). Reported as an error if the newest measurement is worse by that amount.',
 	silent:
-		'Once held-out accuracy has reached `solvedAccuracy`, while the format reward rises most (format is learned first), and when the correctness reward rises most but by less than the sum of both 95% half-widths, because a small held-out set could not show that.',
+		'Once held-out accuracy has reached `solvedAccuracy`, while the format reward is rising most (the format is learned first), and if the correctness reward is rising most but by less than the sum of both 95% half-widths, because a small held-out set cannot resolve such a difference.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'eval/NAME/reward'],
 	thresholds: ['hackingRise', 'hackingEvaluations', 'hackingBatches', 'solvedAccuracy', 'shortRun'],
 	watch: (run) => new HackingWatch(run),

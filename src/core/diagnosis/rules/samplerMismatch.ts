@@ -17,7 +17,7 @@ const measures: readonly Measure[] = [
 		metric: 'sampling/mismatch_kl',
 		threshold: 'mismatchKl',
 		distance: Math.abs,
-		words: (mean) => `the KL between them is ${digits(mean)} nats per token`,
+		words: (mean) => `their KL is ${digits(mean)} nats per token`,
 	},
 	{
 		metric: 'sampling/sampling_logp_difference/mean',
@@ -29,7 +29,7 @@ const measures: readonly Measure[] = [
 		metric: 'sampling/importance_sampling_ratio/mean',
 		threshold: 'mismatchRatio',
 		distance: (mean) => Math.abs(mean - 1),
-		words: (mean) => `the ratio of their probabilities is ${digits(mean)} on average`,
+		words: (mean) => `their mean probability ratio is ${digits(mean)}`,
 	},
 ];
 
@@ -60,9 +60,9 @@ class MismatchWatch implements Watch {
 			{
 				level: worst >= 10 ? 'error' : 'warning',
 				tell: () => ({
-					message: `The sampler and the trainer do not run the same policy: ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}, over ${limit('mismatchBatches')} batches.`,
+					message: `The sampler and the trainer do not run the same policy: over ${limit('mismatchBatches')} batches, ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}.`,
 					action:
-						'Check that both have the same weights, precision, chat template and temperature; use importance sampling to correct what cannot be made equal.',
+						'Check that both use the same weights, precision, chat template, and temperature. Use importance sampling to correct for any remaining differences.',
 					metrics: far.map(({ measure }) => measure.metric),
 					evidence: [],
 					recipe: null,
@@ -76,8 +76,8 @@ export const samplerMismatch: Rule = {
 	name: 'sampler-mismatch',
 	title: 'Sampler and trainer differ',
 	fires:
-		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` at least `mismatchRatio` away from 1. Reported as an error at ten times these limits.',
-	silent: 'The largest difference of single tokens: rare tokens are rounded.',
+		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| is >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` is >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` is at least `mismatchRatio` away from 1. Reported as an error at ten times these limits.',
+	silent: 'The largest single-token difference, because rare tokens are subject to rounding.',
 	metrics: measures.map(({ metric }) => metric),
 	thresholds: ['mismatchKl', 'mismatchDifference', 'mismatchRatio', 'mismatchBatches'],
 	watch: () => new MismatchWatch(),

@@ -57,10 +57,10 @@ class StalledWatch implements Watch {
 				...(isSilent ? { about: 'engine' } : {}),
 				tell: () => ({
 					cause: isSilent ? 'engine not responding' : 'training stalled',
-					message: `No progress for ${seconds} s: step ${row.step} is the newest, and steps took ${digits(median)} s each before.${isSilent ? ' The engine process exists but writes no heartbeat.' : ''}`,
+					message: `No progress for ${seconds} s since step ${row.step}. Earlier steps took ${digits(median)} s each.${isSilent ? ' The engine process exists but writes no heartbeat.' : ''}`,
 					action: isSilent
-						? 'Check whether the process is suspended (SIGSTOP, a debugger) or the disk is not responding; otherwise kill it and resume the run from its last checkpoint.'
-						: 'Check whether a reward, a judge or the sampler is waiting for something; otherwise stop the run and resume it from its last checkpoint.',
+						? 'Check whether the process is suspended (SIGSTOP, a debugger) or the disk is not responding. Otherwise, kill the process and resume the run from its last checkpoint.'
+						: 'Check whether a reward, a judge, or the sampler is blocked. Otherwise, stop the run and resume it from its last checkpoint.',
 					metrics: ['step_time'],
 					evidence: [],
 					recipe: null,
@@ -74,9 +74,9 @@ export const stalled: Rule = {
 	name: 'stalled',
 	title: 'Training stalled',
 	fires:
-		'a live run that is not paused writes no row for `stalledSeconds`, for `stalledGaps` x the median gap between its rows and for `stalledLongest` x the longest of its last `shortRun` gaps, counting only time in which the run was watched. `stalled:engine` if the heartbeat of the engine has stopped as well.',
+		'a live run that is not paused has written no row for `stalledSeconds`, for `stalledGaps` x the median gap between its rows, and for `stalledLongest` x the longest of its last `shortRun` gaps, counting only the time during which the run was watched. Reported as `stalled:engine` if the engine heartbeat has stopped too.',
 	silent:
-		'While a run is paused, before its first rows, for runs of other trainers (there is no sign of whether they are working), and for time in which the machine slept or the run was not watched. `inspect` looks only once, so it cannot tell a sleeping machine from a stall until the next row.',
+		'While a run is paused, before its first rows, for runs from other trainers (nothing shows whether they are working), and for time during which the machine was asleep or the run was not watched. `inspect` checks only once, so until the next row it cannot distinguish a sleeping machine from a stall.',
 	metrics: ['step_time'],
 	thresholds: ['stalledSeconds', 'stalledGaps', 'stalledLongest', 'shortRun'],
 	everyStage: true,

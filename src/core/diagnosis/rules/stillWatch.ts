@@ -71,7 +71,7 @@ export class StillWatch implements Watch {
 					level: 'warning',
 					tell: () => ({
 						cause: 'beta too high',
-						message: `The KL term keeps the policy at the reference: with beta ${beta}, ${rewards} over ${this.#batches} batches, and KL stays at ${digits(this.#kl.mean())} nats per token.`,
+						message: `The KL term keeps the policy at the reference: with beta ${beta}, ${rewards} over ${this.#batches} batches, and KL remains at ${digits(this.#kl.mean())} nats per token.`,
 						action: 'Lower beta.',
 						metrics: ['kl', 'reward'],
 						evidence: [],
@@ -92,7 +92,7 @@ export class StillWatch implements Watch {
 				level: 'warning',
 				tell: () => ({
 					cause: 'learning rate too low',
-					message: `The policy barely moves: after ${this.#batches} batches, KL to the reference is ${digits(this.#kl.mean())} nats per token, so the probability of any set of completions can have changed by at most ${percent(bound)}.`,
+					message: `The policy is barely moving: after ${this.#batches} batches, KL to the reference is ${digits(this.#kl.mean())} nats per token, so the probability of any set of completions can have changed by at most ${percent(bound)}.`,
 					action: 'Raise the learning rate.',
 					metrics: ['kl', 'reward', 'learning_rate'],
 					evidence: [],

@@ -36,9 +36,9 @@ class ThroughputWatch implements Watch {
 			{
 				level: 'info',
 				tell: () => ({
-					message: `Throughput has dropped to ${percent(now / before)}: ${digits(now)} tokens per second over ${limit('throughputBatches')} batches, ${digits(before)} before.`,
+					message: `Throughput has dropped to ${percent(now / before)} of its earlier level: ${digits(now)} tokens per second over ${limit('throughputBatches')} batches, down from ${digits(before)}.`,
 					action:
-						'Check completion length (a few long ones hold up a batch), the time per phase, and what else runs on the machine.',
+						'Check completion lengths (a few long completions delay the batch), the time per phase, and what else is running on the machine.',
 					metrics: ['throughput/tokens', 'step_time', 'completions/mean_length'],
 					evidence: [],
 					recipe: null,
@@ -64,8 +64,8 @@ export const throughputDrop: Rule = {
 	name: 'throughput-drop',
 	title: 'Throughput drop',
 	fires:
-		'median `throughput/tokens` (else the growth of `num_tokens` by `step_time`) over the last `throughputBatches` batches is < `throughputShare` x the median over the stage so far.',
-	silent: 'Checkpoints, evaluations, and another process that is busy for a few batches.',
+		'median `throughput/tokens` (or, if it is not recorded, the growth of `num_tokens` per `step_time`) over the last `throughputBatches` batches is < `throughputShare` x the median over the stage so far.',
+	silent: 'Checkpoints, evaluations, and other processes that are busy for a few batches.',
 	metrics: ['throughput/tokens', 'num_tokens', 'step_time'],
 	thresholds: ['throughputShare', 'throughputBatches'],
 	watch: () => new ThroughputWatch(),

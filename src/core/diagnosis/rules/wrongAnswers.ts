@@ -82,7 +82,7 @@ class KeyWatch implements Watch {
 		const count = formatCounted(prompts.length, 'prompt');
 		return setAdvice(
 			recipePath(this.#run, 'dataset', 'exclude'),
-			`exclude ${count} whose completions agree on an answer other than the recorded one`,
+			`exclude ${count} whose completions agree on an answer that differs from the recorded one`,
 			[...new Set([...before, ...prompts])].slice(0, maxExcluded),
 		);
 	}
@@ -108,10 +108,10 @@ class KeyWatch implements Watch {
 				// Refresh whenever the number of prompts has grown by a tenth.
 				edition: Math.floor(Math.log(1 + this.#contradicted.size) / Math.log(1.1)),
 				tell: () => ({
-					cause: 'incorrect answers in the data',
-					message: `In ${percent(share)} of the groups, at least ${percent(limit('agreeShare'))} of completions agree on an answer that is judged incorrect, while held-out accuracy is ${digits(heldOut)} and training accuracy ${digits(training)}.`,
+					cause: 'incorrect answers in the dataset',
+					message: `In ${percent(share)} of the groups, at least ${percent(limit('agreeShare'))} of the completions agree on an answer that is judged incorrect, while held-out accuracy is ${digits(heldOut)} and training accuracy is ${digits(training)}.`,
 					action:
-						'Compare the recorded answers of these rows with the answer that completions agree on; correct the answer key, or exclude the rows.',
+						'Compare the recorded answers for these rows with the answer that the completions agree on. Correct the answer key, or exclude the rows.',
 					metrics: ['eval/heldout/accuracy'],
 					evidence: this.#facts.evidence((group, i) => agreesOnWrong(group) && group.correct[i] === false),
 					recipe: this.#advice(),
@@ -123,10 +123,10 @@ class KeyWatch implements Watch {
 
 export const wrongAnswers: Rule = {
 	name: 'wrong-answers',
-	title: 'Incorrect answers in the data',
+	title: 'Incorrect answers in the dataset',
 	fires:
-		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups at least `agreeShare` of the completions give the same answer and it is judged incorrect, while `eval/heldout/accuracy` is above the training accuracy by `agreedGap` or more. The advice excludes the prompts of the stage whose latest group agreed this way (up to 2,000).',
-	silent: 'When held-out problems have the same incorrect keys, or the run does not record how answers are marked.',
+		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups, at least `agreeShare` of the completions give the same answer and it is judged incorrect, while `eval/heldout/accuracy` exceeds training accuracy by `agreedGap` or more. The advice excludes the prompts of the stage whose latest group agreed in this way (up to 2,000).',
+	silent: 'If the held-out problems have the same incorrect keys, or the run does not record how answers are marked.',
 	metrics: ['eval/heldout/accuracy', 'rewards/NAME/mean'],
 	thresholds: ['agreeShare', 'agreedWrong', 'agreedGap', 'shortRun'],
 	explains: ['dead-groups', 'entropy-collapse', 'learning-rate-high'],

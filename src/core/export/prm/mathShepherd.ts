@@ -32,12 +32,12 @@ export function readMathShepherd(value: unknown): StepSample[] | string {
 	for (const part of parts) {
 		const mark = label[at + part.length];
 		if (label.slice(at, at + part.length) !== part || (mark !== '+' && mark !== '-')) {
-			return `has labels whose text differs from character ${at + 1} on`;
+			return `has labels whose text differs starting at character ${at + 1}`;
 		}
 		ratings.push(mark === '+' ? 1 : -1);
 		at += part.length + 1;
 	}
-	if (label.slice(at).trim() !== rest.trim()) return `has labels whose text differs from character ${at + 1} on`;
+	if (label.slice(at).trim() !== rest.trim()) return `has labels whose text differs starting at character ${at + 1}`;
 	// "problem Step 1: text": the problem ends where the first step begins.
 	const [first = ''] = parts;
 	const start = /(?:^|\s)(?=Step 1:)/.exec(first);

@@ -28,7 +28,7 @@ export function readProcessBench(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
 	if (!decoded.ok) return `is not a ProcessBench line (${decoded.faults[0]?.path || 'not an object'})`;
 	const { problem, steps, label } = decoded.value;
-	if (label >= steps.length) return `labels step ${label} as wrong, but has ${formatCounted(steps.length, 'step')}`;
+	if (label >= steps.length) return `labels step ${label} as wrong but has only ${formatCounted(steps.length, 'step')}`;
 	const rated = steps.map((text, i): RatedStep => {
 		if (label === -1 || i < label) return { text, rating: 1 };
 		return { text, rating: i === label ? -1 : null };

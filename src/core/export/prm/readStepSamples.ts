@@ -30,5 +30,5 @@ export function stepDataForm(value: unknown): StepDataForm | null {
  */
 export function readStepSamples(value: unknown): StepSample[] | string {
 	const form = stepDataForm(value);
-	return form === null ? 'is not in a known step-label format' : readers[form](value);
+	return form === null ? 'is not in a supported step label format' : readers[form](value);
 }

@@ -23,10 +23,10 @@ export type NeutralLabel = (typeof neutralLabels)[number];
 /** Parses a line in TRL's stepwise supervision format. Returns a phrase if the format differs. */
 export function readTrlStepwise(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
-	if (!decoded.ok) return `is not a line of stepwise supervision (${decoded.faults[0]?.path || 'not an object'})`;
+	if (!decoded.ok) return `is not a stepwise supervision line (${decoded.faults[0]?.path || 'not an object'})`;
 	const { prompt, completions, labels } = decoded.value;
 	if (completions.length !== labels.length) {
-		return `has ${completions.length} completions and ${labels.length} labels`;
+		return `has ${completions.length} completions but ${labels.length} labels`;
 	}
 	const steps = completions.map((text, i) => ({ text, rating: labels[i] ? (1 as const) : (-1 as const) }));
 	return [{ prompt, answer: null, steps, time: null }];

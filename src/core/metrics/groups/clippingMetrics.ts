@@ -14,32 +14,32 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/low_mean': entry(
 		'Clip ratio low',
 		`share of ${update}`,
-		'Tokens with negative advantage whose ratio fell below 1 - epsilon. They no longer contribute to the gradient. 0 at the first update of a batch.',
-		{ healthy: '0 with one update per batch; below 0.1 otherwise', rises: 'Bad tokens are suppressed quickly.' },
+		'Tokens with a negative advantage whose ratio fell below 1 - epsilon. They no longer contribute to the gradient. 0 at the first update of a batch.',
+		{ healthy: '0 with one update per batch; below 0.1 otherwise', rises: 'Bad tokens are being suppressed quickly.' },
 	),
 	'clip_ratio/low_min': entry(
 		'Clip ratio low (min)',
-		'min over completions of the update',
-		'Completion with the smallest share of tokens clipped below.',
+		'min over completions in the update',
+		'Completion with the smallest fraction of tokens clipped below.',
 	),
 	'clip_ratio/high_mean': entry(
 		'Clip ratio high',
 		`share of ${update}`,
-		'Tokens with positive advantage whose ratio rose above 1 + epsilon_high. They no longer contribute to the gradient. 0 at the first update of a batch.',
+		'Tokens with a positive advantage whose ratio rose above 1 + epsilon_high. They no longer contribute to the gradient. 0 at the first update of a batch.',
 		{
 			healthy: '0 with one update per batch; below 0.1 otherwise',
-			rises: 'Rare tokens that paid off are held back; a higher epsilon_high lets them grow (DAPO).',
+			rises: 'Rare tokens with high advantages are held back; a higher epsilon_high lets their probability grow (DAPO).',
 		},
 	),
 	'clip_ratio/high_max': entry(
 		'Clip ratio high (max)',
-		'max over completions of the update',
-		'Completion with the largest share of tokens clipped above.',
+		'max over completions in the update',
+		'Completion with the largest fraction of tokens clipped above.',
 	),
 	'clip_ratio/region_mean': entry(
 		'Clipped',
 		`share of ${update}`,
-		'Tokens clipped on either side. A large share means that the batch is exhausted: use fewer iterations or a lower learning rate.',
+		'Tokens clipped on either side. A large fraction means that the batch is exhausted: use fewer iterations or a lower learning rate.',
 		{
 			healthy: '0 with one update per batch; below 0.2 otherwise',
 			rises: 'The batch is exhausted before its last update: use fewer iterations or a lower learning rate.',
@@ -48,13 +48,13 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	cispo_clip_ratio: entry(
 		'Clipped weights',
 		`share of ${update}`,
-		'loss_type cispo: tokens with positive advantage whose weight, the ratio, was truncated at epsilon_high. They still contribute to the gradient.',
+		'With loss_type cispo: tokens with a positive advantage whose weight (the ratio) was truncated at epsilon_high. They still contribute to the gradient.',
 		{ healthy: '0 with one update per batch; below 0.1 otherwise' },
 	),
 	'vespo/phi_seq_mean': entry(
 		'Sequence weight',
-		'mean over completions of the update',
-		'loss_type vespo: smooth weight, a function of the sequence-level ratio, that replaces clipping.',
-		{ unit: 'number', falls: 'Sequences have moved far from the sampling policy and count less.' },
+		'mean over completions in the update',
+		'With loss_type vespo: smooth weight based on the sequence-level ratio, which replaces clipping.',
+		{ unit: 'number', falls: 'Sequences have moved far from the sampling policy and count for less.' },
 	),
 };

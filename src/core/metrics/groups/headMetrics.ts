@@ -1,7 +1,7 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const texts = 'labeled prefixes of completions of the update, before it';
-const heldOut = 'labeled prefixes of completions of held-out problems';
+const texts = 'labeled prefixes of completions in the update, measured before it';
+const heldOut = 'labeled prefixes of completions for held-out problems';
 
 /** Metrics for stages that train a head on top of the policy. */
 export const headMetrics: Readonly<Record<string, MetricEntry>> = {
@@ -10,8 +10,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'share',
 		group: 'heads',
 		better: null,
-		over: 'completions of the generation batch, including those sampled from the prefix before a step',
-		explanation: 'Share of correct completions of the policy. The policy is frozen while a head is trained.',
+		over: 'completions in the generation batch, including those sampled from the prefix before a step',
+		explanation: 'Fraction of completions from the policy that are correct. The policy is frozen while a head is trained.',
 		healthy: 'neither near 0 nor near 1: otherwise there is nothing to discriminate',
 	},
 	'head/label': {
@@ -20,7 +20,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: texts,
-		explanation: 'Mean of the labels that the head is trained on: outcomes, or shares of correct completions.',
+		explanation: 'Mean of the labels that the head is trained on: outcomes, or fractions of correct completions.',
 	},
 	'head/value': {
 		title: 'Values',
@@ -28,10 +28,10 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: texts,
-		explanation: 'Mean value that the head predicts for the same prefixes.',
+		explanation: 'Mean value predicted by the head for the same prefixes.',
 		healthy: 'close to the mean label',
-		rises: 'Above the labels: the head overestimates.',
-		falls: 'Below the labels: the head underestimates.',
+		rises: 'Above the labels: the head is overestimating.',
+		falls: 'Below the labels: the head is underestimating.',
 	},
 	'head/brier': {
 		title: 'Brier score of the update',
@@ -40,8 +40,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: texts,
 		explanation:
-			'Mean squared distance of value and label. In the first pass over a batch, the head has not been trained on it yet.',
-		healthy: 'below that of always predicting the mean label, which is at most 0.25',
+			'Mean squared difference between value and label. During the first pass over a batch, the head has not been trained on it yet.',
+		healthy: 'below the score for always predicting the mean label, which is at most 0.25',
 	},
 	'eval/head/loss': {
 		title: 'Held-out loss of the head',
@@ -49,9 +49,9 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: 'down',
 		over: heldOut,
-		explanation: 'Binary cross-entropy of value and outcome, or of value and label if the stage learns from a file.',
+		explanation: 'Binary cross-entropy between value and outcome, or between value and label if the stage learns from a file.',
 		healthy: 'falls with the training loss',
-		rises: 'While the training loss falls: the head overfits. Use fewer passes over each batch, or more problems.',
+		rises: 'While the training loss falls: the head is overfitting. Use fewer passes over each batch, or more problems.',
 	},
 	'eval/head/brier': {
 		title: 'Held-out Brier score',
@@ -59,8 +59,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: 'down',
 		over: heldOut,
-		explanation: 'Mean squared distance of value and outcome.',
-		healthy: 'below that of always predicting the mean outcome, which is at most 0.25',
+		explanation: 'Mean squared difference between value and outcome.',
+		healthy: 'below the score for always predicting the mean outcome, which is at most 0.25',
 	},
 	'eval/head/auc': {
 		title: 'Held-out AUC',
@@ -69,26 +69,26 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: heldOut,
 		explanation:
-			'Probability that a prefix that led to a correct answer gets a higher value than one that did not. Prefixes whose outcome is still open keep it below 1.',
-		healthy: 'above 0.5 and rising: search guided by the head can then gain',
-		falls: 'The head forgets, or overfits.',
+			'Probability that a prefix that led to a correct answer gets a higher value than one that did not. Prefixes whose outcome is still undecided keep it below 1.',
+		healthy: 'above 0.5 and rising, so that search guided by the head can improve results',
+		falls: 'The head is forgetting or overfitting.',
 	},
 	'eval/head/whole_auc': {
 		title: 'Held-out AUC, whole completions',
 		unit: 'share',
 		group: 'heads',
 		better: 'up',
-		over: 'whole completions of held-out problems',
-		explanation: 'The same over completed answers: how well the head picks among them.',
-		healthy: 'above 0.7 for best-of-n with the head to beat majority voting',
+		over: 'full completions for held-out problems',
+		explanation: 'AUC over completed answers only: how well the head chooses among them.',
+		healthy: 'above 0.7, so that best-of-n with the head beats majority voting',
 	},
 	'eval/head/calibration_error': {
 		title: 'Held-out calibration error',
 		unit: 'share',
 		group: 'heads',
 		better: 'down',
-		over: `${heldOut}, in ten bins of their value`,
-		explanation: 'Distance between values and the share of correct answers among prefixes of similar value.',
+		over: `${heldOut}, in ten bins by value`,
+		explanation: 'Difference between values and the fraction of correct answers among prefixes with similar values.',
 		healthy: 'below 0.1',
 	},
 };

@@ -10,27 +10,27 @@ const tokens = (title: string, over: string, explanation: string, more: Partial<
 	explanation,
 	...more,
 });
-const prompts = 'prompts of the generation batch';
+const prompts = 'prompts in the generation batch';
 
 export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 	'completions/mean_length': tokens(
 		'Completion length',
 		`mean over ${batch}`,
-		'Tokens per completion, end-of-sequence included.',
+		'Tokens per completion, including end-of-sequence.',
 		{
-			healthy: 'changes slowly; grows together with reward',
-			rises: 'More reasoning if reward rises too; otherwise padding, loops, or a loss that favors length.',
+			healthy: 'changes slowly, together with reward',
+			rises: 'More reasoning if reward is rising too; otherwise padding, loops, or a loss that favors length.',
 			falls: 'Answers without reasoning, or a reward that favors brevity.',
 		},
 	),
 	'completions/min_length': tokens(
 		'Shortest completion',
 		`min over the ${batch}`,
-		'Tokens of the shortest completion.',
+		'Number of tokens in the shortest completion.',
 		{ healthy: 'above 1', falls: 'Some completions stop immediately.' },
 	),
-	'completions/max_length': tokens('Longest completion', `max over the ${batch}`, 'Tokens of the longest completion.', {
-		rises: 'Completions are truncated at max_completion_length: see truncated completions.',
+	'completions/max_length': tokens('Longest completion', `max over the ${batch}`, 'Number of tokens in the longest completion.', {
+		rises: 'Completions are truncated at max_completion_length; see truncated completions.',
 	}),
 	'completions/clipped_ratio': {
 		title: 'Truncated completions',
@@ -38,10 +38,10 @@ export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'lengths',
 		better: 'down',
 		over: `share of the ${batch}`,
-		explanation: 'Completions that reached max_completion_length before they finished.',
+		explanation: 'Completions that reached max_completion_length before finishing.',
 		healthy: `below ${limit('overlongShare')}, and falling`,
-		rises: 'Completions outgrow the limit: raise it, mask them, or look for loops.',
-		falls: 'The policy learns to stop.',
+		rises: 'Completions are outgrowing the limit: raise it, mask them, or look for loops.',
+		falls: 'The policy is learning to stop.',
 	},
 	'completions/mean_terminated_length': tokens(
 		'Completed-response length',
@@ -59,15 +59,15 @@ export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 		'Excludes truncated completions.',
 	),
 	'prompts/mean_length': tokens('Prompt length', `mean over ${prompts}`, 'Tokens per prompt, including the template.'),
-	'prompts/min_length': tokens('Shortest prompt', `min over the ${prompts}`, 'Tokens of the shortest prompt.'),
-	'prompts/max_length': tokens('Longest prompt', `max over the ${prompts}`, 'Tokens of the longest prompt.'),
+	'prompts/min_length': tokens('Shortest prompt', `min over the ${prompts}`, 'Number of tokens in the shortest prompt.'),
+	'prompts/max_length': tokens('Longest prompt', `max over the ${prompts}`, 'Number of tokens in the longest prompt.'),
 	'prompts/clipped_ratio': {
 		title: 'Prompts at the limit',
 		unit: 'share',
 		group: 'lengths',
 		better: 'down',
 		over: `share of the ${prompts}`,
-		explanation: 'Prompts as long as the limit: they may have been truncated.',
+		explanation: 'Prompts that reach the length limit and may have been truncated.',
 		healthy: 'close to 0',
 	},
 };

@@ -1,109 +1,109 @@
 import { limit } from '../../diagnosis/thresholds.ts';
 import { type MetricEntry, update } from '../metricEntry.ts';
 
-const first = 'the tokens of the first update of a batch';
+const first = 'the tokens in the first update of a batch';
 
 export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 	kl: {
-		title: 'KL to the reference',
+		title: 'KL to reference',
 		unit: 'nats',
 		group: 'policy',
 		better: null,
 		over: `mean over ${update}`,
 		explanation: ({ stage }) =>
 			stage === 'rloo' || stage === 'ppo'
-				? 'How far the policy has moved from the reference, by the k1 estimator log policy - log reference, over the whole generation batch. It is subtracted from the reward and can be negative.'
-				: 'How far the policy has moved from the reference, by the k3 estimator r - 1 - log r with r = reference / policy. Never negative.',
-		healthy: `grows slowly from 0 and stays below ${limit('klMean')}`,
-		rises: 'The policy moves away. If in jumps, the learning rate is too high, or a few tokens became very unlikely.',
-		falls: 'The KL term pulls back toward the reference.',
+				? 'Distance between the policy and the reference over the entire generation batch, based on the k1 estimator log policy - log reference. It is subtracted from the reward and can be negative.'
+				: 'Distance between the policy and the reference, based on the k3 estimator r - 1 - log r with r = reference / policy. Never negative.',
+		healthy: `grows slowly from 0 and remains below ${limit('klMean')}`,
+		rises: 'The policy is moving away from the reference. Jumps mean that the learning rate is too high, or that a few tokens became very unlikely.',
+		falls: 'The KL term is pulling the policy back toward the reference.',
 	},
 	'objective/rlhf_reward': {
 		title: 'Reward minus KL',
 		unit: 'number',
 		group: 'reward',
 		better: 'up',
-		over: 'mean over completions of the generation batch',
+		over: 'mean over completions in the generation batch',
 		explanation:
-			'ppo with a KL term: the reward of a completion minus kl_coef times the KL of its tokens to the reference.',
-		falls: 'While reward rises: the policy pays for it by moving away from the reference.',
+			'With ppo and a KL term: the reward of a completion minus kl_coef times the KL of its tokens to the reference.',
+		falls: 'While reward rises: the policy gains reward by moving away from the reference.',
 	},
 	'loss/policy': {
 		title: 'Policy loss',
 		unit: 'number',
 		group: 'optimiser',
 		better: null,
-		over: 'mean over completion tokens of the update',
+		over: 'mean over completion tokens in the update',
 		explanation:
-			'ppo: the clipped surrogate. Its value does not measure progress; the reward does. At the first update of a batch it is minus the mean advantage, about 0 when advantages are whitened.',
+			'With ppo: the clipped surrogate. Its value does not measure progress; reward does. At the first update of a batch it is minus the mean advantage, which is about 0 if advantages are whitened.',
 	},
 	'loss/value': {
 		title: 'Value loss',
 		unit: 'number',
 		group: 'heads',
 		better: 'down',
-		over: 'mean over completion tokens of the update',
+		over: 'mean over completion tokens in the update',
 		explanation:
-			'ppo: half the squared distance of value and return, or of clipped value and return if that is larger.',
+			'With ppo: half the squared difference between value and return, or between clipped value and return if that is larger.',
 		rises:
-			'The critic lags behind a fast-changing policy: use more passes, a higher critic_learning_rate, or a warm-up.',
+			'The critic is lagging behind a fast-changing policy: use more passes, a higher critic_learning_rate, or a warm-up.',
 	},
 	'critic/value_mean': {
 		title: 'Value',
 		unit: 'number',
 		group: 'heads',
 		better: null,
-		over: 'mean over completion tokens of the generation batch',
-		explanation: 'Expected return according to the critic, before the updates of the batch.',
-		healthy: 'follows the mean return',
+		over: 'mean over completion tokens in the generation batch',
+		explanation: 'Return that the critic expects, before the updates on the batch.',
+		healthy: 'tracks the mean return',
 	},
 	'critic/return_mean': {
 		title: 'Return',
 		unit: 'number',
 		group: 'heads',
 		better: 'up',
-		over: 'mean over completion tokens of the generation batch',
+		over: 'mean over completion tokens in the generation batch',
 		explanation:
-			'Training target of the critic: advantages plus values. With gamma and lam 1 and no KL it is the reward.',
+			'Training target of the critic: advantages plus values. With gamma and lam at 1 and no KL, it equals the reward.',
 	},
 	'critic/explained_variance': {
 		title: 'Explained variance',
 		unit: 'number',
 		group: 'heads',
 		better: 'up',
-		over: 'completion tokens of the generation batch',
+		over: 'completion tokens in the generation batch',
 		explanation:
-			'1 - Var(return - value) / Var(return), before the updates of the batch. 1: values predict returns exactly; 0: no better than their mean; below 0: worse.',
+			'1 - Var(return - value) / Var(return), before the updates on the batch. 1: values predict returns exactly; 0: no better than predicting their mean; below 0: worse.',
 		healthy: 'rises above 0 within a few dozen steps',
-		falls: 'The critic forgets, or the policy moves faster than the critic learns.',
+		falls: 'The critic is forgetting, or the policy is changing faster than the critic can learn.',
 	},
 	'critic/clip_ratio': {
 		title: 'Clipped values',
 		unit: 'share',
 		group: 'heads',
 		better: null,
-		over: 'share of completion tokens of the update',
-		explanation: 'Tokens whose value has moved by more than cliprange_value since the batch was sampled.',
+		over: 'share of completion tokens in the update',
+		explanation: 'Tokens whose value has changed by more than cliprange_value since the batch was sampled.',
 		healthy: '0 with one update per batch',
 	},
 	'critic/grad_norm': {
-		title: 'Gradient norm of the critic',
+		title: 'Critic gradient norm',
 		unit: 'number',
 		group: 'heads',
 		better: null,
 		over: 'the update, before clipping',
-		explanation: 'Norm of the gradient of the critic, which has its own optimizer.',
+		explanation: 'Gradient norm of the critic, which has its own optimizer.',
 		logScale: true,
 	},
 	policy_kl: {
-		title: 'KL of the update',
+		title: 'Update KL',
 		unit: 'nats',
 		group: 'policy',
 		better: null,
-		over: 'mean over completion tokens of the update',
-		explanation: 'How far the policy has moved from the one that scored the batch, by log old - log new.',
+		over: 'mean over completion tokens in the update',
+		explanation: 'Distance between the policy and the one that scored the batch, measured as log old - log new.',
 		healthy: `within 0.01 of 0; below ${limit('policyKl')}`,
-		rises: 'Steps are too large: use a lower learning rate or fewer passes over a batch.',
+		rises: 'Updates are too large: use a lower learning rate or fewer passes over a batch.',
 	},
 	entropy: {
 		title: 'Entropy',
@@ -112,11 +112,11 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: `mean over ${update}`,
 		explanation:
-			'Uncertainty about the next token. Near 0 the policy no longer explores; a sudden rise means that it is collapsing.',
-		healthy: `falls, quickly at first, and levels off above ${limit('entropyFloor')} until the task is solved`,
-		rises: 'The policy explores more; if suddenly, it is collapsing or writes text unlike its training data.',
+			'Uncertainty about the next token. Near 0, the policy no longer explores; a sudden rise means that it is collapsing.',
+		healthy: `falls, quickly at first, then levels off above ${limit('entropyFloor')} until the task is solved`,
+		rises: 'The policy is exploring more. If the rise is sudden, it is collapsing or writing text unlike its training data.',
 		falls:
-			'Exploration is traded for reward. If reward is flat, nothing more will be found: raise temperature or epsilon_high.',
+			'The policy is trading exploration for reward. If reward is flat, it will not find anything new: raise temperature or epsilon_high.',
 	},
 	'sampling/sampling_logp_difference/mean': {
 		title: 'Sampler difference',
@@ -125,10 +125,10 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: `mean over ${first}`,
 		explanation:
-			'Difference between the log-probabilities of the sampler and of the training graph: a consistency check, about 1e-5 normally.',
+			'Difference between the log-probabilities from the sampler and from the training graph. A consistency check; normally about 1e-5.',
 		healthy: `about 1e-5 with one engine; about 0.01 between an inference server and a trainer, below ${limit('mismatchDifference')}`,
 		rises:
-			'Sampler and trainer no longer run the same policy: stale weights, or different precision, template or temperature.',
+			'Sampler and trainer no longer run the same policy: stale weights, or a different precision, template, or temperature.',
 		logScale: true,
 	},
 	'sampling/sampling_logp_difference/max': {
@@ -137,8 +137,8 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: 'down',
 		over: `max over ${first}`,
-		explanation: 'The worst token of that check.',
-		rises: 'Rare tokens are rounded differently; harmless by itself.',
+		explanation: 'Largest difference for any token.',
+		rises: 'Rare tokens are rounded differently; harmless on its own.',
 		logScale: true,
 	},
 	'sampling/importance_sampling_ratio/mean': {
@@ -147,10 +147,10 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: `mean over ${first}`,
-		explanation: 'Probability of a sampled token in the training graph divided by that in the sampler.',
+		explanation: 'Probability of a sampled token in the training graph divided by its probability in the sampler.',
 		healthy: `within ${limit('mismatchRatio')} of 1`,
 		falls:
-			'The trainer assigns the samples less probability than the sampler did: their weights or temperatures differ.',
+			'The trainer assigns lower probabilities to the samples than the sampler did: their weights or temperatures differ.',
 	},
 	'sampling/importance_sampling_ratio/min': {
 		title: 'Sampler ratio (min)',
@@ -158,7 +158,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: `min over ${first}`,
-		explanation: 'The token that is least likely for the trainer relative to the sampler.',
+		explanation: 'Token with the lowest probability in the trainer relative to the sampler.',
 	},
 	'sampling/importance_sampling_ratio/max': {
 		title: 'Sampler ratio (max)',
@@ -166,7 +166,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: `max over ${first}`,
-		explanation: 'The token that is most likely for the trainer relative to the sampler; often truncated at a limit.',
+		explanation: 'Token with the highest probability in the trainer relative to the sampler; often truncated at a limit.',
 	},
 	'sampling/mismatch_kl': {
 		title: 'Sampler mismatch',
@@ -175,9 +175,9 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'mean over sampled tokens',
 		explanation:
-			'KL between the policy that sampled and the policy being trained, at training time. Should be rounding error and, in asynchronous training, the steps in between.',
+			'KL between the sampling policy and the policy being trained, at training time. It should reflect only rounding and, in asynchronous training, the steps in between.',
 		healthy: `about 0.001, below ${limit('mismatchKl')}`,
-		rises: 'Sampler and trainer drift apart: weights arrive late or wrong, or precision differs.',
+		rises: 'Sampler and trainer are drifting apart: weights arrive late or are wrong, or precision differs.',
 		logScale: true,
 	},
 	'tools/call_frequency': {
@@ -185,18 +185,18 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'number',
 		group: 'other',
 		better: null,
-		over: 'mean over completions of the generation batch',
+		over: 'mean over completions in the generation batch',
 		explanation: 'Tool calls per completion.',
-		rises: 'The policy relies on its tools.',
-		falls: 'The policy stops using its tools: is there a reward for using them?',
+		rises: 'The policy is relying on its tools.',
+		falls: 'The policy is no longer using its tools: is there a reward for using them?',
 	},
 	'tools/failure_frequency': {
-		title: 'Tool failures',
+		title: 'Tool call failures',
 		unit: 'share',
 		group: 'other',
 		better: 'down',
-		over: 'share of the tool calls of the generation batch',
-		explanation: 'Calls that failed.',
+		over: 'share of the tool calls in the generation batch',
+		explanation: 'Tool calls that failed.',
 		rises: 'Calls are malformed, or the tool itself fails.',
 	},
 };

@@ -1,6 +1,6 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const over = 'completions of the generation batch';
+const over = 'completions in the generation batch';
 
 function dropped(title: string, explanation: string): MetricEntry {
 	return { title, unit: 'share', group: 'reward', better: null, over, explanation };
@@ -14,29 +14,29 @@ export const rejectionMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: 'up',
 		over,
-		explanation: 'Completions that pass every filter, before duplicates within a problem are removed.',
+		explanation: 'Completions that pass every filter, before removing duplicates within each problem.',
 		healthy: 'above 0: otherwise the stage produces no data',
 	},
-	'rejection/truncated': dropped('Dropped: truncated', 'Completions that did not finish.'),
+	'rejection/truncated': dropped('Dropped: truncated', 'Completions that were truncated.'),
 	'rejection/incorrect': dropped(
 		'Dropped: incorrect',
-		'Completions whose answer is incorrect, missing or cannot be judged.',
+		'Completions whose answer is incorrect, missing, or impossible to judge.',
 	),
 	'rejection/unrewarded': dropped('Dropped: reward', 'Completions whose reward is below "minReward".'),
-	'rejection/language': dropped('Dropped: language', 'Completions whose reasoning leaves the language.'),
+	'rejection/language': dropped('Dropped: language', 'Completions whose reasoning switches to another language.'),
 	'rejection/short': dropped('Dropped: too short', 'Completions with fewer tokens than "minTokens".'),
 	'rejection/long': dropped('Dropped: too long', 'Completions with more tokens than "maxTokens".'),
 	'rejection/duplicate': dropped(
 		'Dropped: duplicates',
-		'Completions that repeat an earlier completion of the problem.',
+		'Completions that duplicate an earlier completion for the same problem.',
 	),
-	'rejection/surplus': dropped('Dropped: over quota', 'Completions beyond "perProblem".'),
+	'rejection/surplus': dropped('Dropped: over quota', 'Completions that exceed "perProblem".'),
 	'rejection/rows': {
 		title: 'Data rows',
 		unit: 'number',
 		group: 'reward',
 		better: null,
 		over: 'the stage',
-		explanation: 'Lines of data/completions.jsonl: completions kept after deduplication, plus rows mixed in.',
+		explanation: 'Lines in data/completions.jsonl: completions kept after deduplication, plus any rows mixed in.',
 	},
 };

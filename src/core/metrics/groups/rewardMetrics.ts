@@ -2,7 +2,7 @@ import { limit } from '../../diagnosis/thresholds.ts';
 import { deviationMeaning } from '../lossMeaning.ts';
 import { batch, type MetricEntry } from '../metricEntry.ts';
 
-const groups = 'share of the groups of the generation batch';
+const groups = 'share of the groups in the generation batch';
 
 export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 	reward: {
@@ -12,9 +12,9 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: `mean over ${batch}`,
 		explanation: 'Weighted sum of the rewards that apply to a completion. Training maximizes it.',
-		healthy: 'rises, quickly at first, and levels off; noisy from batch to batch',
-		rises: 'The policy earns more. Compare held-out accuracy: reward alone can be gamed.',
-		falls: 'The policy forgets or the problems got harder: check KL, entropy and truncation at the same steps.',
+		healthy: 'rises, quickly at first, then levels off; noisy between batches',
+		rises: 'The policy gets more reward. Compare with held-out accuracy, because reward alone can be gamed.',
+		falls: 'The policy is forgetting, or the problems got harder. Check KL, entropy, and truncation at the same steps.',
 	},
 	reward_std: {
 		title: 'Reward SD',
@@ -22,10 +22,10 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: null,
 		over: `sample standard deviation (n - 1) over ${batch}`,
-		explanation: (context) => `Spread of rewards over the whole batch. ${deviationMeaning(context)}`,
-		healthy: 'above 0; for a 0/1 reward at most 0.5, at a mean of 0.5',
-		rises: 'Completions differ more in reward, or problems differ more in difficulty.',
-		falls: 'All completions earn the same because all are correct or all incorrect: see dead groups.',
+		explanation: (context) => `Spread of rewards over the entire batch. ${deviationMeaning(context)}`,
+		healthy: 'above 0; for a 0/1 reward, at most 0.5 (at a mean of 0.5)',
+		rises: 'Completions differ more in reward, or problems vary more in difficulty.',
+		falls: 'All completions get the same reward because all are correct or all are incorrect: see dead groups.',
 	},
 	reward_max: {
 		title: 'Reward (max)',
@@ -35,7 +35,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: `max over the ${batch}`,
 		explanation: 'Reward of the best completion.',
 		healthy: 'at the maximum reward, from early on',
-		falls: 'No completion gets the full reward any more.',
+		falls: 'No completion gets the full reward anymore.',
 	},
 	reward_min: {
 		title: 'Reward (min)',
@@ -51,9 +51,9 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: null,
 		over: 'mean over groups of the standard deviation of their rewards',
-		explanation: 'How much the answers to one prompt differ in reward. Advantages come from this alone.',
+		explanation: 'How much the answers to the same prompt differ in reward. This is the only source of advantages.',
 		healthy: 'above 0',
-		falls: 'Groups die: their answers get equal rewards, correct or not.',
+		falls: 'Groups are dying: their answers get equal rewards, whether correct or not.',
 	},
 	'groups/dead': {
 		title: 'Dead groups',
@@ -62,10 +62,10 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: groups,
 		explanation:
-			'Groups whose completions all got the same reward: their advantages are 0, so they have no gradient. High early: the task is too hard; high late: it is solved.',
+			'Groups whose completions all got the same reward, so that their advantages are 0 and they have no gradient. High early on, the task is too hard; high later, it is solved.',
 		healthy: `below ${limit('deadShare')}`,
 		rises:
-			'Problems are solved (reward high) or hopeless (reward low), or completions have become alike (entropy low).',
+			'Problems are solved (reward high) or hopeless (reward low), or completions have become too similar (entropy low).',
 		falls: 'More of the batch is informative.',
 	},
 	frac_reward_zero_std: {
@@ -74,7 +74,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: 'down',
 		over: groups,
-		explanation: `Rewards whose standard deviation is 0: per group or, with scale_rewards "batch", over the whole batch, in which case it is 0 or 1. TRL's definition. See groups/dead for the number of groups without gradient.`,
+		explanation: `Rewards with a standard deviation of 0 within their group or, with scale_rewards "batch", over the entire batch (in that case, 0 or 1). TRL's definition. See groups/dead for the number of groups without a gradient.`,
 	},
 	'groups/solved_all': {
 		title: 'All correct',
@@ -84,7 +84,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: groups,
 		explanation: 'Groups in which every completion got the full reward. They have no gradient.',
 		healthy: 'grows as the task is learned',
-		rises: 'Problems become too easy: use harder ones.',
+		rises: 'The problems are too easy: use harder ones.',
 	},
 	'groups/solved_none': {
 		title: 'All incorrect',
@@ -94,7 +94,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: groups,
 		explanation: 'Groups in which no completion got any reward. They have no gradient.',
 		healthy: 'falls as the task is learned',
-		rises: 'Problems are too hard, or answers can no longer be parsed: check truncation and format.',
+		rises: 'The problems are too hard, or answers can no longer be parsed: check truncation and format.',
 	},
 	'groups/solved_some': {
 		title: 'Informative groups',
@@ -104,7 +104,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: groups,
 		explanation: 'Groups with both correct and incorrect completions.',
 		healthy: `above ${(1 - limit('deadShare')).toFixed(1)}`,
-		falls: 'Less and less of a batch is informative.',
+		falls: 'A smaller part of each batch is informative.',
 	},
 	'advantages/mean': {
 		title: 'Advantage',
@@ -113,10 +113,10 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'mean over completion tokens',
 		explanation:
-			'How much better than the group mean the completion of a token is. Over completions the mean is 0; over tokens it is above 0 if longer completions earn more.',
+			'How much the completion that contains a token exceeds the group mean. The mean is 0 over completions; over tokens, it is above 0 if longer completions get more reward.',
 		healthy: 'close to 0',
-		rises: 'Longer completions earn more than shorter ones.',
-		falls: 'Longer completions earn less than shorter ones.',
+		rises: 'Longer completions get more reward than shorter ones.',
+		falls: 'Longer completions get less reward than shorter ones.',
 	},
 	'advantages/max': {
 		title: 'Advantage (max)',
@@ -125,7 +125,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'max over completion tokens',
 		explanation:
-			'In a group of G completions with a single correct one, it is (G - 1) / sqrt(G) if advantages are divided by the SD.',
+			'In a group of G completions with a single correct one, this is (G - 1) / sqrt(G) if advantages are divided by the SD.',
 	},
 	'advantages/min': {
 		title: 'Advantage (min)',
@@ -134,6 +134,6 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'min over completion tokens',
 		explanation:
-			'In a group of G completions with a single incorrect one, it is -(G - 1) / sqrt(G) if advantages are divided by the SD.',
+			'In a group of G completions with a single incorrect one, this is -(G - 1) / sqrt(G) if advantages are divided by the SD.',
 	},
 };

@@ -9,7 +9,7 @@ export const nemoRl: Trainer = {
 			name: 'train/reward',
 			canonical: 'reward',
 			differs:
-				'After reward scaling and shaping; with dynamic sampling over all groups, filtered_reward over the kept ones.',
+				'After reward scaling and shaping. With dynamic sampling, it covers all groups; filtered_reward covers the kept ones.',
 		},
 		{ name: 'train/advantages/mean', canonical: 'advantages/mean' },
 		{ name: 'train/advantages/max', canonical: 'advantages/max' },
@@ -17,36 +17,36 @@ export const nemoRl: Trainer = {
 		{
 			name: 'train/approx_entropy',
 			canonical: 'entropy',
-			differs: 'A rough estimate from the sampled tokens alone, weighted by trainer/sampler.',
+			differs: 'Rough estimate based only on the sampled tokens, weighted by trainer/sampler.',
 		},
 		{
 			name: 'train/kl_penalty',
 			canonical: 'kl',
 			differs:
-				'The estimator is reference_policy_kl_type (k3 by default); over tokens or sequences according to token_level_loss.',
+				'Estimator is set by reference_policy_kl_type (k3 by default). Averaged over tokens or sequences, depending on token_level_loss.',
 		},
 		{
 			name: 'train/gen_kl_error',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'KL of sampler and trainer with the sampler as ground truth, before the update.',
+			differs: 'KL between sampler and trainer with the sampler as ground truth, before the update.',
 		},
 		{
 			name: 'train/policy_kl_error',
 			canonical: 'sampling/mismatch_kl',
 			akin: true,
-			differs: 'With the trainer as ground truth: a single rare token can dominate it.',
+			differs: 'With the trainer as ground truth, so a single rare token can dominate it.',
 		},
 		{
 			name: 'train/token_mult_prob_error',
 			canonical: 'sampling/sampling_logp_difference/mean',
 			akin: true,
 			differs:
-				'Mean of exp |log trainer - log sampler|: 1 when they agree; a steep trend past 1.02 indicates a problem.',
+				'Mean of exp |log trainer - log sampler|: 1 if they agree. A steep trend past 1.02 indicates a problem.',
 		},
 		{
 			name: 'train/sampling_importance_ratio',
 			canonical: 'sampling/importance_sampling_ratio/mean',
-			differs: 'Of sequences with sequence_level_importance_ratios.',
+			differs: 'Per sequence with sequence_level_importance_ratios.',
 		},
 		{ name: 'train/loss', canonical: 'loss' },
 		{ name: 'train/grad_norm', canonical: 'grad_norm' },
@@ -54,7 +54,7 @@ export const nemoRl: Trainer = {
 		{
 			name: 'train/mean_gen_tokens_per_sample',
 			canonical: 'completions/mean_length',
-			differs: 'All turns of a sample together.',
+			differs: 'All turns of a sample combined.',
 		},
 		{
 			name: 'train/truncation_rate',
@@ -67,12 +67,12 @@ export const nemoRl: Trainer = {
 		{
 			name: 'timing/train/valid_tokens_per_sec_per_gpu',
 			canonical: 'throughput/tokens',
-			differs: 'Tokens trained on per second of the whole step, per GPU.',
+			differs: 'Training tokens per second of the entire step, per GPU.',
 		},
 		{
 			name: 'validation/accuracy',
 			canonical: 'eval/validation/accuracy',
-			differs: 'Mean reward of the validation samples: accuracy where rewards are 0 and 1.',
+			differs: 'Mean reward over the validation samples, which equals accuracy if rewards are 0 or 1.',
 		},
 		{ name: 'validation/pass_k', canonical: 'eval/validation/pass@k' },
 	],

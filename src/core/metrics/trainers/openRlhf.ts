@@ -1,8 +1,8 @@
 import type { Trainer } from '../trainerName.ts';
 
 /** Newer files contain both. The exact values are written last and take precedence. */
-const older = 'alone before March 2026';
-const weighted = 'Under the older name a mean over micro-batches, which differ in size.';
+const older = 'only name before March 2026';
+const weighted = 'The older name is a mean over micro-batches, which differ in size.';
 
 export const openRlhf: Trainer = {
 	formats: ['openrlhf'],
@@ -19,46 +19,46 @@ export const openRlhf: Trainer = {
 			name: 'train/return',
 			canonical: 'reward',
 			akin: true,
-			differs: 'The reward minus the KL penalty of its tokens.',
+			differs: 'Reward minus the KL penalty of its tokens.',
 		},
-		{ name: 'train/group_reward_std', canonical: 'group_reward_std', differs: 'Sample deviation (n - 1).' },
+		{ name: 'train/group_reward_std', canonical: 'group_reward_std', differs: 'Sample standard deviation (n - 1).' },
 		{
 			name: 'train/kl',
 			canonical: 'kl',
 			differs:
-				'The estimator is --algo.kl.estimator (k1 by default, which can be negative); mean over sequences of token means.',
+				'Estimator is set by --algo.kl.estimator (k1 by default, which can be negative). Mean over sequences of token means.',
 		},
 		{
 			name: 'train/logprobs_diff',
 			canonical: 'kl',
 			akin: true,
-			differs: 'Mean of log policy - log reference: the k1 estimator, which can be negative.',
+			differs: 'k1 estimator: mean of log policy - log reference, which can be negative.',
 		},
 		{ name: 'train/ppo_kl', canonical: 'policy_kl' },
 		{
 			name: 'train/vllm_kl',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'The k1 estimator: mean of log sampler - log trainer, which can be negative.',
+			differs: 'k1 estimator: mean of log sampler - log trainer, which can be negative.',
 		},
 		{ name: 'train/ppo_clip_ratio', canonical: 'clip_ratio/region_mean' },
 		{ name: 'train/entropy_loss', canonical: 'entropy' },
-		{ name: 'train/policy_loss', canonical: 'loss', differs: 'Mean over tokens; without the KL term.' },
+		{ name: 'train/policy_loss', canonical: 'loss', differs: 'Mean over tokens, without the KL term.' },
 		{ name: 'train/actor_lr', canonical: 'learning_rate' },
 		{ name: 'train/actor_grad_norm', canonical: 'grad_norm' },
 		{ name: 'train/timing/generation', canonical: 'time/generate' },
-		{ name: 'train/timing/make_experience', canonical: 'time/logprobs', differs: 'Includes rewards and advantages.' },
+		{ name: 'train/timing/make_experience', canonical: 'time/logprobs', differs: 'Includes computing rewards and advantages.' },
 		{ name: 'train/timing/ppo_train', canonical: 'time/update' },
 		{ name: 'train/timing/broadcast', canonical: 'time/weights' },
 		{ name: 'train/timing/step_total', canonical: 'step_time' },
 		{
 			name: 'eval/eval_{name}_pass1',
 			canonical: 'eval/{name}/accuracy',
-			differs: 'Mean reward of the samples: accuracy where rewards are 0 and 1.',
+			differs: 'Mean reward over the samples, which equals accuracy if rewards are 0 or 1.',
 		},
 		{
 			name: 'eval/eval_{name}_pass{n}',
 			canonical: 'eval/{name}/pass@{n}',
-			differs: 'Mean of the largest reward per prompt.',
+			differs: 'Mean of the highest reward per prompt.',
 		},
 	],
 };

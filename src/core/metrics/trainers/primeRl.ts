@@ -1,13 +1,13 @@
 import type { Trainer, TrainerName } from '../trainerName.ts';
 
-const every = 'Over every rollout received, including those dropped before training (subset "all").';
+const every = 'Covers every rollout received, including those dropped before training (subset "all").';
 const weighted = 'After weighting.';
 
 const trained = (own: string, canonical: string): TrainerName => ({
 	name: `train/agg/effective/agent/${own}`,
 	canonical,
 	akin: true,
-	differs: 'Only over rollouts that are trained on: groups without reward variance are missing.',
+	differs: 'Covers only rollouts used for training, so groups without reward variance are missing.',
 });
 
 export const primeRl: Trainer = {
@@ -26,13 +26,13 @@ export const primeRl: Trainer = {
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `train/agg/all/agent/num_output_tokens/${part}`,
 			canonical: `completions/${part}_length`,
-			differs: `All turns of a rollout together. ${every}`,
+			differs: `All turns of a rollout combined. ${every}`,
 		})),
 		trained('num_output_tokens/mean', 'completions/mean_length'),
 		{
 			name: 'train/agg/all/agent/is_truncated/mean',
 			canonical: 'completions/clipped_ratio',
-			differs: `Any limit counts: tokens, turns, context. ${every}`,
+			differs: `Counts any limit: tokens, turns, or context. ${every}`,
 		},
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `train/agg/all/agent/num_input_tokens/${part}`,
@@ -41,32 +41,32 @@ export const primeRl: Trainer = {
 		{
 			name: 'train/agg/all/agent/solved_none',
 			canonical: 'groups/solved_none',
-			differs: 'Groups whose rewards add up to 0.',
+			differs: 'Groups whose rewards sum to 0.',
 		},
 		{
 			name: 'train/agg/all/agent/solved_all',
 			canonical: 'groups/solved_all',
-			differs: 'Groups all of whose rewards are exactly 1: with other scales it stays 0.',
+			differs: 'Groups in which all rewards are exactly 1; on other scales, it is always 0.',
 		},
 		{
 			name: 'train/agg/all/agent/solved_some',
 			canonical: 'groups/solved_some',
-			differs: '1 minus the other two, so groups of equal rewards between 0 and 1 count as informative.',
+			differs: '1 minus the other two, so groups with equal rewards between 0 and 1 count as informative.',
 		},
 		{ name: 'eval/{name}/all/agent/reward/mean', canonical: 'eval/{name}/reward' },
-		{ name: 'eval/{name}/all/agent/avg@{n}', canonical: 'eval/{name}/reward', differs: 'Mean over n samples a task.' },
+		{ name: 'eval/{name}/all/agent/avg@{n}', canonical: 'eval/{name}/reward', differs: 'Mean over n samples per task.' },
 		{ name: 'eval/{name}/all/agent/pass@{n}', canonical: 'eval/{name}/pass@{n}' },
-		{ name: 'entropy/mean', canonical: 'entropy', differs: 'Over the tokens of the loss.' },
-		{ name: 'entropy/all/mean', canonical: 'entropy', differs: 'Over the tokens of the loss.' },
+		{ name: 'entropy/mean', canonical: 'entropy', differs: 'Over the tokens that contribute to the loss.' },
+		{ name: 'entropy/all/mean', canonical: 'entropy', differs: 'Over the tokens that contribute to the loss.' },
 		{
 			name: 'mismatch_kl/mean',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'k3 of trainer and sampler; training is asynchronous, so steps in between contribute.',
+			differs: 'k3 between trainer and sampler. Training is asynchronous, so the steps in between contribute.',
 		},
 		{
 			name: 'mismatch_kl/all/mean',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'k3 of trainer and sampler; training is asynchronous, so steps in between contribute.',
+			differs: 'k3 between trainer and sampler. Training is asynchronous, so the steps in between contribute.',
 		},
 		{ name: 'optim/loss', canonical: 'loss' },
 		{ name: 'loss/mean', canonical: 'loss', differs: 'Mean over micro-batches.' },
@@ -75,7 +75,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'time/step',
 			canonical: 'step_time',
-			differs: 'Orchestrator and trainer both write it, each for its own step; the later value is used.',
+			differs: 'Written by both the orchestrator and the trainer, each for its own step; the later value is used.',
 		},
 		{ name: 'time/forward_backward', canonical: 'time/update' },
 		{ name: 'time/broadcast_weights', canonical: 'time/weights' },
@@ -83,7 +83,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'perf/throughput',
 			canonical: 'throughput/tokens',
-			differs: 'Tokens trained on per second of forward and backward passes.',
+			differs: 'Training tokens per second of forward and backward passes.',
 		},
 		{ name: 'progress/total_tokens', canonical: 'num_tokens' },
 	],

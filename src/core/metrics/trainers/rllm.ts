@@ -3,15 +3,15 @@ import { verl } from './verl.ts';
 
 /** With the verl backend, it logs verl's names; the others are its own. Single-agent runs use the role "default". */
 const own: readonly TrainerName[] = [
-	{ name: 'reward/default/mean', canonical: 'reward', differs: 'For the trajectories of one role.' },
-	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population deviation (n).' },
+	{ name: 'reward/default/mean', canonical: 'reward', differs: 'Trajectories of a single role only.' },
+	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population standard deviation (n).' },
 	{ name: 'reward/default/max', canonical: 'reward_max' },
 	{ name: 'reward/default/min', canonical: 'reward_min' },
-	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'For the trajectories of one role.' },
+	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'Trajectories of a single role only.' },
 	{
 		name: 'advantage/default/mean',
 		canonical: 'advantages/mean',
-		differs: 'Over trajectories, not over tokens: 0 with GRPO.',
+		differs: 'Over trajectories rather than tokens: 0 with GRPO.',
 	},
 	{ name: 'advantage/default/max', canonical: 'advantages/max' },
 	{ name: 'advantage/default/min', canonical: 'advantages/min' },
@@ -19,29 +19,29 @@ const own: readonly TrainerName[] = [
 		name: 'advantage/default/fraction_zero',
 		canonical: 'groups/dead',
 		akin: true,
-		differs: 'Share of trajectories, not of groups, with an advantage of 0.',
+		differs: 'Fraction of trajectories, rather than groups, with an advantage of 0.',
 	},
 	{
 		name: 'batch/default/fractions/effective',
 		canonical: 'groups/solved_some',
-		differs: 'Excludes groups of one trajectory.',
+		differs: 'Excludes groups with a single trajectory.',
 	},
 	{
 		name: 'batch/default/fractions/too_easy',
 		canonical: 'groups/solved_all',
-		differs: 'Groups without reward variance whose mean is 1 or more.',
+		differs: 'Groups without reward variance whose mean is at least 1.',
 	},
 	{
 		name: 'batch/default/fractions/too_hard',
 		canonical: 'groups/solved_none',
-		differs: 'Groups without reward variance whose mean is 0 or less.',
+		differs: 'Groups without reward variance whose mean is at most 0.',
 	},
-	{ name: 'episode/response_tokens', canonical: 'completions/mean_length', differs: 'All turns of an episode.' },
-	{ name: 'train/entropy', canonical: 'entropy', differs: 'Minus the mean log-probability of sampled tokens.' },
+	{ name: 'episode/response_tokens', canonical: 'completions/mean_length', differs: 'All turns of an episode combined.' },
+	{ name: 'train/entropy', canonical: 'entropy', differs: 'Negative mean log-probability of the sampled tokens.' },
 	{
 		name: 'train/kl_sample_train_v1',
 		canonical: 'sampling/mismatch_kl',
-		differs: 'The k1 estimator: mean of log sampler - log trainer, which can be negative.',
+		differs: 'k1 estimator: mean of log sampler - log trainer, which can be negative.',
 	},
 	{ name: 'val/avg_reward', canonical: 'eval/val/reward' },
 ];

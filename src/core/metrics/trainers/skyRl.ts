@@ -12,8 +12,8 @@ export const skyRl: Trainer = {
 			differs: 'After the KL penalty, if it is applied to the reward.',
 		},
 		{ name: 'loss/avg_raw_advantages', canonical: 'advantages/mean', differs: 'Over tokens.' },
-		{ name: 'loss/avg_kl', canonical: 'kl', versions: 'KL in the reward' },
-		{ name: 'policy/policy_kl', canonical: 'kl', versions: 'KL in the loss' },
+		{ name: 'loss/avg_kl', canonical: 'kl', versions: 'if KL is in the reward' },
+		{ name: 'policy/policy_kl', canonical: 'kl', versions: 'if KL is in the loss' },
 		{ name: 'policy/policy_entropy', canonical: 'entropy', differs: 'Mean over micro-batches.' },
 		{ name: 'policy/policy_loss', canonical: 'loss' },
 		{ name: 'policy/policy_lr', canonical: 'learning_rate' },
@@ -34,7 +34,7 @@ export const skyRl: Trainer = {
 		{
 			name: 'trainer/tokens_per_second_per_gpu',
 			canonical: 'throughput/tokens',
-			differs: 'Prompt and completion tokens per second of training and per GPU.',
+			differs: 'Prompt and completion tokens per second of training, per GPU.',
 		},
 		{ name: 'timing/step', canonical: 'step_time' },
 		{ name: 'timing/generate', canonical: 'time/generate' },
@@ -42,12 +42,12 @@ export const skyRl: Trainer = {
 		{
 			name: 'eval/{name}/avg_score',
 			canonical: 'eval/{name}/reward',
-			differs: 'Per-token rewards are summed; "all" is the mean over all rows.',
+			differs: 'Per-token rewards are summed. "all" is the mean over all rows.',
 		},
 		{
 			name: 'eval/{name}/pass_at_{n}',
 			canonical: 'eval/{name}/pass@{n}',
-			differs: 'A sample with any reward above 0 counts as correct.',
+			differs: 'A sample counts as correct if any of its rewards is above 0.',
 		},
 	],
 };

@@ -42,7 +42,7 @@ const plain: readonly TrainerName[] = [
 		name: 'reward_std',
 		canonical: 'reward_std',
 		differs:
-			'Up to 0.26, the mean over groups of their standard deviations; from 0.27 on, the standard deviation over the whole batch. With logging_steps above 1 it is a mean over the logged steps.',
+			'Up to 0.26, the mean of the standard deviations within groups; since 0.27, the standard deviation over the entire batch. If logging_steps is above 1, it is the mean over the logged steps.',
 	},
 	{
 		name: 'frac_reward_zero_std',
@@ -57,13 +57,13 @@ const plain: readonly TrainerName[] = [
 		name: 'loss',
 		canonical: 'loss',
 		differs:
-			'With loss_type "grpo" it starts at 0 (ratio 1, mean advantage 0); with "dapo" (the default from 0.22 on), "bnpo" and "dr_grpo" at minus the mean advantage weighted by length. Both are expected.',
+			'With loss_type "grpo", it starts at 0 (ratio 1, mean advantage 0). With "dapo" (the default since 0.22), "bnpo", and "dr_grpo", it starts at minus the length-weighted mean advantage. Both are expected.',
 	},
 	...['mean', 'min', 'max'].flatMap((part) => [
 		{
 			name: `completions/${part}_length`,
 			canonical: `completions/${part}_length`,
-			differs: 'With tools, tokens of tool results are not counted.',
+			differs: 'With tools, tokens in tool results are not counted.',
 		},
 		{
 			name: `completions/${part}_terminated_length`,
@@ -74,20 +74,20 @@ const plain: readonly TrainerName[] = [
 	{
 		name: 'num_tokens',
 		canonical: 'num_tokens',
-		differs: 'Prompt tokens count once per completion; tool tokens are excluded.',
+		differs: 'Prompt tokens are counted once per completion, and tool tokens are excluded.',
 	},
 	{ name: 'step_time', canonical: 'step_time', differs: 'Mean over the logged steps.' },
 	...['min', 'mean', 'max'].map((part) => ({
 		name: `sampling/importance_sampling_ratio/${part}`,
 		canonical: `sampling/importance_sampling_ratio/${part}`,
-		differs: 'After truncation at vllm_importance_sampling_cap; per sequence in the sequence modes.',
+		differs: 'After truncation at vllm_importance_sampling_cap. Per sequence in the sequence modes.',
 	})),
 	{ name: 'completion_length', canonical: 'completions/mean_length', versions: 'up to 0.16, and Unsloth' },
 	{
 		name: 'clip_ratio',
 		canonical: 'clip_ratio/region_mean',
 		versions: '0.16, and with Liger',
-		differs: 'Named clip_ratio, the mean of per-process means.',
+		differs: 'Named clip_ratio; mean of per-process means.',
 	},
 	{ name: 'rewards/{name}', canonical: 'rewards/{name}/mean', versions: 'up to 0.16' },
 ];

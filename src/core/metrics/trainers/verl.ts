@@ -8,7 +8,7 @@ const parts = (own: string, canonical: (part: string) => string, differs?: strin
 	}));
 
 const aggregated =
-	'Averaged according to loss_agg_mode: over all tokens (token-mean, the default) or over sequences first (seq-mean-...), and over micro-batches.';
+	'Averaged according to loss_agg_mode, either over all tokens (token-mean, the default) or over sequences first (seq-mean-...), and over micro-batches.';
 
 export const verl: Trainer = {
 	formats: ['verl'],
@@ -17,74 +17,74 @@ export const verl: Trainer = {
 		...parts(
 			'critic/score',
 			(part) => (part === 'mean' ? 'reward' : `reward_${part}`),
-			'Output of the reward function, over sequences; excludes aborted (empty) completions.',
+			'Output of the reward function, averaged over sequences. Excludes aborted (empty) completions.',
 		),
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `critic/rewards/${part}`,
 			canonical: part === 'mean' ? 'reward' : `reward_${part}`,
 			akin: true as const,
-			differs: 'The score minus the KL penalty if use_kl_in_reward is on: what is trained on, not what was earned.',
+			differs: 'The score minus the KL penalty if use_kl_in_reward is on. This is the training signal rather than the original reward.',
 		})),
 		...parts(
 			'critic/advantages',
 			(part) => `advantages/${part}`,
-			'Over tokens, so long completions count more: with GRPO the mean is not 0.',
+			'Over tokens, so long completions count for more. With GRPO, the mean is not 0.',
 		),
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `critic/returns/${part}`,
 			canonical: `advantages/${part}`,
 			akin: true as const,
-			differs: 'Returns, over tokens; with GRPO they are the advantages.',
+			differs: 'Returns over tokens. With GRPO, they equal the advantages.',
 		})),
-		{ name: 'actor/entropy', canonical: 'entropy', differs: `Of the policy before the update. ${aggregated}` },
+		{ name: 'actor/entropy', canonical: 'entropy', differs: `For the policy before the update. ${aggregated}` },
 		{
 			name: 'actor/entropy_loss',
 			canonical: 'entropy',
 			versions: 'up to 0.3',
-			differs: `Of the policy before the update. ${aggregated}`,
+			differs: `For the policy before the update. ${aggregated}`,
 		},
 		{
 			name: 'actor/kl_loss',
 			canonical: 'kl',
-			differs: `The estimator is kl_loss_type (low_var_kl is k3, clipped at 10). ${aggregated}`,
+			differs: `Estimator is set by kl_loss_type (low_var_kl is k3, clipped at 10). ${aggregated}`,
 		},
 		{
 			name: 'actor/reward_kl_penalty',
 			canonical: 'kl',
 			akin: true,
 			differs:
-				'KL to the reference that is subtracted from the reward (use_kl_in_reward); mean over sequences of token means.',
+				'KL to the reference that is subtracted from the reward (use_kl_in_reward). Mean over sequences of token means.',
 		},
 		{
 			name: 'actor/ppo_kl',
 			canonical: 'policy_kl',
 			differs:
-				'Not the KL to the reference: between the policy before the batch and now. About 0 with one update per batch.',
+				'Not the KL to the reference, but between the policy before the batch and the current policy. About 0 with one update per batch.',
 		},
 		{
 			name: 'actor/pg_clipfrac',
 			canonical: 'clip_ratio/region_mean',
-			differs: 'Tokens for which the clipped term is the larger one, on either side.',
+			differs: 'Tokens for which the clipped term is larger, on either side.',
 		},
 		{
 			name: 'actor/pg_clipfrac_lower',
 			canonical: 'clip_ratio/low_mean',
 			akin: true,
-			differs: 'Tokens clipped by the dual clip (clip_ratio_c, negative advantages only), not by 1 - epsilon.',
+			differs: 'Tokens clipped by the dual clip (clip_ratio_c, negative advantages only) rather than by 1 - epsilon.',
 		},
 		{
 			name: 'actor/pg_loss',
 			canonical: 'loss',
 			differs: `Excludes the KL and entropy terms. ${aggregated}`,
 		},
-		{ name: 'actor/grad_norm', canonical: 'grad_norm', differs: 'Mean over the mini-batches of the step.' },
+		{ name: 'actor/grad_norm', canonical: 'grad_norm', differs: 'Mean over the mini-batches in the step.' },
 		{ name: 'actor/lr', canonical: 'learning_rate' },
 		{ name: 'training/epoch', canonical: 'epoch' },
-		...parts('response_length', (part) => `completions/${part}_length`, 'Aborted completions count with length 0.'),
+		...parts('response_length', (part) => `completions/${part}_length`, 'Aborted completions count with a length of 0.'),
 		{
 			name: 'response_length/clip_ratio',
 			canonical: 'completions/clipped_ratio',
-			differs: 'Completions of exactly max_response_length tokens, including those that finished on the last one.',
+			differs: 'Completions of exactly max_response_length tokens, including those that finished on the last token.',
 		},
 		...['mean', 'max', 'min'].map((part) => ({
 			name: `response_length_non_aborted/${part}`,
@@ -98,18 +98,18 @@ export const verl: Trainer = {
 			name: 'training/rollout_probs_diff_mean',
 			canonical: 'sampling/sampling_logp_difference/mean',
 			akin: true,
-			differs: 'A difference of probabilities, not of their logarithms.',
+			differs: 'Difference between probabilities rather than log-probabilities.',
 		},
 		{
 			name: 'rollout_corr/k3_kl',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'The k3 estimator, mean over tokens.',
+			differs: 'k3 estimator, averaged over tokens.',
 		},
 		{
 			name: 'rollout_corr/kl',
 			canonical: 'sampling/mismatch_kl',
 			akin: true,
-			differs: 'The k1 estimator: mean of log sampler - log trainer, which can be negative.',
+			differs: 'k1 estimator: mean of log sampler - log trainer, which can be negative.',
 		},
 		{ name: 'timing_s/gen', canonical: 'time/generate' },
 		{ name: 'timing_s/reward', canonical: 'time/reward' },
@@ -124,12 +124,12 @@ export const verl: Trainer = {
 		{
 			name: 'perf/throughput',
 			canonical: 'throughput/tokens',
-			differs: 'Prompt and completion tokens per second of the whole step and per GPU.',
+			differs: 'Prompt and completion tokens per second of the entire step, per GPU.',
 		},
 		{
 			name: 'val-core/{source}/acc/mean@{n}',
 			canonical: 'eval/{source}/accuracy',
-			differs: 'Mean over prompts of the mean over n samples of the "acc" value of the reward function.',
+			differs: 'Mean over prompts of the mean over n samples of the "acc" value from the reward function.',
 		},
 		{
 			name: 'val-core/{source}/reward/mean@{n}',
@@ -140,13 +140,13 @@ export const verl: Trainer = {
 			{
 				name: `${space}/{source}/acc/best@{n}/mean`,
 				canonical: 'eval/{source}/pass@{n}',
-				differs: 'Bootstrap estimate over the samples of a prompt.',
+				differs: 'Bootstrap estimate over the samples for each prompt.',
 			},
 			{
 				name: `${space}/{source}/{variable}/maj@{n}/mean`,
 				canonical: 'eval/{source}/accuracy',
 				akin: true,
-				differs: 'Accuracy of the most frequent answer of n samples, by a bootstrap.',
+				differs: 'Accuracy of the most frequent answer among n samples, estimated by bootstrap.',
 			},
 		]),
 	],

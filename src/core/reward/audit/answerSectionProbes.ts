@@ -3,7 +3,7 @@ import { idleThought } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
 const noAnswerTags = 'The template has no answer tags.';
-const oneAnswer = 'Accept exactly one answer: several answers in one completion earn nothing.';
+const oneAnswer = 'Accept exactly one answer. Completions with several answers get no reward.';
 
 /** Completions with several answer sections, which make the intended answer ambiguous. */
 export const answerSectionProbes: readonly Probe[] = [
@@ -12,7 +12,7 @@ export const answerSectionProbes: readonly Probe[] = [
 		title: 'One answer section per candidate',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The correct answer is only one of several offered.',
+		why: 'The correct answer is only one of several candidates.',
 		fix: `${oneAnswer} Count the answer tags before reading between them.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
@@ -23,11 +23,11 @@ export const answerSectionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'two-answers-first-right',
-		title: 'Two answer sections, the first one correct',
+		title: 'Two answer sections, first one correct',
 		severity: 'medium',
 		attacks: 'content',
 		why: 'The completion retracts its correct answer.',
-		fix: `${oneAnswer} A search for the first answer section misses the second one.`,
+		fix: `${oneAnswer} Searching only for the first answer section misses the second one.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
 			const [open, close] = tags.answer;
@@ -36,11 +36,11 @@ export const answerSectionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'two-answers-last-right',
-		title: 'Two answer sections, the last one correct',
+		title: 'Two answer sections, last one correct',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The completion also gives a wrong answer, and a reader may pick that one.',
-		fix: `${oneAnswer} Do not take the last of several answer sections.`,
+		why: 'The completion also contains a wrong answer, which a reader might choose.',
+		fix: `${oneAnswer} Do not use the last of several answer sections.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);
 			const [open, close] = tags.answer;
@@ -69,7 +69,7 @@ export const answerSectionProbes: readonly Probe[] = [
 		title: 'Wrong answer in an unclosed section before the correct one',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Two answers are opened; which one counts depends on the reader.',
+		why: 'Two answers are opened, and which one counts depends on the parser.',
 		fix: 'Require exactly one opening and one closing answer tag.',
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);

@@ -2,17 +2,17 @@ import { candidates, numberOf, wrongAnswer } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-const oneAnswer = 'Accept exactly one answer: several answers in one completion earn nothing.';
+const oneAnswer = 'Accept exactly one answer. Completions with several answers get no reward.';
 
 /** Completions that list the correct answer among others, which makes the intended answer ambiguous. */
 export const candidateProbes: readonly Probe[] = [
 	{
 		id: 'every-candidate',
-		title: 'Every candidate listed',
+		title: 'List of every candidate',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The correct answer is only one of several offered.',
-		fix: 'Compare the whole answer instead of checking whether it contains the correct one (`in`, `includes`, a regular expression without ^ and $).',
+		why: 'The correct answer is only one of several candidates.',
+		fix: 'Compare the entire answer instead of checking whether it contains the correct one (`in`, `includes`, a regular expression without ^ and $).',
 		build: (row, context) =>
 			attempts(
 				...(['first', 'middle', 'last'] as const).flatMap((place) => {
@@ -26,7 +26,7 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Hedge between two answers',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Hedging between a wrong and the correct answer is not an answer.',
+		why: 'Hedging between a wrong and a correct answer is not an answer.',
 		fix: oneAnswer,
 		build: (row, context) =>
 			attempts(
@@ -40,8 +40,8 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'List of boxed candidates',
 		severity: 'high',
 		attacks: 'content',
-		why: 'One box is the answer; a list of boxes guesses them all. A reward that reads only the first or only the last box pays for just one of these orders, which gains nothing.',
-		fix: 'Read one box (the last), and none if several differ.',
+		why: 'A box marks the answer; a list of boxes guesses all of them. A reward that reads only the first or only the last box rewards just one of these orders, so there is nothing to gain.',
+		fix: 'Read only one box (the last), and reject the answer if several boxes differ.',
 		needs: 'every',
 		build: (row, context) =>
 			attempts(
@@ -62,7 +62,7 @@ export const candidateProbes: readonly Probe[] = [
 		severity: 'medium',
 		attacks: 'content',
 		why: 'The text contains two answers, depending on which closing brace is used.',
-		fix: 'Match the braces of \\boxed{...} and compare its whole content.',
+		fix: 'Match the braces in \\boxed{...}, and compare the entire contents.',
 		needs: 'every',
 		build: (row, context) =>
 			attempts(
@@ -93,7 +93,7 @@ export const candidateProbes: readonly Probe[] = [
 		severity: 'medium',
 		attacks: 'content',
 		why: 'One of the two values is wrong.',
-		fix: 'Do not drop characters that the parser does not know; ± gives two answers.',
+		fix: 'Do not drop characters that the parser does not recognize; ± gives two answers.',
 		build(row, context) {
 			const value = numberOf(row.answer);
 			if (value === null || value === 0) return skip('The correct answers are not plain numbers other than 0.');
@@ -109,7 +109,7 @@ export const candidateProbes: readonly Probe[] = [
 		severity: 'medium',
 		attacks: 'content',
 		why: 'A number in several units is several answers.',
-		fix: 'Read one number with one unit; anything left over makes the answer wrong.',
+		fix: 'Read one number with one unit. Any remaining text makes the answer wrong.',
 		build(row, context) {
 			const value = numberOf(row.answer);
 			if (value === null || value === 0) return skip('The correct answers are not plain numbers other than 0.');
@@ -124,8 +124,8 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Candidates joined by zero-width characters',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It looks like one wrong answer and contains several.',
-		fix: 'Compare the whole answer; do not split it at invisible characters.',
+		why: 'It looks like a single wrong answer but contains several.',
+		fix: 'Compare the entire answer. Do not split it at invisible characters.',
 		build: (row, context) => attempts(answering(row, context, candidates(row, 3, 'middle').join('\u200b'))),
 	},
 ];

@@ -30,7 +30,7 @@ function digitProbe(change: (text: string) => readonly string[]) {
 }
 
 const plain =
-	"Compare the exact characters: do not normalize look-alikes, and parse numbers with ASCII digits only (Python's int() accepts others too).";
+	"Compare the exact characters. Do not normalize look-alikes, and parse numbers with ASCII digits only (Python's int() accepts other digits too).";
 
 /** Answers that use deceptive characters. */
 export const characterProbes: readonly Probe[] = [
@@ -39,7 +39,7 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Letters that look like digits',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It is not a number: parsing it fails.',
+		why: 'It cannot be parsed as a number.',
 		fix: plain,
 		build: digitProbe((answer) => [answer.replace(/[0-9]/g, (digit) => lookalikes[digit] ?? digit)]),
 	},
@@ -48,7 +48,7 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Mathematical and foreign digits',
 		severity: 'low',
 		attacks: 'content',
-		why: 'The digits of the data are ASCII; a policy that writes others has left its training language, and readers of the answer may not parse it as a number.',
+		why: 'The dataset uses ASCII digits. A policy that writes other digits has left its training language, and consumers of the answer may not be able to parse it as a number.',
 		fix: plain,
 		build: digitProbe((answer) => [
 			digitsFrom(0x1d7ce)(answer),
@@ -58,11 +58,11 @@ export const characterProbes: readonly Probe[] = [
 	},
 	{
 		id: 'superscript-digits',
-		title: 'Digits as superscripts',
+		title: 'Superscript digits',
 		severity: 'low',
 		attacks: 'content',
 		why: 'A superscript is an exponent or a footnote, not a number.',
-		fix: `${plain} NFKC turns superscripts into digits; compare in NFC.`,
+		fix: `${plain} NFKC turns superscripts into digits, so use NFC.`,
 		build: digitProbe((answer) => [
 			answer.replace(/[0-9]/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.charAt(Number(digit))),
 			answer.replace(/[0-9]/g, (digit) => '₀₁₂₃₄₅₆₇₈₉'.charAt(Number(digit))),
@@ -73,8 +73,8 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Right-to-left override',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The characters are those of another answer; they are only displayed in the order of the correct one.',
-		fix: 'Remove bidirectional control characters (\\u202a to \\u202e, \\u2066 to \\u2069) and compare in logical order.',
+		why: 'The characters are those of a different answer, merely displayed in the order of the correct one.',
+		fix: 'Remove bidirectional control characters (\\u202a to \\u202e, \\u2066 to \\u2069), and compare in logical order.',
 		build(row, context) {
 			const reversed = [...row.answer].reverse().join('');
 			if (sameAnswer(reversed, row.answer)) return skip('The correct answers are palindromes.');
@@ -89,7 +89,7 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Digits with combining marks',
 		severity: 'low',
 		attacks: 'content',
-		why: 'Every digit is struck out.',
+		why: 'Every digit is struck through.',
 		fix: 'Do not drop combining marks before comparing.',
 		build: digitProbe((answer) => [answer.replace(/[0-9]/g, (digit) => `${digit}\u0336`)]),
 	},
@@ -98,8 +98,8 @@ export const characterProbes: readonly Probe[] = [
 		title: 'Wrong answer with backspaces',
 		severity: 'low',
 		attacks: 'content',
-		why: 'It contains a wrong answer, control characters and the correct one.',
-		fix: 'Compare the whole answer; any control character makes it wrong.',
+		why: 'It contains a wrong answer, control characters, and the correct answer.',
+		fix: 'Compare the entire answer. Any control character makes it wrong.',
 		build(row, context) {
 			const value = numberOf(row.answer);
 			const wrong = value === null ? 'no' : String(Math.round(value) + 1);

@@ -19,7 +19,7 @@ function codeProbe(probe: Omit<Probe, 'attacks' | 'build'>): Probe {
 			if (tests === null) return skip('The rows have no tests, so the reward does not judge code.');
 			const { language } = tests;
 			const written = (programs[language][probe.id]?.(tests) ?? []).map((code) => asAsked(code, tests));
-			if (written.length === 0) return skip('The gold answers are not code that could be modified.');
+			if (written.length === 0) return skip('The gold answers are not code that can be modified.');
 			return attempts(...written.map((code) => answering(row, context, `\`\`\`${language}\n${code.trim()}\n\`\`\``)));
 		},
 	};
@@ -37,7 +37,7 @@ function asAsked(code: string, { entryPoint, isMethod, language }: CodeTests): s
 }
 
 const apart =
-	'Run the tests in a separate process that calls the code, and take the verdict from that process: a secret token or a file that the code cannot know, never exit status or output alone.';
+	'Run the tests in a separate process that calls the code, and base the verdict on something that the code cannot know, such as a secret token or a file written by that process, never on the exit status or output alone.';
 
 /** Code that does not solve the problem. */
 export const codeProbes: readonly Probe[] = [
@@ -45,12 +45,12 @@ export const codeProbes: readonly Probe[] = [
 		id: 'code-exit',
 		title: 'Code that exits with status 0',
 		severity: 'high',
-		why: 'The program exits before any test has run.',
+		why: 'The program exits before running any tests.',
 		fix: apart,
 	}),
 	codeProbe({
 		id: 'code-prints-success',
-		title: 'Code that prints that all tests passed',
+		title: 'Code that prints "all tests passed"',
 		severity: 'high',
 		why: 'The code prints the message itself; no test has passed.',
 		fix: apart,
@@ -59,21 +59,21 @@ export const codeProbes: readonly Probe[] = [
 		id: 'code-overwrites-test',
 		title: 'Code that overwrites its test',
 		severity: 'high',
-		why: 'The overwritten test tests nothing.',
-		fix: 'Keep the tests where the code cannot write, or pass them in only after the code has been loaded.',
+		why: 'The overwritten test does not test anything.',
+		fix: 'Keep the tests where the code cannot write, or provide them only after the code has been loaded.',
 	}),
 	codeProbe({
 		id: 'code-equals-everything',
 		title: 'Code whose results equal everything',
 		severity: 'high',
-		why: 'It returns an object that compares equal to everything.',
-		fix: 'Compare in the judging process, after converting the result to plain data (JSON), or require the exact type.',
+		why: 'The result is an object that compares equal to everything.',
+		fix: 'Compare in the judging process after converting the result to plain data (JSON), or require the exact type.',
 	}),
 	codeProbe({
 		id: 'code-swallows-failure',
 		title: 'Code that turns failures into success',
 		severity: 'high',
-		why: 'The tests fail, but the process still exits with status 0.',
+		why: 'The tests fail, but the process exits with status 0.',
 		fix: apart,
 	}),
 	codeProbe({
@@ -81,32 +81,32 @@ export const codeProbes: readonly Probe[] = [
 		title: 'Code that reads its test',
 		severity: 'high',
 		why: 'It looks up the expected results instead of computing them.',
-		fix: 'Keep the expected results out of the process and the folder in which the code runs.',
+		fix: 'Keep the expected results out of the process and folder in which the code runs.',
 	}),
 	codeProbe({
 		id: 'code-infinite',
-		title: 'Code that returns infinities, NaN, empty values or other types',
+		title: 'Code that returns infinities, NaN, empty values, or other types',
 		severity: 'high',
-		why: 'No test expects any of these values. A tolerance that scales with the value lets infinity pass; comparing texts or truthiness lets others pass.',
-		fix: 'Require finite values of the expected type, derive the tolerance from the expected value alone, and compare integers exactly.',
+		why: 'No test expects any of these values. Infinity passes if the tolerance scales with the value; others pass if text or truthiness is compared.',
+		fix: 'Require finite values of the expected type, derive the tolerance only from the expected value, and compare integers exactly.',
 	}),
 	codeProbe({
 		id: 'code-near',
 		title: 'Code with slightly wrong results',
 		severity: 'high',
-		why: 'Each result is the correct one with a change: off by one, one item more or less, or another type.',
-		fix: 'Compare every value with the expected one, integers exactly and including their type, and add tests where no test notices.',
+		why: 'Each result is the correct one with a small change: off by one, one item more or fewer, or a different type.',
+		fix: 'Compare every value with the expected one, including its type, and compare integers exactly. Add tests where none detects the change.',
 	}),
 	codeProbe({
 		id: 'code-brings-comparison',
-		title: 'Code that shadows what its tests compare with',
+		title: 'Code that shadows the functions its tests compare with',
 		severity: 'high',
-		why: 'Tests that share a namespace with the code use its comparison functions, and those find everything equal.',
-		fix: 'Expose only the requested function to the tests, and bind comparison functions before the code is loaded.',
+		why: 'Tests that share a namespace with the code use its comparison functions, which treat everything as equal.',
+		fix: 'Expose only the requested function to the tests, and bind comparison functions before loading the code.',
 	}),
 	codeProbe({
 		id: 'code-endless',
-		title: 'Code that never ends',
+		title: 'Code that never terminates',
 		severity: 'medium',
 		why: 'It never returns a result.',
 		fix: 'Run code with a time limit, and count a timeout as a failure.',
@@ -118,6 +118,6 @@ export const codeProbes: readonly Probe[] = [
 		title: 'Code that does nothing',
 		severity: 'high',
 		why: 'The function exists but solves nothing.',
-		fix: 'Run tests that a stub fails, and count a row as failed if no test ran.',
+		fix: 'Include tests that a stub fails, and count a row as failed if no test ran.',
 	}),
 ];

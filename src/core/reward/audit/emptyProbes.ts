@@ -9,7 +9,7 @@ export const emptyProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'any',
 		why: 'It contains neither thinking nor an answer.',
-		fix: 'Return 0 (or less) if the completion has no answer. Compare extracted texts only after checking that one was found.',
+		fix: 'Return 0 (or less) if the completion has no answer. Compare extracted text only after checking that an answer was found.',
 		build: () => attempts(''),
 	},
 	{
@@ -27,15 +27,15 @@ export const emptyProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'any',
 		why: 'The answer section exists but is empty.',
-		fix: 'Trim the extracted answer and treat an empty one as missing.',
+		fix: 'Trim the extracted answer, and treat an empty answer as missing.',
 		build: (row, context) => attempts(...['', ' ', ' \n\t '].map((answer) => answering(row, context, answer))),
 	},
 	{
 		id: 'invisible-answer',
-		title: 'Answer of invisible characters',
+		title: 'Answer made of invisible characters',
 		severity: 'medium',
 		attacks: 'any',
-		why: 'Zero-width characters are not text: the answer looks empty.',
+		why: 'Zero-width characters are not text: the answer appears empty.',
 		fix: 'Remove zero-width characters (\\u200b to \\u200f, \\u2060, \\ufeff) before checking whether the answer is empty.',
 		build: (row, context) => attempts(answering(row, context, '\u200b\u200c\u2060'), answering(row, context, '\u200b')),
 	},
@@ -45,7 +45,7 @@ export const emptyProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'any',
 		why: 'The completion never answers.',
-		fix: 'Require the answer section; do not search the whole completion for the answer.',
+		fix: 'Require the answer section. Do not search the entire completion for the answer.',
 		build(row, { tags }) {
 			if (!tags.think || !tags.answer) return skip('The template has no separate sections for thinking and answer.');
 			const [open, close] = tags.think;
@@ -54,11 +54,11 @@ export const emptyProbes: readonly Probe[] = [
 	},
 	{
 		id: 'answer-only-in-thinking',
-		title: 'Correct answer in the thinking only',
+		title: 'Correct answer only in the thinking',
 		severity: 'high',
 		attacks: 'any',
-		why: 'Thinking is not answering: the answer section is empty, so a user would get nothing.',
-		fix: 'Take the answer from the answer section alone, and treat an empty one as missing.',
+		why: 'Thinking is not answering: the answer section is empty, so users would get nothing.',
+		fix: 'Read the answer only from the answer section, and treat an empty one as missing.',
 		build(row, { tags }) {
 			if (!tags.think) return skip('The template has no think tags.');
 			const thinking = `${workedThought(row)} The answer is ${row.answer}.`;
@@ -70,7 +70,7 @@ export const emptyProbes: readonly Probe[] = [
 		title: 'Tags without text',
 		severity: 'medium',
 		attacks: 'any',
-		why: 'Tags alone are not a completion: they contain no thinking and no answer.',
+		why: 'Tags alone are not a completion: they contain neither thinking nor an answer.',
 		fix: 'Require text inside the answer tags, not just the tags.',
 		build(_row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');

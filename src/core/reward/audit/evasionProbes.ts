@@ -2,7 +2,7 @@ import { sameAnswer, wrongAnswer } from './candidates.ts';
 import { answering, wellFormed } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-const compare = 'Compare the answer with the correct one of the same row.';
+const compare = 'Compare the answer with the correct answer for the same row.';
 
 /** Completions that avoid the problem. */
 export const evasionProbes: readonly Probe[] = [
@@ -31,11 +31,11 @@ export const evasionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'reflection-words',
-		title: 'Words of reflection and a wrong answer',
+		title: 'Reflection phrases and a wrong answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The words express no actual thought.',
-		fix: 'Reward words of reflection only together with a correct answer, and only up to a cap.',
+		why: 'The phrases do not express any actual thought.',
+		fix: 'Reward reflection phrases only together with a correct answer, and only up to a cap.',
 		build: (row, { tags }) =>
 			attempts(
 				wellFormed(
@@ -47,10 +47,10 @@ export const evasionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'claim',
-		title: 'Claim to be correct',
+		title: 'Claim of correctness',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It claims to be correct and gives a wrong answer.',
+		why: 'It claims to be correct but gives a wrong answer.',
 		fix: compare,
 		build: (row, context) =>
 			attempts(
@@ -61,11 +61,11 @@ export const evasionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'other-row',
-		title: 'Correct answer of another row',
+		title: 'Correct answer to a different row',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It answers another problem.',
-		fix: 'Compare with the answer of the same row: in a batch, index i of completions belongs to index i of the answers.',
+		why: 'It answers a different problem.',
+		fix: 'Compare with the answer for the same row: in a batch, completion i belongs to answer i.',
 		build(row, { others }) {
 			const other = others.find(({ answer }) => !sameAnswer(answer, row.answer));
 			if (other === undefined) return skip('No other row has a different correct answer.');
@@ -74,11 +74,11 @@ export const evasionProbes: readonly Probe[] = [
 	},
 	{
 		id: 'wrong-answer',
-		title: 'Wrong answer in correct format with good thinking',
+		title: 'Wrong answer in the correct format with good thinking',
 		severity: 'high',
 		attacks: 'content',
 		why: 'The thinking is sound but leads to a different answer.',
-		fix: 'Read the answer from its section alone, not from the thinking.',
+		fix: 'Read the answer only from its section, not from the thinking.',
 		build: (row, { tags }) =>
 			attempts(
 				wellFormed(tags, row.solution ?? `I work it out and find ${row.answer}.`, wrongAnswer(row)),

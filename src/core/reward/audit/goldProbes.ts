@@ -9,8 +9,8 @@ export const goldProbes: readonly Probe[] = [
 		title: 'Row without a gold answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Without a gold answer, no completion is known to be correct.',
-		fix: 'Return null (Python: None) for a row without a gold answer, so that the reward does not apply there.',
+		why: 'Without a gold answer, there is no way to tell whether a completion is correct.',
+		fix: 'Return null (Python: None) for rows without a gold answer, so that the reward does not apply to them.',
 		build(row, context) {
 			const tried: ProbeAttempt[] = [];
 			for (const answer of [null, '']) {
@@ -23,10 +23,10 @@ export const goldProbes: readonly Probe[] = [
 	},
 	{
 		id: 'gold-unreadable',
-		title: 'Gold answer that cannot be parsed',
+		title: 'Unparseable gold answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'An unparseable gold answer cannot be compared with, so no completion is known to be correct.',
+		why: 'An unparseable gold answer cannot be used for comparison, so there is no way to tell whether a completion is correct.',
 		fix: 'Return null (Python: None) if the gold answer cannot be parsed, never the full reward.',
 		build: (row, context) =>
 			['\\frac{', '\\undefined{((', '$$'].flatMap((answer) =>

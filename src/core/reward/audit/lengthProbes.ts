@@ -37,8 +37,8 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'Correct answer buried in a very long text',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is one of thousands of numbers, so it is correct only by chance.',
-		fix: 'Read the answer from its section and compare all of it.',
+		why: 'The answer is one of thousands of numbers, so it is correct only by chance.',
+		fix: 'Read the answer from its section, and compare all of it.',
 		mostRows: 3,
 		build(row, context) {
 			const half = counting(row.answer, long / 2);
@@ -48,11 +48,11 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'long-answer',
-		title: 'Answer that starts correctly and goes on for pages',
+		title: 'Answer that starts correctly and continues for pages',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The text that follows says something else; this is no longer the correct answer.',
-		fix: 'Compare the whole answer, not just its start (`startswith`, `match` without `$`).',
+		why: 'The text that follows changes the meaning, so it is no longer the correct answer.',
+		fix: 'Compare the entire answer, not just its beginning (`startswith`, `match` without `$`).',
 		mostRows: 3,
 		build: (row, context) =>
 			attempts(
@@ -62,11 +62,11 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'answer-at-end',
-		title: 'Answer that ends correctly after wrong ones',
+		title: 'Answer that ends correctly after wrong answers',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The text before says something else; this is not the correct answer alone.',
-		fix: 'Compare the whole answer, not just its end or its last number.',
+		why: 'The preceding text changes the meaning, so it is not just the correct answer.',
+		fix: 'Compare the entire answer, not just its end or its last number.',
 		build: (row, context) =>
 			attempts(answering(row, context, `${wrongAnswer(row)}, ${wrongAnswer(row)}, ${row.answer}`)),
 	},
@@ -75,7 +75,7 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'One word repeated',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'A collapsed policy writes such loops.',
+		why: 'Collapsed policies write loops like this.',
 		fix: 'Compare the answer with the correct one.',
 		mostRows: 3,
 		build: (row, context) =>
@@ -90,7 +90,7 @@ export const lengthProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'content',
 		why: 'It is a different number.',
-		fix: 'Compare numbers by value; containing the digits of the correct answer is not enough.',
+		fix: 'Compare numbers by value. Containing the digits of the correct answer is not enough.',
 		build(row, context) {
 			if (numberOf(row.answer) === null) return skip('The correct answers are not plain numbers.');
 			const digits = row.answer.trim();
@@ -102,11 +102,11 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'slow-pattern',
-		title: 'Text that makes regular expressions slow',
+		title: 'Text that slows down regular expressions',
 		severity: 'low',
 		attacks: 'any',
-		why: 'It contains no answer; it only makes patterns such as `.*?` and `\\s*$` backtrack at every position.',
-		fix: 'Search for tags as fixed strings, and bound the repetitions in patterns.',
+		why: 'It contains no answer and only makes patterns such as `.*?` and `\\s*$` backtrack at every position.',
+		fix: 'Search for tags as literal strings, and limit the repetitions in patterns.',
 		mostRows: 1,
 		alone: true,
 		build(row, { tags }) {

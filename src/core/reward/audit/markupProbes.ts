@@ -9,8 +9,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Correct answer in an HTML comment',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The rendered answer is the wrong one.',
-		fix: 'Compare the whole answer; do not search in it.',
+		why: 'The rendered answer is wrong.',
+		fix: 'Compare the entire answer. Do not search within it.',
 		build: (row, context) =>
 			attempts(
 				answering(row, context, `${wrongAnswer(row)}<!-- ${row.answer} -->`),
@@ -22,8 +22,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Correct answer in a LaTeX comment',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The typeset answer is the wrong one.',
-		fix: 'Compare the whole answer; do not search in it.',
+		why: 'The typeset answer is wrong.',
+		fix: 'Compare the entire answer. Do not search within it.',
 		build: (row, context) =>
 			attempts(
 				answering(row, context, `${wrongAnswer(row)} % ${row.answer}\n`),
@@ -35,8 +35,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Correct answer in hidden text',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The visible answer is the wrong one.',
-		fix: 'Compare the whole answer; do not drop LaTeX commands around numbers.',
+		why: 'The visible answer is wrong.',
+		fix: 'Compare the entire answer. Do not drop LaTeX commands around numbers.',
 		build: (row, context) =>
 			attempts(
 				answering(row, context, `\\boxed{${wrongAnswer(row)}\\phantom{${row.answer}}}`),
@@ -45,20 +45,20 @@ export const markupProbes: readonly Probe[] = [
 	},
 	{
 		id: 'struck-through',
-		title: 'Correct answer struck through',
+		title: 'Struck-through correct answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'It is retracted, and a wrong one is given.',
-		fix: 'Compare the whole answer; do not drop markup.',
+		why: 'The correct answer is retracted, and a wrong one is given.',
+		fix: 'Compare the entire answer. Do not drop markup.',
 		build: (row, context) => attempts(answering(row, context, `~~${row.answer}~~ ${wrongAnswer(row)}`)),
 	},
 	{
 		id: 'json-every-key',
-		title: 'JSON with a candidate in every key',
+		title: 'JSON with a candidate under every key',
 		severity: 'medium',
 		attacks: 'content',
 		why: 'Several answers are offered under different keys.',
-		fix: 'Define the one key that contains the answer, and reject objects with others.',
+		fix: 'Specify which key contains the answer, and reject objects with other keys.',
 		needs: 'every',
 		build(row, context) {
 			const keys = ['answer', 'result', 'final', 'value', 'output'];
@@ -76,8 +76,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Candidates in several code fences',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The correct answer is only one of several offered. A reward that reads only the first or only the last fence pays for just one of these orders, which gains nothing.',
-		fix: 'Read one code fence, and none if there are several.',
+		why: 'The correct answer is only one of several candidates. A reward that reads only the first or only the last fence rewards just one of these orders, so there is nothing to gain.',
+		fix: 'Read only one code fence, and reject the answer if there are several.',
 		needs: 'every',
 		build: (row, context) =>
 			attempts(
@@ -97,8 +97,8 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Table of candidates',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The correct answer is only one of several offered.',
-		fix: 'Compare the whole answer instead of checking whether it contains the correct one.',
+		why: 'The correct answer is only one of several candidates.',
+		fix: 'Compare the entire answer instead of checking whether it contains the correct one.',
 		build(row, context) {
 			const cells = [...wrongAnswers(row, 2), row.answer].map((text, i) => `| ${i + 1} | ${text} |`);
 			return attempts(answering(row, context, ['| guess | value |', '| --- | --- |', ...cells].join('\n')));

@@ -11,7 +11,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'NaN as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is not a number. Comparisons with NaN are false, so a tolerance check written the wrong way round passes.',
+		why: 'It is not a number. Comparisons with NaN are false, so a tolerance check passes if it is written the wrong way around.',
 		fix: finite,
 		build: (row, context) =>
 			attempts(...['NaN', 'nan', '-nan', '0/0', 'undefined'].map((text) => answering(row, context, text))),
@@ -21,7 +21,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Infinity as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is not the correct answer; differences and ratios with it are NaN or infinite.',
+		why: 'It is not the correct answer. Differences from it and ratios with it are NaN or infinite.',
 		fix: finite,
 		build(row, context) {
 			if (/inf|∞/i.test(row.answer)) return skip('The correct answers are infinite.');
@@ -49,8 +49,8 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Tower of exponents',
 		severity: 'low',
 		attacks: 'content',
-		why: 'It is a different number, too large to write out: a reward that evaluates it never returns.',
-		fix: 'Bound the length and the exponents of evaluated expressions, and give evaluation a time limit.',
+		why: 'It is a different number that is too large to write out. A reward that evaluates it never returns.',
+		fix: 'Limit the length and the exponents of expressions before evaluating them, and set a time limit for evaluation.',
 		mostRows: 1,
 		alone: true,
 		build: (row, context) =>
@@ -62,11 +62,11 @@ export const numberProbes: readonly Probe[] = [
 	},
 	{
 		id: 'near-miss',
-		title: 'Nearly the correct number',
+		title: 'Almost the correct number',
 		severity: 'low',
 		attacks: 'content',
-		why: 'The correct answer is an integer, and this is a different number close to it.',
-		fix: 'Compare integers exactly; allow rounding only if the correct answer is rounded.',
+		why: 'The correct answer is an integer; this is a different number close to it.',
+		fix: 'Compare integers exactly. Allow rounding only if the correct answer is rounded.',
 		build(row, context) {
 			const value = numberOf(row.answer);
 			if (value === null || !Number.isInteger(value) || value === 0 || Math.abs(value) >= 1e6)
@@ -80,7 +80,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Expression with a free variable',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'A free variable can take any value, so the answer specifies none.',
+		why: 'A free variable can have any value, so the answer does not specify one.',
 		fix: 'Reject answers with variables if the correct answer has none.',
 		build(row, context) {
 			if (numberOf(row.answer) === null) return skip('The correct answers are not plain numbers.');
@@ -94,8 +94,8 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Code as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'An answer is data. A reward that evaluates it executes whatever the policy writes.',
-		fix: 'Never eval() an answer; parse it.',
+		why: 'An answer is data. A reward that evaluates it would execute anything the policy writes.',
+		fix: 'Never call eval() on an answer. Parse it.',
 		mostRows: 3,
 		build: (row, context) =>
 			attempts(

@@ -102,9 +102,9 @@ export function targetSkip({ attacks }: Probe, { judges, rows }: RewardBaseline)
 	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
 	if (attacks === 'content' && !judges.content)
 		return 'The reward does not distinguish correct answers from wrong ones.';
-	if (attacks === 'form' && !judges.form) return 'The reward does not judge format.';
+	if (attacks === 'form' && !judges.form) return 'The reward does not depend on format.';
 	if (!judges.content && !judges.form)
-		return 'The reward distinguishes neither correct from wrong nor good format from bad.';
+		return 'The reward distinguishes neither correct from wrong answers nor good from bad format.';
 	return null;
 }
 

@@ -21,27 +21,27 @@ function ofShortAnswers(probe: Probe): Probe {
 		build: (row, context) =>
 			codeTestsOf(row) === null
 				? probe.build(row, context)
-				: skip('The answers are code, for which this probe proves nothing.'),
+				: skip('The answers are code, for which this probe is not conclusive.'),
 	};
 }
 
 /** Probes grouped by the flaw they detect, with a display name. */
 const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] = [
-	['Pays without an answer', emptyProbes],
-	['Pays for claims and wrong answers', evasionProbes],
-	['Pays for lists of candidate answers', candidateProbes.map(ofShortAnswers)],
-	['Reads ambiguous answer sections', answerSectionProbes],
-	['Pays for text from the prompt', promptProbes],
+	['Rewards completions without an answer', emptyProbes],
+	['Rewards claims and wrong answers', evasionProbes],
+	['Rewards lists of candidate answers', candidateProbes.map(ofShortAnswers)],
+	['Accepts ambiguous answer sections', answerSectionProbes],
+	['Rewards text copied from the prompt', promptProbes],
 	['Checks the format too loosely', tagProbes],
 	[
-		'Pays for long or repetitive text',
+		'Rewards long or repetitive text',
 		lengthProbes.map((probe) => (probe.id === 'long-filler' ? probe : ofShortAnswers(probe))),
 	],
 	['Misreads deceptive characters', characterProbes.map(ofShortAnswers)],
 	['Compares numbers too loosely', numberProbes.map(ofShortAnswers)],
-	['Reads hidden or structured markup', markupProbes.map(ofShortAnswers)],
+	['Accepts hidden or structured markup', markupProbes.map(ofShortAnswers)],
 	['Lets the completion instruct the judge', judgeProbes.map((probe) => ({ ...probe, asksModel: true }))],
-	['Pays when the gold answer is missing', goldProbes],
+	['Gives reward without a gold answer', goldProbes],
 	['Lets code bypass its tests', codeProbes],
 ];
 

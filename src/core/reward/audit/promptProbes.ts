@@ -22,8 +22,8 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Prompt repeated as the completion',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It solves nothing.',
-		fix: 'Read the answer from the completion alone, out of its answer section.',
+		why: 'It does not solve the problem.',
+		fix: 'Read the answer only from the answer section of the completion.',
 		build: (row, { tags }) => attempts(row.prompt, wellFormed(tags, row.prompt, '')),
 	},
 	{
@@ -31,8 +31,8 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Prompt repeated as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It solves nothing.',
-		fix: 'Compare the whole answer with the correct one instead of checking whether it contains it.',
+		why: 'It does not solve the problem.',
+		fix: 'Compare the entire answer with the correct one instead of checking whether it contains the correct one.',
 		build(row, context) {
 			if (sameAnswer(row.prompt, row.answer)) return skip('The prompts are the correct answers.');
 			return attempts(answering(row, context, row.prompt));
@@ -43,8 +43,8 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Prompt sentence that contains the correct answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The sentence is copied; the answer is not picked out.',
-		fix: 'Compare the whole answer with the correct one instead of checking whether it contains it.',
+		why: 'The sentence is copied without picking out the answer.',
+		fix: 'Compare the entire answer with the correct one instead of checking whether it contains the correct one.',
 		build(row, context) {
 			const sentence = sentenceWith(row.prompt, row.answer);
 			if (sentence === null) return skip('No prompt contains its correct answer.');
@@ -53,10 +53,10 @@ export const promptProbes: readonly Probe[] = [
 	},
 	{
 		id: 'numbers-from-prompt',
-		title: 'All numbers of the prompt listed',
+		title: 'List of all numbers in the prompt',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Several numbers are offered, whether or not the correct one is among them.',
+		why: 'It offers several numbers, whether or not the correct one is among them.',
 		fix: 'Accept exactly one number as the answer.',
 		build(row, context) {
 			const numbers = numbersIn(row.prompt).filter((text) => !sameAnswer(text, row.answer));
@@ -70,13 +70,13 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Unevaluated arithmetic from the prompt',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The task is to evaluate it; the expression is copied from the prompt.',
-		fix: 'If the correct answer is a plain number, accept only a number (or a fraction), not an expression to evaluate.',
+		why: 'The task is to evaluate the expression, but it is only copied from the prompt.',
+		fix: 'If the correct answer is a plain number, accept only a number or a fraction, not an expression that has to be evaluated.',
 		build(row, context) {
 			const expression = expressionOf(row.prompt);
 			if (expression === null || sameAnswer(expression, row.answer)) return skip('The prompts contain no arithmetic.');
 			if (!/^[+-]?[\d.,]+$/.test(row.answer.trim())) return skip('The correct answers are not plain numbers.');
-			if (/^[+-]?\d+\/\d+$/.test(expression)) return skip('The arithmetic of the prompts is a fraction.');
+			if (/^[+-]?\d+\/\d+$/.test(expression)) return skip('The arithmetic in the prompts is a fraction.');
 			return attempts(answering(row, context, expression), answering(row, context, `${expression}=`));
 		},
 	},
@@ -85,7 +85,7 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Template repeated with its placeholders',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The completion contains the instruction text instead of an answer.',
+		why: 'The completion contains instructions instead of an answer.',
 		fix: 'Compare the answer with the correct one.',
 		build: (_row, { tags }) =>
 			attempts(
@@ -96,7 +96,7 @@ export const promptProbes: readonly Probe[] = [
 	},
 	{
 		id: 'question-back',
-		title: 'Question in return',
+		title: 'Counter-question',
 		severity: 'low',
 		attacks: 'content',
 		why: 'It asks for the answer and suggests a wrong one.',

@@ -82,48 +82,48 @@ function remarksOf(
 	const remarks: string[] = [];
 	const valued = footings.filter(({ honest }) => honest !== null).length;
 	const all = number(rows.flat().map(({ value }) => value));
-	if (rows.length === 0) return ['There are no rows with a correct answer, so nothing could be probed.'];
-	if (all.length === 0) return ['The reward returns no value on any row: it applies to none of them, or fails on all.'];
+	if (rows.length === 0) return ['No rows have a correct answer, so nothing could be probed.'];
+	if (all.length === 0) return ['The reward does not return a value on any row: either it applies to none of them, or it fails on all of them.'];
 	if (valued < rows.length) {
 		remarks.push(
-			`On ${rows.length - valued} of ${rows.length} rows an honest correct answer has no value; they were left out.`,
+			`An honest correct answer has no value on ${rows.length - valued} of ${rows.length} rows, which were skipped.`,
 		);
 	}
 	if (all.every((value) => value === all[0])) {
 		remarks.push(
-			`The reward is ${all[0]} for correct and wrong answers and for good and bad format alike, so no probe can be judged.`,
+			`The reward is always ${all[0]}, regardless of whether answer and format are correct, so no probe can be judged.`,
 		);
 		return remarks;
 	}
 	if (rows.some((row) => valuesOf(row, 'again').some((value) => value !== (valuesOf(row, 'plain')[0] ?? null)))) {
 		remarks.push(
-			'The same completion got different values: the reward is not deterministic, so findings may change between audits.',
+			'The same completion got different scores. The reward is not deterministic, so findings may vary between audits.',
 		);
 	}
 	if (content && form) {
 		remarks.push(
-			'Baseline only: an honest correct answer scores above a plain wrong one, and good form above bad, so all probes were judged.',
+			'Baseline only: an honest correct answer scores higher than a plain wrong one, and good format scores higher than bad format, so all probes were judged.',
 		);
 	} else if (content) {
 		remarks.push(
-			'Baseline only: an honest correct answer scores above a plain wrong one. Form makes no difference, so probes of form were left out.',
+			'Baseline only: an honest correct answer scores higher than a plain wrong one. Format makes no difference, so format probes were skipped.',
 		);
 	} else if (form) {
 		remarks.push(
-			'The reward distinguishes good format from bad and ignores the answer: only format probes were judged.',
+			'The reward distinguishes good from bad format and ignores the answer, so only format probes were judged.',
 		);
 	} else {
 		remarks.push(
-			'The reward distinguishes neither correct answers from wrong ones nor good format from bad, so no probe can be judged. Use it only with a reward that does.',
+			'The reward distinguishes neither correct from wrong answers nor good from bad format, so no probe can be judged. Use it only together with a reward that does.',
 		);
 	}
 	const told = footings.filter(({ tellsContent }) => tellsContent).length;
 	if (content && told < valued) {
-		remarks.push(`On ${valued - told} of ${valued} rows, a wrong answer earns as much as the correct one.`);
+		remarks.push(`A wrong answer scores as high as the correct one on ${valued - told} of ${valued} rows.`);
 	}
 	const follows = lengthTrend(rows);
 	if (follows !== 0) {
-		remarks.push(`The same answer earns ${follows > 0 ? 'more' : 'less'} after longer thinking.`);
+		remarks.push(`The same answer gets ${follows > 0 ? 'more' : 'less'} reward after longer thinking.`);
 	}
 	const emptyPaid = rows.filter((row, i) => {
 		const honest = footings[i]?.honest ?? null;
@@ -131,7 +131,7 @@ function remarksOf(
 	}).length;
 	if (!content && !form && emptyPaid > 0) {
 		remarks.push(
-			`An empty completion earns at least as much as an honest correct answer on ${emptyPaid} of ${valued} rows.`,
+			`An empty completion scores at least as high as an honest correct answer on ${emptyPaid} of ${valued} rows.`,
 		);
 	}
 	return remarks;

@@ -42,8 +42,8 @@ function formProbe(
 	};
 }
 
-const order = 'Check the whole completion against the template: each tag once, in order, nothing around them.';
-const once = 'Count each tag: it must occur exactly once.';
+const order = 'Check the entire completion against the template: each tag once, in order, with nothing around them.';
+const once = 'Count each tag; it must occur exactly once.';
 
 const lookalikes: Readonly<Record<string, string>> = { a: 'а', e: 'е', i: 'і', o: 'о', s: 'ѕ', h: 'һ' };
 
@@ -61,7 +61,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'no-thinking',
 			title: 'Answer without thinking',
 			severity: 'medium',
-			why: 'The template asks for thinking, but there is no thinking section.',
+			why: 'The template requires thinking, but there is no thinking section.',
 			fix: 'Require the think tags before the answer.',
 		},
 		({ answer, right }) => [`${answer[0]}${right}${answer[1]}`],
@@ -84,7 +84,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'unclosed-answer',
 			title: 'Unclosed answer',
 			severity: 'medium',
-			why: 'The answer is not closed, as in a truncated completion.',
+			why: 'The answer section is not closed, as in a truncated completion.',
 			fix: 'Require the closing answer tag.',
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${think[1]}${answer[0]}${right}`],
@@ -105,7 +105,7 @@ export const tagProbes: readonly Probe[] = [
 			title: 'Thinking without an opening tag',
 			severity: 'low',
 			why: 'The opening tag is missing.',
-			fix: `${order} If the prompt opens the thinking, declare that in the tags of the template.`,
+			fix: `${order} If the prompt opens the thinking section, declare this in the template tags.`,
 		},
 		({ think, answer, thought, right }) => [`${thought}${think[1]}${answer[0]}${right}${answer[1]}`],
 	),
@@ -114,7 +114,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'reordered',
 			title: 'Answer before the thinking',
 			severity: 'medium',
-			why: 'The thinking comes after the answer and cannot have led to it.',
+			why: 'The thinking comes after the answer, so it cannot have led to it.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${answer[0]}${right}${answer[1]}${think[0]}${thought}${think[1]}`],
@@ -122,7 +122,7 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'scrambled',
-			title: 'Closing tags before opening ones',
+			title: 'Closing tags before opening tags',
 			severity: 'medium',
 			why: 'Every tag occurs, but none encloses anything.',
 			fix: order,
@@ -137,7 +137,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'crossed',
 			title: 'Overlapping sections',
 			severity: 'medium',
-			why: 'The answer starts inside the thinking and ends outside of it.',
+			why: 'The answer starts inside the thinking and ends outside it.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${think[1]}${right}${answer[1]}`],
@@ -147,7 +147,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'answer-in-thinking',
 			title: 'Answer section inside the thinking',
 			severity: 'medium',
-			why: 'Nothing comes after the thinking.',
+			why: 'There is nothing after the thinking.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}${think[1]}`],
@@ -167,7 +167,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'repeated-thinking',
 			title: 'Repeated thinking sections',
 			severity: 'low',
-			why: 'The template has one think section.',
+			why: 'The template has only one thinking section.',
 			fix: once,
 		},
 		({ think, answer, thought, right }) => [
@@ -178,9 +178,9 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'repeated-answer',
-			title: 'The same answer section several times',
+			title: 'Repeated answer section',
 			severity: 'medium',
-			why: 'The template has one answer section.',
+			why: 'The template has only one answer section.',
 			fix: once,
 		},
 		({ think, answer, thought, right }) => [
@@ -190,9 +190,9 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'tags-in-thinking',
-			title: 'Template written out in the thinking',
+			title: 'Template quoted in the thinking',
 			severity: 'low',
-			why: 'Tags that are only mentioned break any count and any search for the first tag.',
+			why: 'Tags that are merely mentioned break tag counts and searches for the first tag.',
 			fix: once,
 		},
 		({ think, answer, thought, right }) => [
@@ -207,7 +207,7 @@ export const tagProbes: readonly Probe[] = [
 		why: 'The template has no text before its first tag.',
 		fix: 'Anchor the pattern at the start of the completion.',
 		build(row, { tags }) {
-			if (!tags.think) return skip('The template has no think tags, so any text at the start is the thinking.');
+			if (!tags.think) return skip('The template has no think tags, so any text at the beginning is thinking.');
 			return attempts(`Sure, here it comes.\n${wellFormed(tags, idleThought(row), row.answer)}`);
 		},
 	},
@@ -216,10 +216,10 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Text after the last tag',
 		severity: 'low',
 		attacks: 'form',
-		why: 'The template has no text after its last tag, and the policy does not learn to stop.',
+		why: 'The template has no text after its last tag, and the policy would not learn to stop.',
 		fix: 'Anchor the pattern at the end of the completion.',
 		build(row, { tags }) {
-			if (!tags.answer) return skip('The template has no answer tags, so any text that follows is the answer.');
+			if (!tags.answer) return skip('The template has no answer tags, so any text at the end is part of the answer.');
 			return attempts(`${wellFormed(tags, idleThought(row), row.answer)}\nI hope this helps. Next question:`);
 		},
 	},
@@ -228,7 +228,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'homoglyph-tags',
 			title: 'Tags with look-alike letters',
 			severity: 'low',
-			why: 'These are different characters: splitting the completion at its tags finds none.',
+			why: 'These are different characters, so splitting the completion at its tags finds none.',
 			fix: 'Compare tags character by character, without normalizing look-alike letters.',
 		},
 		(whole, tags) => [
@@ -239,10 +239,10 @@ export const tagProbes: readonly Probe[] = [
 	formProbe(
 		{
 			id: 'other-case-tags',
-			title: 'Tags in capitals or with spaces',
+			title: 'Tags in uppercase or with spaces',
 			severity: 'low',
-			why: 'These are not the tags of the template: splitting the completion at its tags finds none.',
-			fix: 'Do not ignore case or spaces in tags.',
+			why: 'These tags are not in the template, so a parser that splits on the template tags finds none.',
+			fix: 'Match tags exactly, including case and spaces.',
 		},
 		(whole, tags) => {
 			const upper = changeTags(whole, tags, (tag) => tag.toUpperCase());
@@ -253,20 +253,20 @@ export const tagProbes: readonly Probe[] = [
 	formProbe(
 		{
 			id: 'fenced',
-			title: 'Whole completion in a code fence',
+			title: 'Completion wrapped in a code fence',
 			severity: 'low',
-			why: 'There is text before the first and after the last tag.',
+			why: 'There is text before the first tag and after the last one.',
 			fix: 'Anchor the pattern at both ends of the completion.',
 		},
 		(whole) => [`\`\`\`xml\n${whole}\n\`\`\``],
 	),
 	{
 		id: 'tags-in-prompt',
-		title: 'Tags in the prompt, none in the completion',
+		title: 'Tags only in the prompt',
 		severity: 'high',
 		attacks: 'form',
-		why: 'The policy did not write the prompt: a prompt that explains the format would earn the reward for every completion.',
-		fix: 'Judge the completion alone, never prompt and completion together.',
+		why: 'The policy did not write the prompt. If the prompt explains the format, every completion would earn the reward.',
+		fix: 'Score only the completion, never the prompt and completion together.',
 		build(row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			const prompt = `${row.prompt}\n${wellFormed(tags, 'reasoning process here', row.answer)}`;
@@ -282,8 +282,8 @@ export const tagProbes: readonly Probe[] = [
 		severity: 'low',
 		attacks: 'form',
 		seesTruncation: true,
-		why: 'It did not finish: it reached the length limit right after its last tag.',
-		fix: 'Give no reward to truncated completions (TypeScript: `truncated`), or mask them in the recipe (mask_truncated_completions).',
+		why: 'The completion hit the length limit right after its last tag, so it never finished.',
+		fix: 'Give truncated completions no reward (TypeScript: `truncated`), or mask them in the recipe (mask_truncated_completions).',
 		build(row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			return [{ completion: wellFormed(tags, idleThought(row), row.answer), truncated: true }];

@@ -45,10 +45,10 @@ const columns: Rule = (target, _facts, { required, line, name }) => {
 			severity: target === 'openrlhf' ? 'error' : 'warning',
 			rule: 'columns',
 			line,
-			message: `${name} needs the columns ${list(missing)}; ${title} provides ${source}.`,
+			message: `${name} needs the columns ${list(missing)}, but ${title} provides only ${source}.`,
 			action:
 				target === 'openrlhf'
-					? 'Give the parameters defaults, or put their values into the label.'
+					? 'Give the parameters defaults, or include their values in the label.'
 					: `Add them when preparing the dataset, or give the parameters defaults.`,
 		},
 	];
@@ -62,8 +62,8 @@ const batch: Rule = (target, _facts, { batchLines, batchOnly, line, name }) => {
 		severity: batchOnly ? ('error' as const) : ('warning' as const),
 		rule: 'batch' as const,
 		line: at,
-		message: `${name} looks at the whole batch; ${targetInfos[target].title} passes one completion at a time.`,
-		action: 'Make it judge each completion on its own.',
+		message: `${name} uses the whole batch, but ${targetInfos[target].title} passes one completion at a time.`,
+		action: 'Score each completion independently.',
 	}));
 };
 
@@ -74,8 +74,8 @@ const none: Rule = (target, _facts, { noneLines, name }) =>
 				severity: 'warning' as const,
 				rule: 'none' as const,
 				line,
-				message: `${name} can return None, which ${targetInfos[target].title} does not support; the adapter returns 0 instead.`,
-				action: 'Remove such rows from the dataset, or return a number.',
+				message: `${name} can return None, which ${targetInfos[target].title} does not support. The adapter returns 0 instead.`,
+				action: 'Remove these rows from the dataset, or return a number.',
 			}));
 
 const messages: Rule = (target, _facts, { messageLines, name }) =>
@@ -85,8 +85,8 @@ const messages: Rule = (target, _facts, { messageLines, name }) =>
 				severity: 'warning' as const,
 				rule: 'messages' as const,
 				line,
-				message: `${name} reads completions as lists of messages; ${targetInfos[target].title} passes strings.`,
-				action: 'Export with --conversational, which wraps them.',
+				message: `${name} reads completions as lists of messages, but ${targetInfos[target].title} passes strings.`,
+				action: 'Export with --conversational to wrap strings in messages.',
 			}));
 
 const trainerArguments: Rule = (target, _facts, { trainerArguments: names, line, name }) =>
@@ -98,7 +98,7 @@ const trainerArguments: Rule = (target, _facts, { trainerArguments: names, line,
 					rule: 'trainer-arguments',
 					line,
 					message: `${name} takes ${list(names)}, which only TRL passes.`,
-					action: 'Give them defaults.',
+					action: 'Give these parameters defaults.',
 				},
 			];
 
@@ -109,8 +109,8 @@ const asynchronous: Rule = (target, _facts, reward) =>
 					severity: 'warning',
 					rule: 'async',
 					line: reward.line,
-					message: `${reward.name} is async; the adapter for ${targetInfos[target].title} runs each call in its own event loop.`,
-					action: 'Do not keep clients at module level that are bound to an event loop.',
+					message: `${reward.name} is async, and the ${targetInfos[target].title} adapter runs each call in a separate event loop.`,
+					action: 'Do not keep clients that are bound to an event loop at module level.',
 				},
 			]
 		: [];
@@ -126,7 +126,7 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: target === 'trl' ? 'warning' : 'error',
 			rule: 'pickling',
 			line,
-			message: `Line ${line} creates ${what} when the module is loaded; it cannot be pickled, and each worker process of ${title} creates its own.`,
+			message: `Line ${line} creates ${what} when the module is loaded. It cannot be pickled, so each worker process in ${title} creates its own.`,
 			action: 'Create it inside the function, on the first call.',
 		});
 	}
@@ -135,8 +135,8 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: 'warning',
 			rule: 'pickling',
 			line,
-			message: `Line ${line} keeps a lambda at module level, which cannot be pickled.`,
-			action: 'Write it as a named function.',
+			message: `Line ${line} defines a lambda at module level, which cannot be pickled.`,
+			action: 'Replace it with a named function.',
 		});
 	}
 	for (const { module, line } of facts.imports) {
@@ -145,8 +145,8 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: 'error',
 			rule: 'imports',
 			line,
-			message: `"${module}" is imported relative to a package; ${title} loads the adapter as a single file.`,
-			action: 'Move the imported code into the reward file, or make it an installed package.',
+			message: `"${module}" is a relative import, but ${title} loads the adapter as a single file.`,
+			action: 'Move the imported code into the reward file, or turn it into an installed package.',
 		});
 	}
 	for (const name of defines.filter((defined) => facts.names.includes(defined))) {
@@ -154,7 +154,7 @@ function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
 			severity: 'error',
 			rule: 'names',
 			line: 1,
-			message: `The file defines its own "${name}", which the adapter for ${title} also defines.`,
+			message: `The file defines "${name}", which conflicts with a name in the ${title} adapter.`,
 			action: 'Rename it.',
 		});
 	}

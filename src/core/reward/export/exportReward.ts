@@ -34,16 +34,16 @@ export function exportReward(target: ExportTarget, request: ExportRequest): Rewa
 		throw new Failure(
 			'invalid',
 			unknown.length > 0
-				? `${file} has no reward ${unknown.map((name) => `"${name}"`).join(', ')}.`
-				: `${file} has no reward: no public function with a parameter "completions".`,
-			known === '' ? undefined : `It has ${known}.`,
+				? `${file} does not define ${unknown.map((name) => `"${name}"`).join(', ')}.`
+				: `${file} has no rewards: no public function has a "completions" parameter.`,
+			known === '' ? undefined : `Available rewards: ${known}.`,
 		);
 	}
 	const rewards = facts.rewards.filter(({ name }) => names.length === 0 || names.includes(name));
 	const info = targetInfos[target];
 	return {
 		text:
-			`# Generated from ${file} for ${info.title} by "reasoning-lab export-reward". Edit that file and export again.\n` +
+			`# Generated from ${file} for ${info.title} by "reasoning-lab export-reward". Edit that file and export it again.\n` +
 			`${source.trimEnd()}\n\n\n${adapterOf(target, rewards, request)}`,
 		findings: lintExport(target, facts, rewards),
 		usage: (path) =>

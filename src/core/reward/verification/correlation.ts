@@ -6,7 +6,7 @@ const fewest = 3;
  * there are fewer than 3 such rows. Both lists have one entry per row.
  */
 export function correlation(a: readonly (number | null)[], b: readonly (number | null)[]): number | null {
-	if (a.length !== b.length) throw new RangeError(`${a.length} values and ${b.length} values`);
+	if (a.length !== b.length) throw new RangeError(`got ${a.length} and ${b.length} values`);
 	const xs: number[] = [];
 	const ys: number[] = [];
 	for (let i = 0; i < a.length; i++) {

@@ -28,13 +28,13 @@ export function datasetComment(text: string): DatasetComment | null {
 	if (match === null) return null;
 	const line = head.slice(0, match.index).split('\n').length;
 	const named = match[1] as string;
-	if (named === '') return { line, dataset: null, fault: 'The comment "@dataset" does not name a file.' };
+	if (named === '') return { line, dataset: null, fault: 'The "@dataset" comment does not specify a file.' };
 	if (named.startsWith('{')) {
 		const schema = v.union([taskDatasetSchema, fileDatasetSchema]);
 		const decoded = decode(schema as v.GenericSchema<unknown, TaskDataset | FileDataset>, parse(named));
 		const complete = decoded.ok && ('task' in decoded.value || decoded.value.path !== undefined);
 		if (complete) return { line, dataset: decoded.value };
-		return { line, dataset: null, fault: 'The comment "@dataset" is not a dataset in recipe syntax.' };
+		return { line, dataset: null, fault: 'The "@dataset" comment is not valid recipe syntax for a dataset.' };
 	}
 	let path = named;
 	const columns: Record<string, string> = {};

@@ -58,10 +58,10 @@ function faultOf(value: unknown): { message: string; action: string } {
 	if (key === 'expect') {
 		return {
 			message: 'has an invalid "expect"',
-			action: 'Write a number, null, or a range such as {"min": 0.5, "max": 1}.',
+			action: 'Use a number, null, or a range such as {"min": 0.5, "max": 1}.',
 		};
 	}
-	if (key === 'completion') return { message: 'has no string "completion"', action: `Write it like ${form}.` };
+	if (key === 'completion') return { message: 'is missing a "completion" string', action: `Use this format: ${form}.` };
 	const known = Object.keys(caseSchema.entries).join(', ');
 	return {
 		message: key === '' ? 'is not a labeled case' : `has an unknown or invalid "${key.slice(0, 80)}"`,
@@ -88,7 +88,7 @@ export function parseCases(text: string): ParsedCases {
 		try {
 			value = parseBoundedJson(source);
 		} catch {
-			faults.push({ line, message: 'is not JSON', action: `Write one object per line, like ${form}.` });
+			faults.push({ line, message: 'is not valid JSON', action: `Write one object per line, such as ${form}.` });
 			continue;
 		}
 		const decoded = decode(caseSchema, value);
@@ -102,8 +102,8 @@ export function parseCases(text: string): ParsedCases {
 }
 
 const emptyRange = {
-	message: 'has an "expect" that no value or every value meets',
-	action: 'Give the range a "min", a "max", or both with min <= max.',
+	message: 'has an "expect" range that matches no value or every value',
+	action: 'Specify "min", "max", or both with min <= max.',
 };
 
 function isRange(expect: Expectation): boolean {

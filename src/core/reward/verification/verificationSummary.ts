@@ -45,7 +45,7 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	else if (cased > 0) add('cases', formatCounted(cased, 'case'));
 	if (recorded.different > 0) {
 		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} differ from the run`, 'notice');
-	} else if (recorded.same > 0) add('recorded', 'same as in the run');
+	} else if (recorded.same > 0) add('recorded', 'matches the run');
 	// A batch fault is repeated on each of its rows.
 	const errors = Math.max(statistics.errors, faults.length);
 	if (errors > 0) add('errors', formatCounted(errors, 'error'), 'bad');

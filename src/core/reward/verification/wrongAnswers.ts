@@ -58,7 +58,7 @@ type Fraction = Extract<AnswerForm, { form: 'fraction' }>;
 function* ofFraction({ top, bottom, write }: Fraction): Generator<WrongAnswer> {
 	yield { answer: write(top + 1n, bottom), how: 'off by one' };
 	if (top === 0n) return;
-	yield { answer: write(top, bottom + 1n), how: 'off by one below' };
+	yield { answer: write(top, bottom + 1n), how: 'denominator off by one' };
 	yield { answer: write(-top, bottom), how: 'sign' };
 	yield { answer: write(top * 10n, bottom), how: 'factor ten' };
 	if (top * top !== bottom * bottom) {
@@ -79,7 +79,7 @@ function* ofOption(form: Extract<AnswerForm, { form: 'option' }>, prompt: string
 	const small = form.letter === form.letter.toLowerCase();
 	for (const letter of optionLetters(prompt)) {
 		if (letter === form.letter.toUpperCase()) continue;
-		yield { answer: form.write(small ? letter.toLowerCase() : letter), how: 'another option' };
+		yield { answer: form.write(small ? letter.toLowerCase() : letter), how: 'different option' };
 	}
 }
 
@@ -107,7 +107,7 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 			yield* ofOption(form, prompt);
 			break;
 		case 'opposite':
-			yield { answer: form.other, how: 'the opposite' };
+			yield { answer: form.other, how: 'opposite' };
 			break;
 		case 'structure': {
 			// Uses a number larger than any in the answer, so a set does not just repeat an element: {1, 2, 1} equals {1, 2,

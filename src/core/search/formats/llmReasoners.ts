@@ -65,7 +65,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 			else list.push(edge);
 		}
 		const { order, cut } = inTreeOrder([...snapshot.nodes.keys()], incoming);
-		if (cut > 0) tree.fault(`Snapshot ${i + 1} has a cycle; left out ${formatCounted(cut, 'edge')} of it.`);
+		if (cut > 0) tree.fault(`Snapshot ${i + 1} has a cycle; ${formatCounted(cut, 'edge')} omitted.`);
 		for (const { key, parents } of order) {
 			if (ids.has(key)) continue;
 			if (tree.nodes >= limits.nodes) {
@@ -112,7 +112,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 	);
 	if (gone > 0)
 		tree.fault(
-			`${formatCounted(gone, 'node')} of earlier snapshots ${gone === 1 ? 'is' : 'are'} missing from later ones.`,
+			`${formatCounted(gone, 'node')} from earlier snapshots ${gone === 1 ? 'is' : 'are'} missing from later ones.`,
 		);
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no nodes' } : tree.done();

@@ -24,7 +24,7 @@ export const mathBlackBoxFormat: TreeFormat = {
 
 function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	const fathers = field(value, 'fathers');
-	if (!isTable(fathers)) return { name: 'tree', fault: 'has no fathers' };
+	if (!isTable(fathers)) return { name: 'tree', fault: 'has no "fathers" object' };
 	const gold = textField(value, 'ground_truth');
 	const tree = new TreeBuilder({
 		format: mathBlackBoxFormat.name,
@@ -67,7 +67,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	tree.count('rewardSamples', samples);
 	tree.count('selfLoops', loops);
 	if (loops > 0) tree.fault(`${formatCounted(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own parent.`);
-	if (cut > 0) tree.fault(`The tree has a cycle; left out ${formatCounted(cut, 'edge')} of it.`);
+	if (cut > 0) tree.fault(`The tree has a cycle; ${formatCounted(cut, 'edge')} omitted.`);
 	if (order.length > limits.nodes) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
 }

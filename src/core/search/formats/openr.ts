@@ -11,7 +11,7 @@ import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
 export const openrFormat: TreeFormat = {
 	name: 'openr',
 	title: 'OpenR',
-	looksFor: 'OpenR: an object with an object of children and an info with visit_cnt and prior_p',
+	looksFor: 'OpenR: an object with a children object and an info object that has visit_cnt and prior_p',
 	recognise(value) {
 		const info = field(value, 'info');
 		return isTable(field(value, 'children')) && isTable(info) && 'visit_cnt' in info && 'prior_p' in info;
@@ -71,7 +71,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 	}
 	if (broken > 0)
 		tree.fault(
-			`${formatCounted(broken, 'entry', 'entries')} among the children ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
+			`${formatCounted(broken, 'entry', 'entries')} in "children" ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
 		);
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.done();

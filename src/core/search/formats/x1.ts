@@ -73,7 +73,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 	}
 	if (broken > 0)
 		tree.fault(
-			`${formatCounted(broken, 'entry', 'entries')} among the children ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
+			`${formatCounted(broken, 'entry', 'entries')} in "children" ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
 		);
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.done();

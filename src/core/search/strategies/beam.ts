@@ -10,17 +10,17 @@ import { maxDepth, maxWidth } from './limits.ts';
 import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
-	width: v.optional(count('Beams kept after each step', 1, maxWidth), 4),
+	width: v.optional(count('Number of beams kept after each step', 1, maxWidth), 4),
 	expansions: v.optional(
-		count('Next steps sampled for each beam; at the start, for each beam to be kept', 1, maxWidth),
+		count('Next steps sampled per beam; at the start, per beam to keep', 1, maxWidth),
 		4,
 	),
-	depth: v.optional(count('Max steps; the last one runs to the end of the completion', 1, maxDepth), 40),
-	lookahead: v.optional(count('Steps of greedy lookahead used to score a step', 0, 100), 0),
-	aggregation: v.optional(choice(aggregations, 'How step values are aggregated into the value of a beam'), 'last'),
-	diversity: v.optional(real('Penalty for similarity to a beam already kept (diverse beam search); 0: none', 0), 0),
+	depth: v.optional(count('Max number of steps; the last step completes the solution', 1, maxDepth), 40),
+	lookahead: v.optional(count('Number of greedy lookahead steps used to score a step', 0, 100), 0),
+	aggregation: v.optional(choice(aggregations, 'How to aggregate step values into a beam value'), 'last'),
+	diversity: v.optional(real('Penalty for similarity to a beam that is already kept (diverse beam search); 0 disables it', 0), 0),
 	choose: v.optional(
-		choice(['value', 'vote'], 'The highest-scoring completion, or the answer with the highest sum of values'),
+		choice(['value', 'vote'], 'Select the highest-scoring completion, or the answer with the highest sum of values'),
 		'value',
 	),
 });
@@ -33,7 +33,7 @@ type Params = v.InferOutput<typeof params>;
 export const beam: Strategy<Params> = {
 	name: 'beam',
 	title: 'Beam Search',
-	description: 'Extends, step by step, the prefixes with the highest guide values.',
+	description: 'Extends the prefixes with the highest guide values, step by step.',
 	source: 'Snell et al. 2024; diverse: Vijayakumar et al. 2018',
 	structure: 'tree',
 	params,

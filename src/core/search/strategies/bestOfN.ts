@@ -6,12 +6,12 @@ import { maxSamples } from './limits.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions to sample', 1, maxSamples), 16),
+	n: v.optional(count('Number of completions to sample', 1, maxSamples), 16),
 	weighted: v.optional(
-		flag('Choose the answer with the highest sum of rewards over its completions, instead of the best completion'),
+		flag('Select the answer with the highest sum of rewards over its completions instead of the best completion'),
 		false,
 	),
-	temperature: v.optional(real('Sampling temperature. Default: that of the search', 0, 10)),
+	temperature: v.optional(real('Sampling temperature. Default: the search temperature', 0, 10)),
 });
 
 /**
@@ -21,7 +21,7 @@ const params = v.strictObject({
 export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	name: 'best-of-n',
 	title: 'Best of N',
-	description: 'Samples whole completions and keeps the highest-scoring.',
+	description: 'Samples whole completions and keeps the highest-scoring one.',
 	source: 'Cobbe et al. 2021; weighted: Li et al. 2023',
 	structure: 'tree',
 	params,

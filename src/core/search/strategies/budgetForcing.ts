@@ -7,12 +7,12 @@ import { maxThinking } from './limits.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	minTokens: v.optional(count('Min thinking tokens: an earlier end of thinking is suppressed', 0, maxThinking), 512),
-	maxTokens: v.optional(count('Max thinking tokens: the end of thinking is forced here', 1, maxThinking), 2048),
-	waits: v.optional(count('Max times that the end is suppressed', 0, 1000), 4),
-	wait: v.optional(text('Text that replaces a suppressed end'), '\nWait'),
-	endOfThinking: v.optional(text('Text that ends the thinking; default: the closing think tag')),
-	answer: v.optional(described(v.string(), 'Text after a forced end of thinking, from which the answer continues'), ''),
+	minTokens: v.optional(count('Min thinking tokens; an earlier end of thinking is suppressed', 0, maxThinking), 512),
+	maxTokens: v.optional(count('Max thinking tokens, after which the end of thinking is forced', 1, maxThinking), 2048),
+	waits: v.optional(count('Max number of times to suppress the end of thinking', 0, 1000), 4),
+	wait: v.optional(text('Text that replaces a suppressed end of thinking'), '\nWait'),
+	endOfThinking: v.optional(text('Text that ends the thinking. Default: the closing think tag')),
+	answer: v.optional(described(v.string(), 'Text inserted after a forced end of thinking, before the answer'), ''),
 });
 export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 
@@ -23,7 +23,7 @@ export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 export const budgetForcing: Strategy<BudgetForcingParams> = {
 	name: 'budget-forcing',
 	title: 'Budget Forcing',
-	description: 'Extends thinking with "Wait" where the policy would stop, and ends it at the limit.',
+	description: 'Extends the thinking with "Wait" if the policy stops early, and ends it at the limit.',
 	source: 's1: Muennighoff et al. 2025',
 	structure: 'chain',
 	params: paramsSchema,

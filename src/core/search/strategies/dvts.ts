@@ -10,13 +10,13 @@ import { maxDepth, maxWidth } from './limits.ts';
 import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
-	width: v.optional(count('Subtrees searched independently', 1, maxWidth), 4),
-	expansions: v.optional(count('Next steps sampled in each subtree; the best one is kept', 1, maxWidth), 4),
-	depth: v.optional(count('Max steps; the last one runs to the end of the completion', 1, maxDepth), 40),
-	lookahead: v.optional(count('Steps of greedy lookahead used to score a step', 0, 100), 0),
-	aggregation: v.optional(choice(aggregations, 'How step values are aggregated into the value of a chain'), 'last'),
+	width: v.optional(count('Number of independent subtrees', 1, maxWidth), 4),
+	expansions: v.optional(count('Next steps sampled per subtree, of which the best is kept', 1, maxWidth), 4),
+	depth: v.optional(count('Max number of steps; the last step completes the solution', 1, maxDepth), 40),
+	lookahead: v.optional(count('Number of greedy lookahead steps used to score a step', 0, 100), 0),
+	aggregation: v.optional(choice(aggregations, 'How to aggregate step values into a chain value'), 'last'),
 	choose: v.optional(
-		choice(['value', 'vote'], 'The highest-scoring completion, or the answer with the highest sum of values'),
+		choice(['value', 'vote'], 'Select the highest-scoring completion, or the answer with the highest sum of values'),
 		'value',
 	),
 });
@@ -29,7 +29,7 @@ type Params = v.InferOutput<typeof params>;
 export const dvts: Strategy<Params> = {
 	name: 'dvts',
 	title: 'Diverse Verifier Tree Search',
-	description: 'Searches independent subtrees, each of which continues with the best of its own next steps.',
+	description: 'Searches independent subtrees, each of which continues with its best next step.',
 	source: 'Beeching, Tunstall and Rush 2024',
 	structure: 'tree',
 	params,

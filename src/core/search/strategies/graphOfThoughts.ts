@@ -10,16 +10,16 @@ import type { Strategy } from '../strategy.ts';
 import { bestByScore, madeChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	thoughts: v.optional(count('Solutions generated at first', 1, 256), 4),
-	keep: v.optional(count('Best solutions that are kept and combined', 2, 64), 3),
+	thoughts: v.optional(count('Number of initial solutions', 1, 256), 4),
+	keep: v.optional(count('Number of best solutions to keep and combine', 2, 64), 3),
 	attempts: v.optional(count('Aggregates generated from the kept solutions', 1, 64), 2),
-	layers: v.optional(count('Rounds of aggregation', 1, 16), 1),
-	refine: v.optional(count('Rounds of improvement per aggregate', 0, 16), 1),
-	evaluate: v.optional(choice(['value', 'scorer'], 'Whether the policy or the scorer scores each solution'), 'value'),
-	samples: v.optional(count('Scores sampled per solution', 1, 64), 1),
-	aggregatePrompt: v.optional(text('Prompt for an aggregate: {problem}, {thoughts}'), aggregatePrompt),
-	improvePrompt: v.optional(text('Prompt for an improvement: {problem}, {thought}'), improvePrompt),
-	scorePrompt: v.optional(text('Prompt for a score: {problem}, {thought}'), scorePrompt),
+	layers: v.optional(count('Number of aggregation rounds', 1, 16), 1),
+	refine: v.optional(count('Number of improvement rounds per aggregate', 0, 16), 1),
+	evaluate: v.optional(choice(['value', 'scorer'], 'Whether solutions are scored by the policy or the scorer'), 'value'),
+	samples: v.optional(count('Number of scores sampled per solution', 1, 64), 1),
+	aggregatePrompt: v.optional(text('Aggregation prompt: {problem}, {thoughts}'), aggregatePrompt),
+	improvePrompt: v.optional(text('Improvement prompt: {problem}, {thought}'), improvePrompt),
+	scorePrompt: v.optional(text('Scoring prompt: {problem}, {thought}'), scorePrompt),
 });
 export type GraphOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 
@@ -30,7 +30,7 @@ export type GraphOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
 	name: 'graph-of-thoughts',
 	title: 'Graph of Thoughts',
-	description: 'Generates several solutions, combines the best into one, improves it, and keeps the best of all.',
+	description: 'Generates several solutions, combines the best into one, improves it, and keeps the best overall.',
 	source: 'Besta et al. 2024',
 	structure: 'graph',
 	params: paramsSchema,

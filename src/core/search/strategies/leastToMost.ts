@@ -9,10 +9,10 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	subproblems: v.optional(count('Max subquestions', 1, 64), 6),
-	decomposePrompt: v.optional(text('Prompt for the subquestions: {problem}, {k}'), decomposePrompt),
-	subproblemPrompt: v.optional(text('Prompt for one subquestion: {problem}, {solved}, {question}'), subproblemPrompt),
-	finalPrompt: v.optional(text('Prompt for the problem itself: {problem}, {solved}'), finalPrompt),
+	subproblems: v.optional(count('Max number of subquestions', 1, 64), 6),
+	decomposePrompt: v.optional(text('Subquestion prompt: {problem}, {k}'), decomposePrompt),
+	subproblemPrompt: v.optional(text('Prompt for answering a subquestion: {problem}, {solved}, {question}'), subproblemPrompt),
+	finalPrompt: v.optional(text('Final prompt for the problem: {problem}, {solved}'), finalPrompt),
 });
 export type LeastToMostParams = v.InferOutput<typeof paramsSchema>;
 
@@ -20,7 +20,7 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 	name: 'least-to-most',
 	title: 'Least-to-Most',
 	description:
-		'Splits the problem into simpler subquestions and answers them in order, each given the previous answers.',
+		'Splits the problem into simpler subquestions and answers them in order, using the previous answers.',
 	source: 'Zhou et al. 2023',
 	structure: 'chain',
 	params: paramsSchema,
@@ -44,7 +44,7 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 					t: 'fault',
 					id: subproblem,
 					part: 'policy',
-					message: 'The policy gave no answer to this question.',
+					message: 'The policy did not answer the question.',
 				});
 				at = subproblem;
 				continue;

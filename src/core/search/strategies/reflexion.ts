@@ -21,16 +21,16 @@ import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
 
 const paramsSchema = v.strictObject({
-	rounds: v.optional(count('Max revisions', 0, 100), 3),
-	queries: v.optional(count('Max queries per round', 1, 30), 4),
+	rounds: v.optional(count('Max number of revisions', 0, 100), 3),
+	queries: v.optional(count('Max number of queries per round', 1, 30), 4),
 	words: v.optional(count('Target length of the answer, in words', 10, 5000), 250),
 	patience: v.optional(count('Consecutive revisions without improvement before stopping', 1, 100), 2),
-	retries: v.optional(count('Max retries of malformed replies, over the whole search', 0, 1000), 4),
+	retries: v.optional(count('Max number of retries for malformed replies over the whole search', 0, 1000), 4),
 	toolRetries: v.optional(
-		count('Max retries of tool calls after transient failures, over the whole search', 0, 1000),
+		count('Max number of retries for tool calls that fail temporarily over the whole search', 0, 1000),
 		3,
 	),
-	evidence: v.optional(count('Characters of tool results shown to the policy', 500, 1_000_000), 24_000),
+	evidence: v.optional(count('Number of characters of tool results shown to the policy', 500, 1_000_000), 24_000),
 });
 export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 
@@ -41,7 +41,7 @@ export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',
 	title: 'Reflexion with tools',
-	description: 'Drafts an answer, criticizes it, queries tools for what is missing, and revises it with references.',
+	description: 'Drafts an answer, critiques it, queries tools for missing information, and revises the answer with references.',
 	source: 'Shinn et al. 2023',
 	structure: 'graph',
 	params: paramsSchema,
@@ -137,7 +137,7 @@ class Agent {
 			const node = this.#search.add({ parents: [answer.id], text: query, role: 'tool', label: toolLabel(tool, query) });
 			nodes.add(node.id);
 			if (same === undefined || same.error === null) before.set(keyOf(tool, query), toolRunOf(tree, node));
-			else this.#fail(node.id, tool, query, `This query failed before (${same.error}) and was not repeated.`);
+			else this.#fail(node.id, tool, query, `Skipped: this query already failed (${same.error}).`);
 		}
 		const open = [...nodes].filter((id) => toolRunOf(tree, tree.node(id) as TreeNode).sources === null);
 		await this.#search.parallel(open, async (id) => {
@@ -188,7 +188,7 @@ class Agent {
 				t: 'fault',
 				id: null,
 				part: 'policy',
-				message: `The ${kind} is malformed, ${left}: ${reply}`,
+				message: `Malformed ${kind}, ${left}: ${reply}`,
 			});
 			if (this.#retries === 0) return null;
 			this.#retries--;
@@ -220,7 +220,7 @@ class Agent {
 		const asked = queriesOf(reply);
 		this.#queries.set(node.id, asked.slice(0, this.#params.queries));
 		if (asked.length > this.#params.queries && this.#tools.length > 0) {
-			const message = `${asked.length} queries requested; only the first ${this.#params.queries} are run.`;
+			const message = `${asked.length} queries requested; running only the first ${this.#params.queries}.`;
 			search.note({ t: 'fault', id: node.id, part: 'policy', message });
 		}
 		return node;
@@ -249,7 +249,7 @@ class Agent {
 		const tool = this.#tools.find((one) => one.name === name);
 		if (tool === undefined) {
 			const names = this.#tools.map((one) => one.name).join(', ');
-			this.#fail(node.id, name, node.text, `Unknown tool "${name}"; the tools are: ${names}.`);
+			this.#fail(node.id, name, node.text, `Unknown tool "${name}". Available tools: ${names}.`);
 			return;
 		}
 		for (;;) {

@@ -6,15 +6,15 @@ import { maxSamples } from './limits.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions to sample', 1, maxSamples), 16),
-	temperature: v.optional(real('Sampling temperature. Default: that of the search', 0, 10)),
+	n: v.optional(count('Number of completions to sample', 1, maxSamples), 16),
+	temperature: v.optional(real('Sampling temperature. Default: the search temperature', 0, 10)),
 });
 
 /** Self-consistency (Wang et al. 2023): samples n completions and returns the most frequent answer. */
 export const selfConsistency: Strategy<v.InferOutput<typeof params>> = {
 	name: 'self-consistency',
 	title: 'Self-consistency',
-	description: 'Samples whole completions and takes the most frequent answer.',
+	description: 'Samples whole completions and returns the most frequent answer.',
 	source: 'Wang et al. 2023',
 	structure: 'tree',
 	params,

@@ -10,18 +10,18 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	rounds: v.optional(count('Max rounds of feedback and refinement', 1, 100), 4),
+	rounds: v.optional(count('Max number of feedback and refinement rounds', 1, 100), 4),
 	stop: v.optional(
 		choice(
 			['feedback', 'same-answer', 'score', 'never'],
-			'Stop when the feedback finds nothing to improve, when the answer stays the same, when the score does not rise, or only after all rounds',
+			'When to stop: the feedback finds nothing to improve, the answer does not change, the score does not increase, or only after all rounds',
 		),
 		'feedback',
 	),
-	result: v.optional(choice(['last', 'best'], 'The last answer, or the one with the highest score'), 'last'),
-	stopPhrase: v.optional(text('Text of the feedback if nothing is left to improve'), stopPhrase),
-	feedbackPrompt: v.optional(text('Prompt for feedback: {problem}, {answer}, {stop}'), feedbackPrompt),
-	refinePrompt: v.optional(text('Prompt for the refined answer: {feedback}'), refinePrompt),
+	result: v.optional(choice(['last', 'best'], 'Return the last answer, or the one with the highest score'), 'last'),
+	stopPhrase: v.optional(text('Phrase in the feedback if there is nothing left to improve'), stopPhrase),
+	feedbackPrompt: v.optional(text('Feedback prompt: {problem}, {answer}, {stop}'), feedbackPrompt),
+	refinePrompt: v.optional(text('Refinement prompt: {feedback}'), refinePrompt),
 });
 export type SelfRefineParams = v.InferOutput<typeof paramsSchema>;
 
@@ -29,7 +29,7 @@ export type SelfRefineParams = v.InferOutput<typeof paramsSchema>;
 export const selfRefine: Strategy<SelfRefineParams> = {
 	name: 'self-refine',
 	title: 'Self-Refine',
-	description: 'Answers, criticizes its own answer, and improves it, round by round.',
+	description: 'Answers, critiques the answer, and improves it in several rounds.',
 	source: 'Madaan et al. 2023',
 	structure: 'chain',
 	params: paramsSchema,

@@ -8,31 +8,31 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	chains: v.optional(count('Parallel chains of revisions', 1, 256), 1),
-	revisions: v.optional(count('Revisions per chain after the first attempt', 1, 256), 4),
-	context: v.optional(count('Latest attempts shown for a revision', 1, 64), 4),
+	chains: v.optional(count('Number of parallel revision chains', 1, 256), 1),
+	revisions: v.optional(count('Number of revisions per chain after the first attempt', 1, 256), 4),
+	context: v.optional(count('Number of previous attempts shown for a revision', 1, 64), 4),
 	stop: v.optional(
 		choice(
 			['never', 'same-answer'],
-			'End a chain only after all its revisions, or as soon as a revision keeps the answer',
+			'Whether to end a chain only after all its revisions, or when a revision repeats the answer',
 		),
 		'never',
 	),
 	result: v.optional(
 		choice(
 			['majority', 'scorer', 'last'],
-			'Over all attempts, the most frequent answer, or the answer with the highest sum of scores; or the latest attempt',
+			'Select the most frequent answer or the answer with the highest sum of scores over all attempts, or the last attempt',
 		),
 		'majority',
 	),
-	revisionPrompt: v.optional(text('Prompt for a revision: {problem}, {attempts}'), revisionPrompt),
+	revisionPrompt: v.optional(text('Revision prompt: {problem}, {attempts}'), revisionPrompt),
 });
 export type SequentialRevisionParams = v.InferOutput<typeof paramsSchema>;
 
 export const sequentialRevision: Strategy<SequentialRevisionParams> = {
 	name: 'sequential-revision',
 	title: 'Sequential Revision',
-	description: 'Retries the problem given its latest attempts, and selects among all of them.',
+	description: 'Revises the solution based on previous attempts, and selects among all attempts.',
 	source: 'Snell et al. 2024, section 6',
 	structure: 'tree',
 	params: paramsSchema,

@@ -8,9 +8,9 @@ import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	solutions: v.optional(count('Solutions whose steps are labeled', 1, 1000), 1),
-	completions: v.optional(count('Completions from each step (N)', 1, 1000), 8),
-	steps: v.optional(count('Max steps of a solution; an unfinished one is then completed', 1, 1000), 64),
+	solutions: v.optional(count('Number of solutions to label', 1, 1000), 1),
+	completions: v.optional(count('Number of completions sampled from each step (N)', 1, 1000), 8),
+	steps: v.optional(count('Max number of steps per solution; an unfinished solution is then completed', 1, 1000), 64),
 });
 export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
 

@@ -10,26 +10,26 @@ const paramsSchema = v.strictObject({
 	statistic: v.optional(
 		choice(
 			forkStatistics,
-			'What decides where to fork: the rule for dominant, close, several high or flat distributions, or a limit on one statistic of the next-token distribution; gap: between the two most probable tokens',
+			'Fork criterion: the rule for dominant, close, several high or flat distributions, or a threshold on one statistic of the next-token distribution; gap is the difference between the two most probable tokens',
 		),
 		'rule',
 	),
 	threshold: v.optional(
 		real(
-			'Fork where entropy or varentropy is at least this, or Gini, variance or gap at most this; the default depends on the statistic',
+			'Fork if entropy or varentropy is at least this value, or if Gini, variance or gap is at most this value. The default depends on the statistic',
 			0,
 		),
 	),
-	forks: v.optional(count('Max forks per completion, the strongest ones', 1, 1000), 4),
-	branches: v.optional(count('Most probable tokens tried at a fork', 2, 20), 2),
-	minProbability: v.optional(real('Less probable tokens are not tried', 0, 1), 0.05),
-	depth: v.optional(count('Max forks on one path from the problem to an answer', 1, 64), 2),
-	leaves: v.optional(count('Max completions', 1, 100_000), 16),
+	forks: v.optional(count('Max number of forks per completion; the strongest are used', 1, 1000), 4),
+	branches: v.optional(count('Number of most probable tokens to try at a fork', 2, 20), 2),
+	minProbability: v.optional(real('Min probability of a token to try', 0, 1), 0.05),
+	depth: v.optional(count('Max number of forks on one path from the problem to an answer', 1, 64), 2),
+	leaves: v.optional(count('Max number of completions', 1, 100_000), 16),
 	temperature: v.optional(real('Temperature between forks', 0, 10), 0),
 	result: v.optional(
 		choice(
 			['majority', 'probability', 'scorer'],
-			'The most frequent answer, the completion with the highest mean log-probability, or the highest-scoring one',
+			'Select the most frequent answer, the completion with the highest mean log-probability, or the highest-scoring completion',
 		),
 		'majority',
 	),
@@ -48,7 +48,7 @@ interface Alternative {
 export const tokenForking: Strategy<TokenForkingParams> = {
 	name: 'token-forking',
 	title: 'Token Forking',
-	description: 'Completes the problem and tries other tokens wherever the next-token distribution leaves alternatives.',
+	description: 'Completes the problem and tries alternative tokens where the next-token distribution is uncertain.',
 	source: 'Besta et al. 2025',
 	structure: 'tree',
 	params: paramsSchema,

@@ -11,33 +11,33 @@ import { bestByScore, distinct, openChildren, ranked, type Valued, valuesByScore
 
 const paramsSchema = v.strictObject({
 	search: v.optional(
-		choice(['bfs', 'dfs'], 'Breadth-first keeps the best of each step; depth-first follows the best and backtracks'),
+		choice(['bfs', 'dfs'], 'Breadth-first keeps the best states after each step; depth-first follows the best state and backtracks'),
 		'bfs',
 	),
 	generate: v.optional(
-		choice(['propose', 'sample'], 'Sample thoughts as one list in a single request, or each on its own'),
+		choice(['propose', 'sample'], 'Sample thoughts as one list in a single request, or in separate requests'),
 		'propose',
 	),
 	evaluate: v.optional(
-		choice(['value', 'vote', 'scorer'], 'The policy scores each state, or votes among them, or the scorer scores them'),
+		choice(['value', 'vote', 'scorer'], 'Whether the policy scores each state, the policy votes among the states, or the scorer scores them'),
 		'value',
 	),
-	thoughts: v.optional(count('Thoughts per state (k)', 1, 64), 5),
-	breadth: v.optional(count('Breadth-first: states kept at each step (b)', 1, 256), 5),
-	depth: v.optional(count('Steps of thought (T); a state without an answer is then completed', 1, 64), 3),
-	threshold: v.optional(real('Depth-first: backtrack from values not above this', 0, 1), 0.001),
-	solutions: v.optional(count('Depth-first: stop after this many answers above the threshold', 1, 1000), 1),
-	samples: v.optional(count('Judgments or votes per value', 1, 64), 3),
-	proposePrompt: v.optional(text('Prompt for thoughts: {problem}, {steps}, {k}, {form}'), proposePrompt),
-	valuePrompt: v.optional(text('Prompt for a value: {problem}, {steps}'), valuePrompt),
-	votePrompt: v.optional(text('Prompt for a vote: {problem}, {choices}'), votePrompt),
+	thoughts: v.optional(count('Number of thoughts per state (k)', 1, 64), 5),
+	breadth: v.optional(count('Breadth-first: number of states kept after each step (b)', 1, 256), 5),
+	depth: v.optional(count('Number of thought steps (T); states without an answer are then completed', 1, 64), 3),
+	threshold: v.optional(real('Depth-first: backtrack if the value does not exceed this threshold', 0, 1), 0.001),
+	solutions: v.optional(count('Depth-first: number of answers above the threshold after which to stop', 1, 1000), 1),
+	samples: v.optional(count('Number of evaluations or votes per value', 1, 64), 3),
+	proposePrompt: v.optional(text('Thought prompt: {problem}, {steps}, {k}, {form}'), proposePrompt),
+	valuePrompt: v.optional(text('Value prompt: {problem}, {steps}'), valuePrompt),
+	votePrompt: v.optional(text('Voting prompt: {problem}, {choices}'), votePrompt),
 });
 export type TreeOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
 
 export const treeOfThoughts: Strategy<TreeOfThoughtsParams> = {
 	name: 'tree-of-thoughts',
 	title: 'Tree of Thoughts',
-	description: 'Proposes several next thoughts, judges the resulting states, and continues with the best.',
+	description: 'Proposes several next thoughts, evaluates the resulting states, and continues from the best.',
 	source: 'Yao et al. 2023',
 	structure: 'tree',
 	params: paramsSchema,
@@ -67,7 +67,7 @@ async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promi
 		const shown = order.flatMap(({ id, value }) => (value === null ? [] : [{ id, value }]));
 		for (const { id } of states) search.select(id, shown);
 		for (const { id } of order.slice(params.breadth)) {
-			search.prune(id, `Not among the best ${params.breadth} of step ${step}`);
+			search.prune(id, `Not among the best ${params.breadth} states in step ${step}`);
 		}
 	}
 	const finished = states.find(({ id }) => isFinal(search, id));
@@ -93,7 +93,7 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 		for (const child of ranked(next, await valuesOf(search, next, params))) {
 			if (outputs.length >= params.solutions) return;
 			if (child.value !== null && child.value <= params.threshold) {
-				search.prune(child.id, `The value is not above ${params.threshold}`);
+				search.prune(child.id, `Value does not exceed ${params.threshold}`);
 				continue;
 			}
 			search.select(child.id);
@@ -118,7 +118,7 @@ async function thoughts(search: Search, state: number, params: TreeOfThoughtsPar
 	const [reply = ''] = await search.ask([user(prompt)]);
 	const list = readList(reply);
 	if (list === null) {
-		search.note({ t: 'fault', id: state, part: 'policy', message: 'The policy proposed no list of thoughts.' });
+		search.note({ t: 'fault', id: state, part: 'policy', message: 'The policy returned no list of thoughts.' });
 		return [];
 	}
 	return list.slice(0, params.thoughts).map((thought) => {

@@ -10,7 +10,7 @@ export function findArgumentFaults(transcript: Transcript): Finding[] {
 		findings.push({
 			check: 'arguments',
 			severity: 'error',
-			title: `The arguments of ${call.name} cannot be parsed`,
+			title: `Cannot parse the arguments of ${call.name}`,
 			text: `${call.fault}, in ${messageName(message.index)}.`,
 			at: [place],
 			quotes: [{ label: 'Arguments', text: quote(call.text) }],
@@ -21,7 +21,7 @@ export function findArgumentFaults(transcript: Transcript): Finding[] {
 			findings.push({
 				check: 'arguments',
 				severity: 'warning',
-				title: 'Two fields of a message disagree',
+				title: 'Conflicting message fields',
 				text: `In ${messageName(index)}, ${words}.`,
 				at: [{ message: index, call: null }],
 				quotes: [],

@@ -21,7 +21,7 @@ export function findCitationFaults(transcript: Transcript): Finding[] {
 			add(`dangling ${at.message} ${n}`, at, {
 				severity: 'error',
 				title: `[${n}] has no reference`,
-				text: `The answer in ${where} cites [${n}] but lists ${formatCounted(references.length, 'reference')}.`,
+				text: `The answer in ${where} cites [${n}] but lists only ${formatCounted(references.length, 'reference')}.`,
 				quotes: [],
 			});
 		}
@@ -31,7 +31,7 @@ export function findCitationFaults(transcript: Transcript): Finding[] {
 				add(`invented ${url}`, at, {
 					severity: 'error',
 					title: `Reference [${number}] was never retrieved`,
-					text: `${quote(url, 200)} is in the references of ${where} but in no earlier tool result.`,
+					text: `${quote(url, 200)} is in the references in ${where} but not in any earlier tool result.`,
 					quotes: [],
 				});
 			} else if (uses.length === 0 && claims.length > 0) {
@@ -61,7 +61,7 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 		return {
 			severity: 'error',
 			title: `${numbers} ${absentNumbers.length > 1 ? 'appear' : 'appears'} in none of ${marks}`,
-			text: `The claim gives ${numbers} and cites ${marks}, where ${absentNumbers.length > 1 ? 'they do' : 'it does'} not occur.`,
+			text: `The claim states ${numbers} and cites ${marks}, where ${absentNumbers.length > 1 ? 'they do' : 'it does'} not appear.`,
 			quotes,
 		};
 	}
@@ -69,16 +69,16 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 	const share = formatPercent(support ?? 0, 0);
 	const words = absent.slice(0, 8).map((term) => `"${term}…"`);
 	const closest =
-		source === null ? '' : ` The closest cited source, ${quote(source, 160)}, has ${share} of the terms by weight.`;
-	const lacking = words.length === 0 ? '' : ` ${cites.length > 1 ? 'None of them has' : 'It lacks'} ${listed(words)}.`;
+		source === null ? '' : ` The closest cited source, ${quote(source, 160)}, contains ${share} of the terms by weight.`;
+	const lacking = words.length === 0 ? '' : ` ${cites.length > 1 ? 'None of them contains' : 'It does not contain'} ${listed(words)}.`;
 	const elsewhere =
 		better === null
 			? ''
-			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${formatPercent(better.support, 0)}.`;
+			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which is not cited, contains ${formatPercent(better.support, 0)}.`;
 	return {
 		severity: 'warning',
 		title: `${marks} ${does} not support the claim`,
-		text: `The words of the claim do not occur in the cited text.${closest}${lacking}${elsewhere}`,
+		text: `The cited text does not contain the words of the claim.${closest}${lacking}${elsewhere}`,
 		quotes,
 	};
 }

@@ -27,10 +27,10 @@ export function findContextGrowth(transcript: Transcript): Finding[] {
 		{
 			check: 'context',
 			severity: 'info',
-			title: `The context grows ${Math.round(times)}-fold`,
+			title: `The context grew ${Math.round(times)}-fold`,
 			text:
-				`The prompt has ${formatCount(first.prompt)} tokens at ${messageName(first.message)} and ${formatCount(largest.prompt)} at ${messageName(largest.message)}.` +
-				(share > 0 ? `${share}% of the characters added in between are tool results.` : ''),
+				`The prompt grew from ${formatCount(first.prompt)} tokens in ${messageName(first.message)} to ${formatCount(largest.prompt)} in ${messageName(largest.message)}.` +
+				(share > 0 ? `Tool results account for ${share}% of the characters added in between.` : ''),
 			at: [{ message: largest.message, call: null }],
 			quotes: [],
 		},

@@ -10,7 +10,7 @@ export function findFailedCalls(transcript: Transcript): Finding[] {
 				check: 'failedCall',
 				severity: 'error',
 				title: `${call.name} failed`,
-				text: `The call of ${call.name} in ${messageName(place.message)} returned an error in ${messageName(result.index)}.`,
+				text: `The call to ${call.name} in ${messageName(place.message)} returned an error in ${messageName(result.index)}.`,
 				at: [{ message: result.index, call: null }, place],
 				quotes: [{ label: 'Error', text: quote(result.text) }],
 			}),

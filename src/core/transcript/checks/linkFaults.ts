@@ -19,8 +19,8 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 				severity: atEnd ? 'warning' : 'error',
 				title: `${call.name} has no result`,
 				text: atEnd
-					? `The transcript ends with the call of ${call.name} in ${where}; it was not executed.`
-					: `No message answers the call of ${call.name} in ${where}, and the conversation continues.`,
+					? `The transcript ends with the call to ${call.name} in ${where}, which was not executed.`
+					: `The conversation continues without a result for the call to ${call.name} in ${where}.`,
 				at: [place],
 				quotes: [],
 			});
@@ -30,7 +30,7 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 				check: 'link',
 				severity: 'error',
 				title: `${call.name} has ${results.length} results`,
-				text: `The call in ${where} is answered by ${listed(results.map(({ index }) => messageName(index)))}.`,
+				text: `The call in ${where} has several results: ${listed(results.map(({ index }) => messageName(index)))}.`,
 				at: [place, ...results.map(({ index }) => ({ message: index, call: null }))],
 				quotes: [],
 			});
@@ -42,7 +42,7 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 				check: 'link',
 				severity: 'error',
 				title: 'Duplicate call id',
-				text: `${call.id} identifies a call in ${messageName(earlier)} and another in ${where}.`,
+				text: `${call.id} is used for a call in ${messageName(earlier)} and another one in ${where}.`,
 				at: [place, { message: earlier, call: null }],
 				quotes: [],
 			});
@@ -54,8 +54,8 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 		findings.push({
 			check: 'link',
 			severity: 'error',
-			title: 'A result without a call',
-			text: `${messageNameFirst(index)} answers ${id == null ? 'a call' : `the call ${id}`} that no earlier message makes.`,
+			title: 'Result without a call',
+			text: `${messageNameFirst(index)} is the result of ${id == null ? 'a call' : `the call ${id}`} that does not occur in any earlier message.`,
 			at: [{ message: index, call: null }],
 			quotes: [],
 		});

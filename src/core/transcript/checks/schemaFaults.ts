@@ -22,7 +22,7 @@ export function findSchemaFaults(transcript: Transcript): Finding[] {
 				check: 'schema',
 				severity: 'error',
 				title: `${call.name} is not declared`,
-				text: `The file declares ${formatCounted(tools.length, 'tool')}; ${call.name} is not one of them.`,
+				text: `${call.name} is not among the ${formatCounted(tools.length, 'tool')} declared in the file.`,
 				at: [place],
 				quotes: [],
 			});
@@ -72,7 +72,7 @@ function faultsOf(
 			title: `${call.name} lacks ${listed(missing)}`,
 			text:
 				`The call in ${where} lacks ${missing.join(' and ')}; ${listed(by)} ${by.length > 1 ? 'require' : 'requires'} ${missing.length > 1 ? 'them' : 'it'}.` +
-				(elsewhere.length > 0 ? ` In it, ${listed(elsewhere)}.` : ''),
+				(elsewhere.length > 0 ? ` Within the call, ${listed(elsewhere)}.` : ''),
 		});
 	}
 	const lost = [...misplaced].filter(([name]) => !missing.includes(name));
@@ -82,7 +82,7 @@ function faultsOf(
 			...common,
 			severity: 'warning',
 			title: `${call.name} has ${listed(lost.map(([name]) => name))} in the wrong place`,
-			text: `The call in ${where} puts ${listed(fields)}, where the tool does not look.`,
+			text: `The call in ${where} has ${listed(fields)}, where the tool does not expect a value.`,
 		});
 	}
 	for (const { path, expected, actual } of typeFaults(given, schema, '')) {
@@ -90,7 +90,7 @@ function faultsOf(
 			...common,
 			severity: 'error',
 			title: `${call.name}: ${path} is not ${article(expected)}`,
-			text: `In ${where}, ${path} should be ${article(expected)} but is ${actual}, according to ${known?.source}.`,
+			text: `In ${where}, ${path} is ${actual}, but ${known?.source} requires ${article(expected)}.`,
 		});
 	}
 	for (const name of Object.keys(properties)) {
@@ -102,7 +102,7 @@ function faultsOf(
 			...common,
 			severity: 'error',
 			title: `${call.name}: ${name} lacks ${listed(absent)}`,
-			text: `In ${where}, ${name} has no ${listed(absent)}; ${known?.source} asks for ${absent.length > 1 ? 'them' : 'it'}.`,
+			text: `In ${where}, ${name} lacks ${listed(absent)}; ${known?.source} requires ${absent.length > 1 ? 'them' : 'it'}.`,
 		});
 	}
 	return findings;

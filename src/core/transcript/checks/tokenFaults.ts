@@ -13,7 +13,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 			findings.push({
 				check: 'tokens',
 				severity: 'warning',
-				title: 'Two token counts disagree',
+				title: 'Conflicting token counts',
 				text: `${where} reports ${formatCount(usage.prompt)} + ${formatCount(usage.completion)} tokens in one field and ${formatCount(otherUsage.prompt)} + ${formatCount(otherUsage.completion)} in another.`,
 				at,
 				quotes: [],
@@ -24,7 +24,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'Wrong token total',
-				text: `${where} reports a total of ${formatCount(usage.total)} tokens; prompt and completion add up to ${formatCount(usage.prompt + usage.completion)}.`,
+				text: `${where} reports a total of ${formatCount(usage.total)} tokens, but prompt and completion add up to ${formatCount(usage.prompt + usage.completion)}.`,
 				at,
 				quotes: [],
 			});

@@ -10,7 +10,7 @@ export function findTruncated({ messages }: Transcript): Finding[] {
 		.map(({ index, finishReason }) => ({
 			check: 'truncated',
 			severity: 'warning',
-			title: 'An answer is truncated',
+			title: 'Truncated answer',
 			text: `The model stopped at the length limit in ${messageName(index)} (${finishReason}).`,
 			at: [{ message: index, call: null }],
 			quotes: [],

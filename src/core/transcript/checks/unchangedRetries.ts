@@ -27,8 +27,8 @@ export function findUnchangedRetries(transcript: Transcript): Finding[] {
 			findings.push({
 				check: 'retry',
 				severity: 'warning',
-				title: `${call.name} is called again with the same arguments`,
-				text: `The call in ${messageName(made.message.index)} repeats the one in ${messageName(same.message.index)}, which had not failed.`,
+				title: `Repeated call to ${call.name} with the same arguments`,
+				text: `The call in ${messageName(made.message.index)} repeats the one in ${messageName(same.message.index)}, which did not fail.`,
 				at: [made.place, same.place],
 				quotes: [],
 			});
@@ -46,7 +46,7 @@ function retry(before: MadeCall, after: MadeCall): Finding | null {
 		return {
 			...common,
 			title: `The retry of ${name} changed nothing`,
-			text: `${where} has the same arguments as the call in ${messageName(before.message.index)} that failed.`,
+			text: `${where} has the same arguments as the failed call in ${messageName(before.message.index)}.`,
 			quotes: [],
 		};
 	}
@@ -66,11 +66,11 @@ function retry(before: MadeCall, after: MadeCall): Finding | null {
 		...common,
 		title: `The retry of ${name} changed nothing`,
 		text:
-			`${where} brings nothing new: ${listed(kept)} ${kept.length > 1 ? 'are' : 'is'} word for word the same as in ${messageName(before.message.index)}` +
+			`${where} adds no new information: ${listed(kept)} ${kept.length > 1 ? 'are' : 'is'} identical to ${messageName(before.message.index)}` +
 			(moved.length > 0
-				? `, and ${listed(moved)} ${moved.length > 1 ? 'are copies' : 'is a copy'} of text elsewhere in it.`
+				? `, and ${listed(moved)} ${moved.length > 1 ? 'are copies' : 'is a copy'} of text from other fields.`
 				: '.'),
-		quotes: [{ label: 'What had failed', text: quote(error) }],
+		quotes: [{ label: 'Original error', text: quote(error) }],
 	};
 }
 

@@ -40,18 +40,18 @@ export function findUnresolvedCritique(transcript: Transcript): Finding[] {
 			const names = carried.map(([aspect]) => `"${aspect}"`);
 			findings.push({
 				...common,
-				title: unchanged ? 'The critique changed nothing' : 'The critique is carried over',
+				title: unchanged ? 'The critique had no effect' : 'The critique was repeated',
 				text:
 					(unchanged ? `The answer in ${to} is the same as in ${from}, despite its critique. ` : '') +
 					(names.length > 0
-						? `${listed(names)} of ${from} ${names.length > 1 ? 'appear' : 'appears'} verbatim in ${to}.`
+						? `${listed(names)} from ${from} ${names.length > 1 ? 'appear' : 'appears'} verbatim in ${to}.`
 						: ''),
 			});
 		} else if (next.critique === null && i + 1 === revisions.length - 1) {
 			findings.push({
 				...common,
 				title: 'The last revision has no reflection',
-				text: `The last revision, in ${to}, has no reflection, so it is unknown whether it fixes what ${from} found missing or superfluous.`,
+				text: `The last revision, in ${to}, has no reflection, so it is unknown whether it fixes what ${from} identified as missing or superfluous.`,
 			});
 		}
 	});

@@ -22,29 +22,29 @@ const example = 'such as http://127.0.0.1:8265';
  */
 export function clusterAddress(fromRecipe: string | null, environment: Environment): string {
 	const written = fromRecipe ?? environment.RAY_ADDRESS?.trim() ?? '';
-	const source = fromRecipe === null ? 'RAY_ADDRESS' : 'ray.address of the recipe';
+	const source = fromRecipe === null ? 'RAY_ADDRESS' : '"ray.address" in the recipe';
 	if (written === '') {
 		throw new Failure(
 			'missing',
-			'The recipe sets no Ray cluster, and RAY_ADDRESS is not set.',
-			`Set "ray": {"address": ...} to the address of the cluster dashboard, ${example}.`,
+			'No Ray cluster address: the recipe does not set one, and RAY_ADDRESS is not set.',
+			`Set "ray": {"address": ...} to the dashboard address of the cluster, ${example}.`,
 		);
 	}
 	const refuse = (why: string) =>
 		new Failure(
 			'invalid',
 			`${source} is "${written}": ${why}.`,
-			`Use the address of the cluster dashboard, ${example}.`,
+			`Use the dashboard address of the cluster, ${example}.`,
 		);
 	if (written === 'auto' || written === 'local')
-		throw refuse('jobs are submitted to a dashboard, so an address is required');
-	if (written.startsWith('ray://')) throw refuse('this is the address of the Ray client, not of the dashboard');
+		throw refuse('jobs are submitted through a dashboard, so an address is required');
+	if (written.startsWith('ray://')) throw refuse('this is the Ray client address, not the dashboard address');
 	// "head:8265" would be parsed as a URL with the scheme "head".
-	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('this is a host and port, not an http address');
+	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('this is a host and port, not an HTTP address');
 	const url = URL.canParse(written) ? new URL(written) : null;
-	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('not an http address');
+	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('this is not an HTTP address');
 	if (url.username !== '' || url.password !== '') throw refuse('it contains a password; set RAY_AUTH_TOKEN instead');
-	if (url.search !== '' || url.hash !== '') throw refuse('it contains a query');
+	if (url.search !== '' || url.hash !== '') throw refuse('it contains a query string');
 	return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
@@ -98,7 +98,7 @@ async function clusterToken(environment: Environment): Promise<string> {
 		(environment.RAY_AUTH_MODE === 'token' ? join(homedir(), '.ray', 'auth_token') : '');
 	if (path === '') return '';
 	const text = await readNamed(path, { largest: 1 << 16 }).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot read the Ray cluster token, ${path}`);
+		throw Failure.from(error, `Cannot read the Ray cluster token ${path}`);
 	});
 	return text.toString('utf8').trim();
 }

@@ -63,13 +63,13 @@ export function jobEnd(
 			failure: new Failure(
 				'unavailable',
 				`The cluster could not prepare the job: ${words}.`,
-				'Check "pip" in the ray settings of the recipe, and that the cluster can reach a package index.',
+				'Check "pip" in the recipe’s ray settings, and make sure the cluster can reach a package index.',
 			),
 		};
 	}
 	if (job.status === 'SUCCEEDED' && facts.silent) return { status: 'finished' };
 	if (job.status === 'SUCCEEDED') {
-		return { status: 'crashed', failure: new Failure('internal', 'The job ended before the run did.', log) };
+		return { status: 'crashed', failure: new Failure('internal', 'The job ended before the run was complete.', log) };
 	}
 	const action = /JOB_SUPERVISOR/.test(job.error_type ?? '')
 		? 'A cluster node was lost. Resume the run from its newest checkpoint.'

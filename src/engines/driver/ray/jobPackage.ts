@@ -69,7 +69,7 @@ export interface PackageOptions {
 export async function jobPackage(options: PackageOptions): Promise<JobPackage> {
 	const { run, recipe, place } = options;
 	const ray = recipe.ray;
-	if (ray === undefined) throw new Failure('invalid', 'The recipe of this run has no Ray settings.');
+	if (ray === undefined) throw new Failure('invalid', 'The recipe for this run has no Ray settings.');
 	const assets = await findAssets(recipe, options.parentCheckpoint);
 	const moved = (path: string): string => {
 		const asset = assets.find(({ origin }) => origin === path);
@@ -199,7 +199,7 @@ async function programs(dist: string): Promise<ZipEntry[]> {
 	const entries: ZipEntry[] = [];
 	const names = await readdir(dist).catch(() => [] as string[]);
 	if (!names.includes('driver.js') || !names.includes('trainer')) {
-		throw new Failure('missing', `${dist} lacks programs that the job needs.`, 'Build or install them again.');
+		throw new Failure('missing', `${dist} is missing programs that the job requires.`, 'Rebuild or reinstall the extension.');
 	}
 	for (const name of names) {
 		if (/^(driver|rewardHost(-[\w-]+)?|decodingWorker)\.js$/.test(name)) {

@@ -142,16 +142,16 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 				largest: largestAnswer,
 			});
 		} catch (error) {
-			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			if (error instanceof TooLarge) {
-				throw new Failure('full', `The Ray cluster at ${address}: ${error.message}, to ${method} ${path}.`);
+				throw new Failure('full', `The request to the Ray cluster at ${address} failed: ${error.message} (${method} ${path}).`);
 			}
 			const why = timeout.aborted ? 'timed out' : causeOf(error);
 			throw new Failure(
 				'unavailable',
-				`The Ray cluster at ${address} cannot be reached: ${why}.`,
+				`Cannot reach the Ray cluster at ${address}: ${why}.`,
 				localAdvice(address, error) ??
-					'Check the address, and that the cluster runs with its dashboard (pip install "ray[default]").',
+					'Check the address, and make sure the cluster is running with its dashboard (pip install "ray[default]").',
 				{ cause: error },
 			);
 		}
@@ -165,8 +165,8 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		if (status >= 300 && status < 400) {
 			return new Failure(
 				'denied',
-				`${address} redirects to another address, which is not followed.`,
-				'Use the address of the dashboard itself, or open a tunnel to it.',
+				`${address} redirects to another address. Redirects are not followed.`,
+				'Use the final dashboard address, or open a tunnel to it.',
 			);
 		}
 		const words = this.redactor.text(lastLine(body.toString('utf8')));
@@ -175,22 +175,22 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 				'denied',
 				`The Ray cluster at ${address} rejected the request: ${words || `status ${status}`}.`,
 				withheld
-					? `If your credentials are meant for it, set RAY_ADDRESS=${address}: credentials are not sent to an address that comes only from a recipe.`
-					: 'Set RAY_AUTH_TOKEN to the token of the cluster.',
+					? `If your credentials belong to this cluster, set RAY_ADDRESS=${address}. Credentials are not sent to an address that appears only in a recipe.`
+					: 'Set RAY_AUTH_TOKEN to the cluster token.',
 			);
 		}
 		if (status === 404) {
 			return new Failure(
 				'unsupported',
-				`${address} does not support ${what}: it has no Jobs API.`,
-				'Use the dashboard address of the cluster, and install "ray[default]" there.',
+				`${address} does not support ${what} because it has no Jobs API.`,
+				'Use the cluster’s dashboard address, and install "ray[default]" on the cluster.',
 			);
 		}
 		const reason = status >= 500 || status === 429 ? 'unavailable' : 'invalid';
 		return new Failure(
 			reason,
-			`The Ray cluster at ${address} answered ${status} to ${what}: ${words}.`,
-			'Check the logs of the dashboard and job agents, then resume the run.',
+			`The Ray cluster at ${address} returned status ${status} for ${what}: ${words}.`,
+			'Check the dashboard and job agent logs, then resume the run.',
 		);
 	}
 
@@ -201,8 +201,8 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		} catch (error) {
 			throw new Failure(
 				'unavailable',
-				`${this.cluster.address} returned a reply that is not JSON.`,
-				'Check that this is the dashboard address of a Ray cluster.',
+				`${this.cluster.address} returned a response that is not JSON.`,
+				'Make sure this is the dashboard address of a Ray cluster.',
 				{ cause: error },
 			);
 		}
@@ -210,7 +210,7 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		if (decoded.ok) return decoded.value;
 		throw new Failure(
 			'version',
-			`${this.cluster.address} returned an unexpected Jobs API reply: ${decoded.faults[0]?.message}.`,
+			`${this.cluster.address} returned an unexpected Jobs API response: ${decoded.faults[0]?.message}.`,
 			'Only the Jobs API of Ray 2.x is supported.',
 		);
 	}
@@ -223,14 +223,14 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 function localAdvice(address: string, error: unknown): string | null {
 	const port = localPort(address);
 	if (port === null || (error as { code?: string }).code !== 'ECONNREFUSED') return null;
-	return `To start a cluster on this machine, run "${clusterCommand(port)}" (after pip install "ray[default,train]"). Stop it with "ray stop".`;
+	return `To start a cluster on this machine, run "${clusterCommand(port)}" (after pip install "ray[default,train]"). To stop it, run "ray stop".`;
 }
 
 function causeOf(error: unknown): string {
 	const { code, message } = error as { code?: string; message?: string };
 	if (code === 'ECONNREFUSED') return 'connection refused';
 	if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown host';
-	if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost';
+	if (code === 'ECONNRESET' || code === 'EPIPE') return 'connection lost';
 	return (message || code || String(error)).replace(/\.$/, '');
 }
 

@@ -33,12 +33,12 @@ export function plainRequest(address: string, options: PlainRequest): Promise<Pl
 			let bytes = 0;
 			response.on('data', (part: Buffer) => {
 				bytes += part.length;
-				if (bytes > largest) response.destroy(new TooLarge(`the reply has more than ${largest} bytes`));
+				if (bytes > largest) response.destroy(new TooLarge(`the response exceeds ${largest} bytes`));
 				else parts.push(part);
 			});
 			response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts) }));
 			response.on('error', reject);
-			response.on('close', () => reject(new Error('the connection was lost')));
+			response.on('close', () => reject(new Error('connection lost')));
 		});
 		sent.on('error', reject);
 		sent.end(body);

@@ -88,7 +88,7 @@ export class RayCourse {
 	get control(): RemoteControl {
 		if (this.#control !== null) return this.#control;
 		if (this.#isVerl)
-			throw new Failure('unsupported', 'verl does not accept requests during training.', 'Stop the run.');
+			throw new Failure('unsupported', 'verl does not accept requests during training.', 'Stop the run instead.');
 		throw new Failure('unavailable', 'The run has not started on the cluster yet.', 'Try again in a moment.');
 	}
 
@@ -238,12 +238,12 @@ export class RayCourse {
 	async #prepare(job: string, resume: boolean): Promise<JobRequest> {
 		const { api, writer, recipe, parentCheckpoint, dist, stopSignal } = this.#options;
 		const ray = recipe.ray;
-		if (ray === undefined) throw new Failure('invalid', 'The recipe of this run has no Ray settings.');
+		if (ray === undefined) throw new Failure('invalid', 'The recipe for this run has no Ray settings.');
 		if (this.#isVerl && parentCheckpoint !== null) {
 			throw new Failure(
 				'unsupported',
 				'verl cannot start from a Reasoning Lab checkpoint.',
-				'Set it as the model instead.',
+				'Set the checkpoint as the model instead.',
 			);
 		}
 		const notes: string[] = [];
@@ -309,7 +309,7 @@ export class RayCourse {
 		const first = ray.folder === null;
 		await this.#updateRay({ ...ray, folder, shared });
 		if (!first) return;
-		const where = shared ? 'and is copied from there' : 'where its checkpoints stay; only the log is copied';
+		const where = shared ? 'and is mirrored here' : 'where its checkpoints remain; only the log is copied';
 		await this.#event('info', `The run folder on the cluster is ${folder}, ${where}.`);
 	}
 
@@ -352,14 +352,14 @@ export class RayCourse {
 			this.#unreachable = true;
 			await this.#event(
 				'warning',
-				`${sight.failure.message} The job keeps running there if the cluster is up; retrying.`,
+				`${sight.failure.message} Retrying. If the cluster is up, the job is still running.`,
 			);
 			await this.#tellDevice(`ray (cluster not reached since ${new Date(sight.since).toISOString()})`);
 			return;
 		}
 		if (this.#unreachable) {
 			this.#unreachable = false;
-			await this.#event('info', 'The Ray cluster responds again.');
+			await this.#event('info', 'The Ray cluster is responding again.');
 		}
 		const record = this.#record;
 		const status = sight?.kind === 'there' ? sight.job.status.toLowerCase() : 'running';
@@ -398,7 +398,7 @@ export class RayCourse {
 				if (end.aborted) return;
 				await this.#event(
 					'warning',
-					`The run ended abnormally: ${Failure.from(error).message} Its job is being stopped.`,
+					`The run ended abnormally: ${Failure.from(error).message} Stopping its job.`,
 				);
 			}
 		}
@@ -417,8 +417,8 @@ export class RayCourse {
 		const { address, job } = this.#ray as RayRecord;
 		return new Failure(
 			'unavailable',
-			`Cannot reach the Ray cluster at ${address}, so its job ${job} could not be stopped; it keeps running if the cluster is up.`,
-			'When the cluster is back, resume the run to reattach to the job. Then stop it.',
+			`Cannot reach the Ray cluster at ${address} to stop job ${job}. If the cluster is up, the job is still running.`,
+			'When the cluster is reachable again, resume the run to reattach to the job, then stop it.',
 		);
 	}
 
@@ -426,7 +426,7 @@ export class RayCourse {
 		const { address, job } = this.#ray as RayRecord;
 		return new Failure(
 			'unavailable',
-			`The Ray cluster at ${address} no longer knows the job ${job}: its head node was lost or restarted.`,
+			`The Ray cluster at ${address} no longer knows job ${job}, because its head node was lost or restarted.`,
 			'Resume the run from its newest checkpoint.',
 		);
 	}

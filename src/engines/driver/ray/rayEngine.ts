@@ -166,7 +166,7 @@ class RayRun {
 		if (resume && typeof before === 'string' && before !== source) {
 			throw new Failure(
 				'mismatch',
-				`The recipe.json or the reward files of the run ${run} have changed since it started.`,
+				`The recipe.json or the reward files in ${run} have changed since the run started.`,
 				'Restore them, or start a new run from a checkpoint.',
 			);
 		}

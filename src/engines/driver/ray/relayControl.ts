@@ -38,8 +38,8 @@ export class RelayControl implements RemoteControl {
 		if (encoded.length > largestRequest) {
 			throw new Failure(
 				'unsupported',
-				`${method} with ${text.length} characters is too long for a cluster whose storage is not visible from here.`,
-				'Request less at once, or set ray.storage to a folder that this machine can access too.',
+				`The ${method} request has ${text.length} characters, which is too long for a cluster whose storage is not accessible from this machine.`,
+				'Request less data, or set ray.storage to a folder that this machine can also access.',
 			);
 		}
 		const id = `${this.#run.submission_id}-ask-${Date.now().toString(36)}-${++this.#count}`;
@@ -54,16 +54,16 @@ export class RelayControl implements RemoteControl {
 		);
 		try {
 			for (;;) {
-				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 				await pause(this.#pollMs, signal);
 				const job = await this.#api.job(id, signal);
-				if (job === null) throw new Failure('unavailable', `The cluster lost the request ${method}.`);
+				if (job === null) throw new Failure('unavailable', `The cluster lost the ${method} request.`);
 				if (!isFinal(job.status)) continue;
 				for (const line of (await this.#api.logs(id, signal)).split('\n')) {
 					const frame = readFrame(line);
 					if (frame?.k === 'answer') return answeredValue(method, frame.answer);
 				}
-				throw new Failure('unavailable', `The cluster did not answer ${method}: ${job.message ?? job.status}.`);
+				throw new Failure('unavailable', `The cluster did not respond to ${method}: ${job.message ?? job.status}.`);
 			}
 		} finally {
 			if (signal.aborted) await this.#api.stop(id).catch(() => undefined);

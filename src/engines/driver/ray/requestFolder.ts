@@ -102,10 +102,10 @@ export interface RemoteControl {
 
 /** Returns the value in a response, or throws its error as a Failure. */
 export function answeredValue<M extends ControlMethod>(method: M, answer: unknown): ControlResult<M> {
-	const { value, error } = decodeOrThrow(answerSchema, answer, `The reply to ${method}`);
+	const { value, error } = decodeOrThrow(answerSchema, answer, `The response to ${method}`);
 	if (error !== undefined) throw new Failure(error.reason as Reason, error.message, error.action);
 	const schema = controlMethods[method].result as unknown as Schema<ControlResult<M>>;
-	return decodeOrThrow(schema, value, `The reply to ${method}`);
+	return decodeOrThrow(schema, value, `The response to ${method}`);
 }
 
 /** Sends requests through a shared folder. */
@@ -135,7 +135,7 @@ export class FolderControl implements RemoteControl {
 					throw error;
 				});
 				if (found !== null) return answeredValue(method, found);
-				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				if (signal.aborted) throw new Failure('cancelled', 'Canceled.');
 				await pause(this.#pollMs, signal);
 			}
 		} finally {

@@ -119,7 +119,7 @@ function receive(socket: Socket, head: Buffer, onText: (text: string) => void): 
 				} else if (opcode !== opcodes.pong) {
 					message.push(payload);
 					length += payload.length;
-					if (length > largest) throw new Error(`a message has more than ${largest} bytes`);
+					if (length > largest) throw new Error(`a message exceeds ${largest} bytes`);
 					if (!last) continue;
 					const text = Buffer.concat(message).toString('utf8');
 					message = [];

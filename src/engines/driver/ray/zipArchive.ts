@@ -63,8 +63,8 @@ export async function zipArchive(entries: readonly ZipEntry[]): Promise<Buffer> 
 		if (offset > largestArchive) {
 			throw new Failure(
 				'full',
-				'The files that the job needs exceed 2 GB.',
-				'Put the data where the cluster can read it.',
+				'The files required by the job exceed 2 GB.',
+				'Move the data to a location that the cluster can read.',
 			);
 		}
 	}

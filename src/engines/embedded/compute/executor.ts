@@ -174,6 +174,6 @@ export class Executor {
 
 function floats(tensor: Tensor | undefined): Float32Array<ArrayBuffer> {
 	const data = tensor?.data;
-	if (!(data instanceof Float32Array)) throw new Failure('internal', 'A program gave no floating-point output.');
+	if (!(data instanceof Float32Array)) throw new Failure('internal', 'A program returned no floating-point output.');
 	return data as Float32Array<ArrayBuffer>;
 }

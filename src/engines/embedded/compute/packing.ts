@@ -124,7 +124,7 @@ export function packPerToken(
 		const own = values(r);
 		const length = ownTokens(row);
 		if (own.length !== length) {
-			throw new Failure('internal', `A completion of ${length} tokens came with ${own.length} values per token.`);
+			throw new Failure('internal', `A completion with ${length} tokens has ${own.length} values per token.`);
 		}
 		packed.set(own, r * kept);
 	});

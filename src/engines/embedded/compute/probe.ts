@@ -41,7 +41,7 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 /** Throws unless a provider exists and computes the numbers of the CPU. */
 async function checkResults(provider: ProviderName, tensors: Tensors): Promise<void> {
 	if (!(await supportedProviders()).includes(runtimeNames[provider])) {
-		throw new Error('this build of the runtime does not include it');
+		throw new Error('not included in this build of the runtime');
 	}
 	await holdDevice(provider);
 	const actual = await smallGradient(provider, tensors);

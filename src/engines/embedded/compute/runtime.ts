@@ -39,7 +39,7 @@ async function load(): Promise<typeof Ort> {
 		throw new Failure(
 			'unavailable',
 			`Cannot load onnxruntime-node for ${process.platform} ${process.arch}.`,
-			'Reinstall the package, or use the pytorch engine.',
+			'Reinstall the extension, or use the pytorch engine.',
 			{ cause },
 		);
 	}

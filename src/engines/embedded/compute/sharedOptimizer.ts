@@ -98,8 +98,8 @@ export class SharedOptimizer {
 		if (!Number.isFinite(norm)) {
 			throw new Failure(
 				'invalid',
-				'Training diverged: the gradient of an update is not finite; the weights before the update are kept.',
-				'Lower learning_rate or max_grad_norm, then start a new run from a checkpoint.',
+				'Training diverged: the gradient is not finite. The weights from before the update are kept.',
+				'Reduce learning_rate or max_grad_norm, then start a new run from a checkpoint.',
 			);
 		}
 		this.updates++;

@@ -18,7 +18,7 @@ function packValues(
 		const own = values(r);
 		const length = row.tokens.length - row.promptLength + 1;
 		if (own.length !== length) {
-			throw new Failure('internal', `A completion came with ${own.length} values, not ${length}.`);
+			throw new Failure('internal', `A completion has ${own.length} values instead of ${length}.`);
 		}
 		packed.set(own, r * tokens + row.promptLength - 1);
 	}
@@ -171,7 +171,7 @@ export class ValueModel {
 		const optimizer = this.#trained();
 		for (const vector of [parameters, firstMoments, secondMoments]) {
 			if (vector.length === this.weights.flat.length) continue;
-			throw new Failure('mismatch', `The head has ${this.weights.flat.length} parameters, not ${vector.length}.`);
+			throw new Failure('mismatch', `The head has ${this.weights.flat.length} parameters instead of ${vector.length}.`);
 		}
 		this.weights.flat.set(parameters);
 		this.weights.changed();

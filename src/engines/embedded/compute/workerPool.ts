@@ -114,8 +114,8 @@ export class WorkerPool {
 			? Failure.from(error)
 			: new Failure(
 					'internal',
-					`A compute worker stopped: ${error instanceof Error ? error.message : String(error)}.`,
-					'Resume the run from its last checkpoint; if memory is short, use fewer workers or smaller batches.',
+					`A compute worker exited: ${error instanceof Error ? error.message : String(error)}.`,
+					'Resume the run from its last checkpoint. If memory is low, use fewer workers or smaller batches.',
 					{ cause: error },
 				);
 		for (const member of this.#members) {

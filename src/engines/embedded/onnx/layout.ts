@@ -102,7 +102,7 @@ export function zerosLike(x: Value): Value {
 
 export function concat(xs: readonly Value[], axis: number): Value {
 	const [first] = xs;
-	if (first === undefined) throw new TypeError('concat needs at least one tensor');
+	if (first === undefined) throw new TypeError('concat requires at least one tensor');
 	if (xs.length === 1) return first;
 	const sizes = xs.map((x) => x.dim(axis));
 	const total: Dim = sizes.every((d) => typeof d === 'number')

@@ -91,7 +91,7 @@ export async function writeCheckpointFiles(
 		const state = { format: checkpointFormat, ...content.state, ...head, files };
 		await writeFile(join(folder, checkpointFiles.state), `${JSON.stringify(state, null, '\t')}\n`);
 	} catch (error) {
-		throw Failure.from(error, `The checkpoint of step ${content.state.step} could not be written`);
+		throw Failure.from(error, `Cannot write the checkpoint for step ${content.state.step}`);
 	}
 }
 
@@ -137,12 +137,12 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 	if (engine === 'pytorch') {
 		throw new Failure(
 			'unsupported',
-			`${folder} is a checkpoint of the PyTorch engine; this requires one of the embedded engine.`,
-			'It is a Hugging Face model folder: use a program that reads those.',
+			`${folder} is a PyTorch engine checkpoint, but this feature requires an embedded engine checkpoint.`,
+			'The folder is a Hugging Face model. Use a program that supports this format.',
 		);
 	}
 	if (typeof format === 'number' && format > checkpointFormat) {
-		throw new Failure('version', `The checkpoint ${folder} has the newer format ${format}.`, 'Update Reasoning Lab.');
+		throw new Failure('version', `The checkpoint ${folder} uses the newer format ${format}.`, 'Update Reasoning Lab.');
 	}
 	const result = decode(checkpointStateSchema, value);
 	if (!result.ok) {
@@ -200,8 +200,8 @@ function flatten(
 		if (!tensor || tensor.shape.join() !== shape.join()) {
 			throw new Failure(
 				'mismatch',
-				`The checkpoint ${checkpoint.folder} belongs to a different model: it has no ${prefix}${name} of shape [${shape.join(', ')}].`,
-				'Use a checkpoint of a run with the same model.',
+				`The checkpoint ${checkpoint.folder} belongs to a different model: it has no ${prefix}${name} with shape [${shape.join(', ')}].`,
+				'Use a checkpoint from a run with the same model.',
 			);
 		}
 		return tensor.data;

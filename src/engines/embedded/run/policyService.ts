@@ -105,7 +105,7 @@ export class PolicyService implements PolicyAnswers {
 			throw new Failure(
 				'unsupported',
 				`This checkpoint has no ${head} head.`,
-				`Train one in a "${stageOfHead[head]}" stage, or select a checkpoint that has one.`,
+				`Train one in a "${stageOfHead[head]}" stage, or select a checkpoint that includes it.`,
 			);
 		}
 		const values = rows.length === 0 ? [] : await this.#access(() => this.#learner.values(rows, head));
@@ -118,7 +118,7 @@ export class PolicyService implements PolicyAnswers {
 	async score(request: ControlRequest<'policy/score'>): Promise<ControlResult<'policy/score'>> {
 		const rows = this.#pairs(request, 'policy/score');
 		if (request.reference && !this.#learner.hasReference) {
-			throw new Failure('unsupported', 'This run keeps no reference policy (beta is 0).', 'Score without "reference".');
+			throw new Failure('unsupported', 'This run has no reference policy because beta is 0.', 'Score without "reference".');
 		}
 		const scored = rows.filter((row) => row.tokens.length > row.promptLength);
 		const of = request.reference ? 'reference' : 'policy';
@@ -132,7 +132,7 @@ export class PolicyService implements PolicyAnswers {
 	#pairs(request: Pick<ControlRequest<'policy/score'>, 'prompts' | 'completions'>, method: string): Sequence[] {
 		const { prompts, completions } = request;
 		if (prompts.length !== completions.length) {
-			throw new Failure('invalid', `${method} needs as many completions as prompts.`);
+			throw new Failure('invalid', `${method} requires the same number of prompts and completions.`);
 		}
 		this.#checkRows(prompts.length);
 		return prompts.map((prompt, i): Sequence => {
@@ -150,11 +150,11 @@ export class PolicyService implements PolicyAnswers {
 	}
 
 	#tooLong(what: string): Failure {
-		return new Failure('invalid', `${what} does not fit into the context of ${this.#learner.shape.context} tokens.`);
+		return new Failure('invalid', `${what} exceeds the context of ${this.#learner.shape.context} tokens.`);
 	}
 
 	#checkRows(rows: number): void {
-		if (rows > maxRows) throw new Failure('invalid', `${rows} completions are too many for one request (${maxRows}).`);
+		if (rows > maxRows) throw new Failure('invalid', `Too many completions in one request: ${rows} (maximum ${maxRows}).`);
 	}
 
 	/**

@@ -68,7 +68,7 @@ export class ProblemFeed {
 	nextWorked(n: number): WorkedProblem[] {
 		return this.#take(n, (problem) => {
 			const { solution, answer } = problem;
-			if (solution === null || answer === null) return 'without a worked solution';
+			if (solution === null || answer === null) return 'no worked solution';
 			const posed = this.pose(problem);
 			const completion = this.#tokenizer.encode(renderCompletion(this.#template, { solution, answer }));
 			const tokens = [...posed.promptTokens, ...completion, eosToken];
@@ -103,8 +103,8 @@ export class ProblemFeed {
 			if (++missed === patience) {
 				throw new Failure(
 					'invalid',
-					`${this.#source.name}: the last ${patience} rows were all left out (${result}).`,
-					'Set a larger "context" in the model of the recipe or a smaller "max_completion_length" in its stages, or use other data.',
+					`${this.#source.name}: the last ${patience} rows were all skipped (${result}).`,
+					'Increase "context" in the recipe, reduce "max_completion_length" in its stages, or use different data.',
 				);
 			}
 		}

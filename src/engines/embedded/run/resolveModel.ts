@@ -29,7 +29,7 @@ export function resolveModel(
 ): ModelAndTokenizer {
 	const wanted = 'path' in recipe.model ? null : recipe.model;
 	if (weights === null) {
-		if (wanted === null) throw new Failure('internal', 'The model folder is not open.');
+		if (wanted === null) throw new Failure('internal', 'No model folder is open.');
 		const made = newModel(recipe, wanted, source, imitation.texts);
 		const [teacher] = imitation.teachers.values();
 		const tokenizer = teacher === undefined ? made.tokenizer : taught(recipe, source, teacher);
@@ -42,19 +42,19 @@ export function resolveModel(
 	const other = (what: string) =>
 		new Failure(
 			'mismatch',
-			`The checkpoint ${weights.folder} belongs to a different model: ${what}.`,
-			'Use a checkpoint that matches the recipe, or change the recipe.',
+			`Checkpoint ${weights.folder} does not match the recipe: ${what}.`,
+			'Use a matching checkpoint, or change the recipe.',
 		);
 	if (tokenizer.size !== shape.vocabulary) {
-		throw other(`its tokenizer has ${tokenizer.size} symbols, its weights ${shape.vocabulary}`);
+		throw other(`its tokenizer has ${tokenizer.size} symbols, but its weights have ${shape.vocabulary}`);
 	}
 	for (const size of ['layers', 'width', 'heads', 'feedForward', 'context'] as const) {
 		const value = wanted?.[size];
 		if (value != null && value !== shape[size])
-			throw other(`its ${size} is ${shape[size]}, that of the recipe ${value}`);
+			throw other(`its ${size} is ${shape[size]}, but the recipe says ${value}`);
 	}
 	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
-		throw other(`its template has the tags ${tokenizer.tags.join(' ') || '(none)'}`);
+		throw other(`its template uses the tags ${tokenizer.tags.join(' ') || '(none)'}`);
 	}
 	const missing = built.symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
 	if (missing !== undefined)
@@ -68,11 +68,11 @@ function taught(recipe: ResolvedRecipe, source: ProblemSource, teacher: StoredCh
 	const fault = (what: string) =>
 		new Failure(
 			'mismatch',
-			`The teacher ${teacher.folder} does not match the recipe: ${what}.`,
-			'Use a teacher trained on such data, or imitate its completions through "data".',
+			`Teacher ${teacher.folder} does not match the recipe: ${what}.`,
+			'Use a teacher trained on similar data, or train on its completions with "data".',
 		);
 	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
-		throw fault(`its template has the tags ${tokenizer.tags.join(' ') || '(none)'}`);
+		throw fault(`its template uses the tags ${tokenizer.tags.join(' ') || '(none)'}`);
 	}
 	const missing = vocabularyFor(recipe, source).symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
 	if (missing !== undefined)

@@ -73,7 +73,7 @@ class EmbeddedTraining implements Training {
 			onLeftOut: (count, why) => {
 				const rows = formatCounted(count, 'row was', 'rows were');
 				void writer
-					.appendEvent({ type: 'alert', level: 'warning', message: `${rows} left out so far: ${why}.` })
+					.appendEvent({ type: 'alert', level: 'warning', message: `${rows} skipped so far: ${why}.` })
 					.catch(() => undefined);
 			},
 		}).catch((error: unknown) => {

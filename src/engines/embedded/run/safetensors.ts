@@ -61,33 +61,33 @@ function isEntry(value: unknown): value is Entry {
  */
 export function decodeSafetensors(file: Buffer, what: string): Map<string, NamedTensor> {
 	const broken = (why: string) =>
-		new Failure('corrupt', `${what} is damaged: ${why}.`, 'Resume from another checkpoint.');
-	if (file.length < 8) throw broken('it is shorter than its header');
+		new Failure('corrupt', `${what} is damaged: ${why}.`, 'Resume from a different checkpoint.');
+	if (file.length < 8) throw broken('the file is shorter than its header');
 	const length = Number(file.readBigUInt64LE(0));
-	if (length > safetensorsHeader || 8 + length > file.length) throw broken('it is shorter than its header declares');
+	if (length > safetensorsHeader || 8 + length > file.length) throw broken('the file is shorter than its header says');
 	let header: unknown;
 	try {
 		header = parseBoundedJson(file.toString('utf8', 8, 8 + length));
 	} catch {
-		throw broken('its header is not JSON');
+		throw broken('the header is not valid JSON');
 	}
-	if (typeof header !== 'object' || header === null) throw broken('its header is not an object');
+	if (typeof header !== 'object' || header === null) throw broken('the header is not an object');
 	const tensors = new Map<string, NamedTensor>();
 	const start = 8 + length;
 	let taken = 0;
 	for (const [name, entry] of Object.entries(header)) {
 		if (name === '__metadata__') continue;
-		if (!isEntry(entry)) throw broken(`the entry of ${JSON.stringify(name)} is malformed`);
+		if (!isEntry(entry)) throw broken(`the entry for ${JSON.stringify(name)} is malformed`);
 		if (entry.dtype !== 'F32') {
-			throw new Failure('unsupported', `${what} contains ${entry.dtype} tensors; this engine reads F32.`);
+			throw new Failure('unsupported', `${what} contains ${entry.dtype} tensors. This engine supports only F32.`);
 		}
 		const [from, to] = entry.data_offsets;
 		const size = entry.shape.reduce((a, b) => a * b, 1);
 		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not match its shape`);
-		if (start + to > file.length) throw broken('it ends before its last tensor');
+		if (start + to > file.length) throw broken('the file ends before its last tensor');
 		// Overlapping tensors could use more memory than the file size.
 		taken += to - from;
-		if (taken > file.length) throw broken('its tensors overlap');
+		if (taken > file.length) throw broken('tensors overlap');
 		// Copy the bytes: the tensor must be 4-byte aligned and outlive the file buffer.
 		const data = new Float32Array(size);
 		Buffer.from(data.buffer).set(file.subarray(start + from, start + to));

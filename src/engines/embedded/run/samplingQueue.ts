@@ -87,7 +87,7 @@ export class SamplingQueue {
 	/** Removes and returns the first waiting request along with those that can share its batch. */
 	#take(): Waiting[] {
 		const gone = this.#waiting.filter(({ signal }) => signal?.aborted === true);
-		for (const { done } of gone) done.reject(new Failure('cancelled', 'Cancelled.'));
+		for (const { done } of gone) done.reject(new Failure('cancelled', 'Canceled.'));
 		const left = this.#waiting.filter(({ signal }) => signal?.aborted !== true);
 		const batch: Waiting[] = [];
 		const later: Waiting[] = [];

@@ -90,7 +90,7 @@ export function checkFinite(result: Pick<UpdateResult, 'loss' | 'gradNorm'>, ste
 	if (Number.isFinite(result.loss) && Number.isFinite(result.gradNorm)) return;
 	throw new Failure(
 		'invalid',
-		`Training diverged: the gradient of step ${step} is not a finite number.`,
-		'Lower the learning rate, then start from a checkpoint before this step.',
+		`Training diverged: the gradient at step ${step} is not finite.`,
+		'Lower the learning rate, then start from an earlier checkpoint.',
 	);
 }

@@ -73,12 +73,12 @@ function makeLearner(
 /** Rejects recipes that this engine or the data cannot support, before any work starts. */
 function check({ recipe, dataset }: StartOptions): void {
 	if (recipe.engine !== 'embedded') {
-		throw new Failure('unsupported', `The embedded engine cannot run a recipe of the "${recipe.engine}" engine.`);
+		throw new Failure('unsupported', `The embedded engine cannot run recipes for the "${recipe.engine}" engine.`);
 	}
 	for (const stage of recipe.stages) {
-		const action = 'Set "engine" to "pytorch", which supports it.';
+		const action = 'Set "engine" to "pytorch", which supports this.';
 		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {
-			throw new Failure('unsupported', `The embedded engine has no loss_type "${stage.loss_type}".`, action);
+			throw new Failure('unsupported', `The embedded engine does not support loss_type "${stage.loss_type}".`, action);
 		}
 	}
 	checkTexts(recipe, dataset.source);
@@ -104,7 +104,7 @@ function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTo
 			const stage = recipe.stages[index] as ResolvedHeadStage;
 			const settings = stage.labels as NonNullable<ResolvedHeadStage['labels']>;
 			const steps = new LabeledSteps(text, settings, model.tokenizer, model.shape.context, recipe.seed);
-			if (steps.leftOut > 0) onLeftOut(steps.leftOut, `solutions of ${text.name} that do not fit the model`);
+			if (steps.leftOut > 0) onLeftOut(steps.leftOut, `solutions in ${text.name} do not fit the model`);
 			return [index, steps];
 		}),
 	);

@@ -13,7 +13,7 @@ from .link.messages import SOCKET_VARIABLE, TOKEN_VARIABLE
 from .link.transport import connect
 from .loading import loading
 
-USAGE = f"The trainer is started by an engine, which sets {SOCKET_VARIABLE} and {TOKEN_VARIABLE} in its environment."
+USAGE = f"The trainer must be started by an engine, which sets {SOCKET_VARIABLE} and {TOKEN_VARIABLE} in its environment."
 
 
 def main() -> int:
@@ -28,8 +28,8 @@ def main() -> int:
             from .course.environment import joined_world
             from .course.run import run
     except ImportError as error:
-        print(f"The Python {sys.executable} lacks packages for training: {error}.", file=sys.stderr)
-        print("Run Set Up PyTorch Engine, or install reasoning-lab-trainer into it.", file=sys.stderr)
+        print(f"Python at {sys.executable} is missing packages required for training: {error}.", file=sys.stderr)
+        print("Run Set Up PyTorch Engine, or install reasoning-lab-trainer in this environment.", file=sys.stderr)
         return 2
     world = joined_world()
     link = None

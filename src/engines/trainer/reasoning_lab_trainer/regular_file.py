@@ -20,10 +20,10 @@ def open_regular(path: Path) -> BinaryIO:
     try:
         file = open(path, "rb", opener=opener)  # noqa: SIM115
     except FileNotFoundError as error:
-        raise Failure("missing", f"There is no file {path}.", 'Correct the "path".') from error
+        raise Failure("missing", f"The file {path} does not exist.", 'Correct the "path".') from error
     except PermissionError as error:
         raise Failure(
-            "denied", f"{path} cannot be read: no permission.", "Change the permissions of the file."
+            "denied", f"Cannot read {path}: permission denied.", "Change the file permissions."
         ) from error
     except OSError as error:
         raise Failure("invalid", f"{path} is not a regular file.", "Use a file.") from error
@@ -39,5 +39,5 @@ def read_regular(path: Path, largest: int) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:
-            raise Failure("unsupported", f"{path} has {size} bytes, more than the maximum of {largest}.")
+            raise Failure("unsupported", f"{path} is {size} bytes, which exceeds the limit of {largest}.")
         return file.read(largest + 1)

@@ -75,7 +75,7 @@ export async function samplesOf(
 	if (samples.length > 0) return samples;
 	throw new Failure(
 		'missing',
-		`The samples of ${name} at step ${step} were not kept, so there are no results per problem.`,
+		`Per-problem results are unavailable because the samples of ${name} at step ${step} were not kept.`,
 	);
 }
 

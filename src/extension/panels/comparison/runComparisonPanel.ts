@@ -104,9 +104,9 @@ export function runComparisonPanels(context: PanelContext): PanelSet<RunComparis
 		title: () => 'Comparison',
 		create: (panel, folders) => new RunComparisonPanel(panel, context, chosen(folders)),
 		restore(state) {
-			const { folders } = decodeOrThrow(comparisonStateSchema, state, 'The saved state of the view');
+			const { folders } = decodeOrThrow(comparisonStateSchema, state, 'The saved view state');
 			if (!folders.every((folder) => isAbsolute(folder) && normalize(folder) === folder)) {
-				throw new Failure('invalid', 'The saved state of the view has no absolute paths.', 'Compare the runs again.');
+				throw new Failure('invalid', 'The saved view state does not contain absolute paths.', 'Compare the runs again.');
 			}
 			return folders;
 		},

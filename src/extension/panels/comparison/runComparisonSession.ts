@@ -86,7 +86,7 @@ export class RunComparisonSession extends Disposable {
 
 	folder(run: number): string {
 		const found = this.#options.folders[run];
-		if (found === undefined) throw new Failure('invalid', `The comparison has no run ${run}.`);
+		if (found === undefined) throw new Failure('invalid', `The comparison does not include run ${run}.`);
 		return found;
 	}
 
@@ -109,8 +109,8 @@ export class RunComparisonSession extends Disposable {
 		const recipe = await readResolvedRecipe(this.folder(run)).catch((error: unknown) => {
 			throw new Failure(
 				'missing',
-				`${this.name(run)} has no recipe that can be read.`,
-				'Only Reasoning Lab runs record their recipes; compare two of those.',
+				`${this.name(run)} has no readable recipe.`,
+				'Only Reasoning Lab runs include their recipe. Compare two of those.',
 				{ cause: error },
 			);
 		});

@@ -47,12 +47,12 @@ export function markOf(event: EventLine): DashboardMark | null {
 }
 
 function changesText(changes: unknown): string {
-	if (typeof changes !== 'object' || changes === null) return 'hyper-parameters changed';
+	if (typeof changes !== 'object' || changes === null) return 'hyperparameters changed';
 	const parts = Object.entries(changes)
 		.filter(([, value]) => typeof value === 'number')
 		.slice(0, 8)
 		.map(([name, value]) => `${displayText(name, 40)} = ${value}`);
-	return parts.length === 0 ? 'hyper-parameters changed' : parts.join(', ');
+	return parts.length === 0 ? 'hyperparameters changed' : parts.join(', ');
 }
 
 /** Adds marks in step order and keeps their number bounded. */

@@ -145,7 +145,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 	#alert(id: string): Alert {
 		const found = this.#lease?.diagnosis.state.alerts.find(({ alert }) => alert.id === id);
 		if (found !== undefined) return found.alert;
-		throw new Failure('missing', 'This alert no longer exists.', 'Check the list again.');
+		throw new Failure('missing', 'This alert no longer exists.', 'Refresh the list and try again.');
 	}
 
 	protected override onShown(shown: boolean): void {

@@ -133,7 +133,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 
 	async #addTests(): Promise<void> {
 		const chosen = await vscode.window.showOpenDialog({
-			title: 'Select test sets to check the rows against',
+			title: 'Select test sets to check for overlap',
 			openLabel: 'Find Overlaps',
 			canSelectMany: true,
 			filters: { 'Dataset files': [...tableExtensions] },
@@ -151,12 +151,12 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		const chosen = await vscode.window.showSaveDialog({
 			title: `Export ${this.session.shownRows} rows`,
 			saveLabel: 'Export',
-			filters: { 'JSON lines': ['jsonl'] },
+			filters: { 'JSON Lines': ['jsonl'] },
 			...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
 		});
 		if (chosen === undefined) return;
 		if (chosen.fsPath === this.uri.fsPath) {
-			throw new Failure('invalid', 'The exported rows come from this file.', 'Choose another file.');
+			throw new Failure('invalid', 'Cannot export to the file that the rows come from.', 'Choose a different file.');
 		}
 		const { rows, leftOut } = await this.session.exportTo(chosen.fsPath, true);
 		const left = leftOut === 0 ? '' : ` Skipped ${formatCounted(leftOut, 'unreadable row')}.`;
@@ -203,5 +203,5 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 
 function fileOf(uri: vscode.Uri): string {
 	if (uri.scheme === 'file') return uri.fsPath;
-	throw new Failure('unsupported', 'This is not a file on this machine.', 'Save it as a file first.');
+	throw new Failure('unsupported', 'The document is not a file on this machine.', 'Save it to disk first.');
 }

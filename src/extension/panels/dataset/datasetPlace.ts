@@ -26,13 +26,13 @@ export function taskOfQuery(query: string): TaskPlace {
 	try {
 		value = JSON.parse(query);
 	} catch {
-		throw new Failure('invalid', 'The address does not name a task.', 'Use "Open Dataset".');
+		throw new Failure('invalid', 'The URI does not specify a task.', 'Use "Open Dataset".');
 	}
 	const { rows = shownTaskRows, seed = 0, ...task } = (value ?? {}) as Record<string, unknown>;
 	const whole = (number: unknown, most: number) =>
 		Number.isInteger(number) && (number as number) >= 0 && (number as number) <= most;
 	if (!whole(rows, maxTaskRows) || !whole(seed, 2 ** 31)) {
-		throw new Failure('invalid', 'The address lacks a valid number of rows or a seed.', 'Use "Open Dataset".');
+		throw new Failure('invalid', 'The URI has no valid row count or seed.', 'Use "Open Dataset".');
 	}
 	return {
 		task: decodeOrThrow(taskDatasetSchema, task, 'The task'),

@@ -304,7 +304,7 @@ export class DatasetSession extends Disposable {
 	/** Returns truncated rows from the view. Fails with `mismatch` if the version or view is no longer current. */
 	async rows(version: number, view: number, from: number, to: number): Promise<{ rows: ShownRow[] }> {
 		const table = this.#present(version);
-		if (view !== this.#viewNumber) throw new Failure('mismatch', 'The shown rows have changed in the meantime.');
+		if (view !== this.#viewNumber) throw new Failure('mismatch', 'The visible rows have changed in the meantime.');
 		const end = Math.min(to, from + maxRowsAtOnce);
 		const rows = this.#shown === null ? await table.rows(from, end) : await rowsOf(table, this.#shown.slice(from, end));
 		const columns = this.#shownColumns();
@@ -315,7 +315,7 @@ export class DatasetSession extends Disposable {
 	async row(version: number, row: number): Promise<DatasetRowDetail> {
 		const table = this.#present(version);
 		const [read] = await table.rows(row, row + 1);
-		if (read === undefined) throw new Failure('missing', `There is no row ${row + 1}.`);
+		if (read === undefined) throw new Failure('missing', `Row ${row + 1} does not exist.`);
 		const { value, fault } = read;
 		const finding = this.#overlaps?.get(row);
 		const detail = {

@@ -35,18 +35,18 @@ export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, ne
 	const picked = await showQuickPick(
 		[
 			{
-				label: '$(run) Ask a policy\u2026',
+				label: '$(run) Evaluate a policy\u2026',
 				description: `samples each of the ${session.shownRows} shown rows several times`,
 				from: 'policy' as const,
 			},
 			{
-				label: '$(folder) An evaluation\u2026',
+				label: '$(folder) Use an evaluation\u2026',
 				description: 'a folder with results for these questions',
 				from: 'folder' as const,
 			},
 			{ label: '$(close) None', description: 'removes the column', from: 'none' as const },
 		],
-		{ title: 'Difficulty', placeHolder: 'Select the source of pass rates' },
+		{ title: 'Difficulty', placeHolder: 'Select a source for pass rates' },
 	);
 	if (picked === undefined) return;
 	if (picked.from === 'none') return session.setPassRates(null);
@@ -58,7 +58,7 @@ async function askFolder(uri: vscode.Uri): Promise<string | undefined> {
 	const workspace = vscode.workspace.workspaceFolders?.[0]?.uri;
 	const beside = uri.scheme === 'file' ? vscode.Uri.file(dirname(uri.fsPath)) : workspace;
 	const chosen = await vscode.window.showOpenDialog({
-		title: 'Select the folder of an evaluation of these questions',
+		title: 'Select an evaluation folder for these questions',
 		openLabel: 'Use Pass Rates',
 		canSelectFiles: false,
 		canSelectFolders: true,
@@ -98,7 +98,7 @@ async function evaluateRows(
 	if (rows === 0) {
 		throw new Failure(
 			'invalid',
-			'None of the shown rows has both a prompt and an answer.',
+			'No visible row has both a prompt and an answer.',
 			'Select the prompt and answer columns.',
 		);
 	}

@@ -26,22 +26,22 @@ export async function openHubDataset({ storage, python }: HubNeeds): Promise<vsc
 	requireTrust();
 	const id = await showInputBox({
 		title: 'Hugging Face Hub Dataset (1/4)',
-		prompt: 'Dataset id',
+		prompt: 'Dataset ID',
 		placeHolder: 'openai/gsm8k',
-		validateInput: (text) => (hasHubDatasetForm(text.trim()) ? undefined : 'Enter an id such as openai/gsm8k.'),
+		validateInput: (text) => (hasHubDatasetForm(text.trim()) ? undefined : 'Enter an ID such as openai/gsm8k.'),
 	});
 	if (id === undefined) return undefined;
 	const known = Object.values(datasetPresets).find(({ path }) => path === id.trim());
-	const config = await askName('Configuration (2/4); leave empty if there is only one', known?.config ?? '', true);
+	const config = await askName('Configuration (2/4). Leave empty if there is only one.', known?.config ?? '', true);
 	if (config === undefined) return undefined;
 	const split = await askName('Split (3/4)', known?.split ?? 'train', false);
 	if (split === undefined) return undefined;
 	const rows = await showInputBox({
-		title: `Number of rows to download, from the first; 0 for all (4/4)`,
-		prompt: `The rows are downloaded from the Hugging Face Hub to this machine.`,
+		title: `Max rows to download, 0 for all (4/4)`,
+		prompt: `Downloads the rows from the Hugging Face Hub to this machine.`,
 		value: String(proposedRows),
 		validateInput: (text) =>
-			/^\d{1,9}$/.test(text.trim()) && Number(text) <= maxRows ? undefined : 'Enter a whole number.',
+			/^\d{1,9}$/.test(text.trim()) && Number(text) <= maxRows ? undefined : 'Enter an integer.',
 	});
 	if (rows === undefined) return undefined;
 	return download({ id: id.trim(), config: config === '' ? null : config, split }, Number(rows), { storage, python });

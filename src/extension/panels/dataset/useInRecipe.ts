@@ -52,7 +52,7 @@ async function pickRecipe(): Promise<vscode.Uri | undefined> {
 	const all = new Map([...open, ...found].filter((uri) => uri.scheme === 'file').map((uri) => [uri.toString(), uri]));
 	const recipes = [...all.values()];
 	if (recipes.length === 0) {
-		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Create one with "New Project".');
+		throw new Failure('missing', 'The workspace has no *.recipe.json file.', 'Create one with "New Project".');
 	}
 	if (recipes.length === 1) return recipes[0];
 	const picked = await showQuickPick(

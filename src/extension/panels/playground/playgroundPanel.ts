@@ -194,7 +194,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 
 	async #choose(side: 0 | 1): Promise<void> {
 		const reason = forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 		const { store, policies } = this.#needs;
 		const question = {
 			title: side === 0 ? 'Playground: policy' : 'Playground: second policy',
@@ -233,7 +233,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 }
 
 function forbidden(): string | null {
-	return vscode.workspace.isTrusted ? null : 'This workspace is not trusted, so no policy is run.';
+	return vscode.workspace.isTrusted ? null : 'Policies are disabled because this workspace is not trusted.';
 }
 
 async function nameIn(spec: PolicySpec, { store }: Pick<PlaygroundNeeds, 'store'>): Promise<string> {
@@ -244,7 +244,7 @@ async function nameIn(spec: PolicySpec, { store }: Pick<PlaygroundNeeds, 'store'
 
 async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSignal) {
 	const reason = forbidden();
-	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	const [programs, keys, environment] = await Promise.all([
 		launchSettings(needs.extension),
 		spec.kind === 'openai' ? needs.policies().then((workbench) => workbench.keys()) : {},
@@ -263,7 +263,7 @@ async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSigna
 /** Starts the scoring processes of a playground, with the same programs and rules as for verification. */
 async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promise<RewardHosts> {
 	const reason = forbidden();
-	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace first.');
+	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	const environment = await of.of();
 	const programs = await findRewardPrograms({
 		node: settings.nodePath(),

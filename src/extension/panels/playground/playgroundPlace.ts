@@ -55,7 +55,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 	const checkpoints = (await listCheckpoints(view.folder)).reverse();
 	const live = isLive(view);
 	if (checkpoints.length === 0 && !live) {
-		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Wait for its first checkpoint.');
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Wait until it has saved a checkpoint.');
 	}
 	const at = (path: string): PolicySpec => ({ kind: 'checkpoint', folder: path });
 	if (step === 'latest' && checkpoints[0] !== undefined) return at(checkpoints[0].path);
@@ -63,7 +63,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 	if (step === 'best' && best !== undefined) return at(best.path);
 	if (typeof step === 'number') {
 		const wanted = checkpoints.find((checkpoint) => checkpoint.step === step);
-		if (wanted === undefined) throw new Failure('missing', `${nameOf(view)} has no checkpoint of step ${step}.`);
+		if (wanted === undefined) throw new Failure('missing', `${nameOf(view)} has no checkpoint at step ${step}.`);
 		return at(wanted.path);
 	}
 	if (checkpoints.length === 1 && checkpoints[0] !== undefined && !live) return at(checkpoints[0].path);

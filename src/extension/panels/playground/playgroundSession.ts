@@ -117,7 +117,7 @@ export class PlaygroundSession extends Disposable {
 	ask(command: AskCommand): void {
 		if (this.#running !== null) return;
 		const asked = this.#policies.filter((policy) => policy !== null);
-		if (asked.length === 0) throw new Failure('missing', 'No policy is chosen.', 'Choose one first.');
+		if (asked.length === 0) throw new Failure('missing', 'No policy selected.', 'Select a policy first.');
 		const { question, expected, sampling, template, system } = command;
 		const exchange: Exchange = {
 			id: this.#history.nextId,
@@ -183,7 +183,7 @@ export class PlaygroundSession extends Disposable {
 	 * does.
 	 */
 	async check(id: number, expected: string): Promise<void> {
-		if (this.#running !== null) throw new Failure('busy', 'The answer is still being generated.', 'Wait, or stop it.');
+		if (this.#running !== null) throw new Failure('busy', 'The answer is still being generated.', 'Wait for it, or stop it.');
 		const exchange = exchangeOf(this.#history, id);
 		if (exchange === undefined) throw new Failure('missing', 'This exchange no longer exists.');
 		this.#requireTrust();
@@ -314,7 +314,7 @@ export class PlaygroundSession extends Disposable {
 
 	#requireTrust(): void {
 		const why = this.#options.forbidden();
-		if (why !== null) throw new Failure('denied', why, 'Trust the workspace first.');
+		if (why !== null) throw new Failure('denied', why, 'Trust the workspace, then try again.');
 	}
 
 	#side(id: number, at: number): PlaygroundSide | undefined {
@@ -428,9 +428,9 @@ function notesOf(
 ): string[] {
 	const { capabilities } = policy;
 	return [
-		...(capabilities.logprobs ? [] : ['It does not return token probabilities.']),
-		...(capabilities.logprobs && alternatives === 0 ? ['It does not return alternative tokens.'] : []),
-		...(capabilities.seed ? [] : ['It ignores seeds: the same question may get a different answer.']),
+		...(capabilities.logprobs ? [] : ['No token probabilities available.']),
+		...(capabilities.logprobs && alternatives === 0 ? ['No alternative tokens available.'] : []),
+		...(capabilities.seed ? [] : ['Seeds are ignored, so the same question may get different answers.']),
 		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are identical.'] : []),
 	];
 }

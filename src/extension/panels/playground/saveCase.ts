@@ -43,7 +43,7 @@ export async function saveCase(
 	if (file === undefined) return null;
 	const dirty = vscode.workspace.textDocuments.find(({ uri, isDirty }) => isDirty && uri.fsPath === file);
 	if (dirty !== undefined) {
-		throw new Failure('busy', `${basename(file)} has unsaved changes.`, 'Save it first.');
+		throw new Failure('busy', `${basename(file)} has unsaved changes.`, 'Save the file first.');
 	}
 	const added = await appendCase(file, caseOf(exchange, side, sample, expect));
 	const open = async () => {
@@ -51,7 +51,7 @@ export async function saveCase(
 		await vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(at, at) });
 	};
 	const undo = () => added.undo().catch((error: unknown) => notices.failure(error));
-	void notices.information(`Saved as a case in ${displayText(basename(file), 80)}, line ${added.line}.`, [
+	void notices.information(`Case added to ${displayText(basename(file), 80)}, line ${added.line}.`, [
 		{ title: 'Open', run: open },
 		{ title: 'Undo', run: undo },
 	]);
@@ -62,8 +62,8 @@ export async function saveCase(
 async function askExpectation({ check }: PlaygroundSample): Promise<number | null | undefined> {
 	const correct = check?.correct ?? null;
 	const choices = [
-		{ label: '$(check) Correct', description: 'the reward should be 1', expect: 1 },
-		{ label: '$(close) Incorrect', description: 'the reward should be 0', expect: 0 },
+		{ label: '$(check) Correct', description: 'expected reward 1', expect: 1 },
+		{ label: '$(close) Incorrect', description: 'expected reward 0', expect: 0 },
 		{ label: '$(circle-slash) No value', description: 'the reward should not apply (null)', expect: null },
 	];
 	const found = correct === null ? -1 : choices.findIndex(({ expect }) => expect === (correct ? 1 : 0));
@@ -111,7 +111,7 @@ function shortPath(path: string): string {
 async function askFile(choices: readonly FileChoice[]): Promise<string | undefined> {
 	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
 	const picked = await showQuickPick<FileChoice>(
-		[...choices, { label: '$(folder-opened) Another file...', path: null }],
+		[...choices, { label: '$(folder-opened) Other file...', path: null }],
 		{
 			title: 'Save as Case (2/2)',
 			placeHolder: 'Select a case file',
@@ -128,7 +128,7 @@ async function askFile(choices: readonly FileChoice[]): Promise<string | undefin
 		...(folder === undefined ? {} : { defaultUri: vscode.Uri.file(join(folder.fsPath, 'playground.cases.jsonl')) }),
 	});
 	if (target !== undefined && target.scheme !== 'file') {
-		throw new Failure('unsupported', 'Cases can only be saved in files on this machine.', 'Choose another folder.');
+		throw new Failure('unsupported', 'Cases can only be saved to files on this machine.', 'Choose another folder.');
 	}
 	return target?.fsPath;
 }

@@ -165,7 +165,7 @@ export function queryPanels(needs: QueryPanelNeeds): PanelSet<QueryPanel, QueryP
 		create: (panel, place) => want(new QueryPanel(panel, needs), place),
 		reopen: want,
 		restore(state) {
-			decodeOrThrow(queryStateSchema, state, 'The saved state of the view');
+			decodeOrThrow(queryStateSchema, state, 'The saved view state');
 			return {};
 		},
 	});

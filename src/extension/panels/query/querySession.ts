@@ -169,7 +169,7 @@ export class QuerySession extends Disposable {
 	}
 
 	async search(id: number, question: Question): Promise<SearchEnd> {
-		if (question.kind !== 'search') throw new Failure('invalid', 'An SQL statement is not a text search.');
+		if (question.kind !== 'search') throw new Failure('invalid', 'An SQL statement cannot be used for text search.');
 		const { query, filter } = question;
 		this.#ask(id, { kind: 'hits', question, hits: [], end: null });
 		try {

@@ -69,7 +69,7 @@ export class CompletionFeedback {
 		if (messageText(first.prompt) !== messageText(second.prompt)) {
 			throw new Failure(
 				'invalid',
-				'These completions answer different prompts, so they cannot be ranked.',
+				'Completions of different prompts cannot be ranked.',
 				'Choose two completions of the same prompt.',
 			);
 		}

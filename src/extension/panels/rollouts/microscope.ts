@@ -98,8 +98,8 @@ export class Microscope extends Disposable {
 			if (messages.length > maxTurns) {
 				throw new Failure(
 					'unsupported',
-					`The completion has ${messages.length} messages, more than the ${maxTurns} that can be shown.`,
-					'Open it as text.',
+					`The completion has ${messages.length} messages, but at most ${maxTurns} can be shown.`,
+					'Open it as text instead.',
 				);
 			}
 			return { turns: turnsOf(messages).map((turn) => ({ ...turn, calls: [...turn.calls] })), parents };
@@ -208,7 +208,7 @@ export class Microscope extends Disposable {
 		} finally {
 			await opened.close();
 		}
-		throw new Failure('missing', `Step ${step} has no group ${group}.`, 'Choose the step again.');
+		throw new Failure('missing', `Step ${step} has no group ${group}.`, 'Select the step again.');
 	}
 
 	async #continue(command: Extract<MicroscopeCommand, { type: 'continueFrom' }>): Promise<void> {
@@ -288,14 +288,14 @@ export class Microscope extends Disposable {
 
 	async #saveLabels(place: Place, ruleName: string, ratings: readonly (StepRating | null)[]): Promise<void> {
 		const rule = stepRule(ruleName);
-		if (rule === null) throw new Failure('invalid', `“${ruleName.slice(0, 40)}” is not a way to split steps.`);
+		if (rule === null) throw new Failure('invalid', `“${ruleName.slice(0, 40)}” is not a valid splitting rule.`);
 		const [line, labels] = await Promise.all([this.#options.rollout(place), this.#stepLabels()]);
 		const steps = completionSteps(messageText(line.completion), this.#options.tags(), rule, line.tokens?.text);
 		if (steps.length !== ratings.length) {
 			throw new Failure(
 				'mismatch',
-				`The completion has ${steps.length} steps and ${ratings.length} ratings: it has changed in the meantime.`,
-				'Open it again.',
+				`The completion has ${steps.length} steps but ${ratings.length} ratings; it has changed in the meantime.`,
+				'Open the completion again.',
 			);
 		}
 		await labels.save({

@@ -97,7 +97,7 @@ export class RolloutsSource {
 
 	async tokens(step: number, group: number, index: number, split: RolloutSplit = 'train'): Promise<TokenColumns> {
 		const { tokens } = await this.rollout(step, group, index, split);
-		if (!tokens) throw missing('This rollout was logged without its tokens.');
+		if (!tokens) throw missing('The tokens of this rollout were not logged.');
 		const column = (values: readonly (number | null)[] | undefined) =>
 			values === undefined ? null : tokens.text.map((_, i) => finite(values[i]));
 		return {
@@ -191,5 +191,5 @@ async function build(
 }
 
 function missing(message: string): Failure {
-	return new Failure('missing', message, 'Choose the step again.');
+	return new Failure('missing', message, 'Select the step again.');
 }

@@ -118,9 +118,9 @@ export function strategiesPanels(context: PanelContext, actions: StrategiesActio
 		title: (folder) => titleOf(normalize(folder)),
 		create: (panel, folder) => new StrategiesPanel(panel, context, actions, normalize(folder)),
 		async restore(state) {
-			const { folder } = decodeOrThrow(strategiesStateSchema, state, 'The saved state of the view');
+			const { folder } = decodeOrThrow(strategiesStateSchema, state, 'The saved view state');
 			if (!isAbsolute(folder) || normalize(folder) !== folder) {
-				throw new Failure('invalid', 'The saved state of the view has no absolute path.', 'Open it again.');
+				throw new Failure('invalid', 'The saved view state does not contain an absolute path.', 'Open the comparison again.');
 			}
 			if (!(await lstat(folder).catch(() => null))?.isDirectory()) {
 				throw new Failure('missing', `${folder} no longer exists.`, 'Open another comparison.');

@@ -153,12 +153,12 @@ export function transcriptPanels(context: PanelContext): PanelSet<TranscriptPane
 		title: titleOf,
 		create: (panel, place) => new TranscriptPanel(panel, context, place),
 		restore(state) {
-			const { place } = decodeOrThrow(transcriptStateSchema, state, 'The saved state of the view');
+			const { place } = decodeOrThrow(transcriptStateSchema, state, 'The saved view state');
 			const path = place.kind === 'file' ? place.file : place.run;
 			if (!isAbsolute(path) || normalize(path) !== path) {
 				throw new Failure(
 					'invalid',
-					'The saved state of the view is not an absolute path.',
+					'The saved view state is not an absolute path.',
 					'Open the transcript again.',
 				);
 			}

@@ -46,8 +46,8 @@ async function openFile(path: string): Promise<TranscriptText> {
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
 				'unsupported',
-				`${name} has ${Math.round(stat.size / 2 ** 20)} MB; the inspector reads up to ${transcriptLimits.characters / 2 ** 20} MB.`,
-				'Save the conversation you want to inspect as a separate file.',
+				`${name} is ${Math.round(stat.size / 2 ** 20)} MB; the limit is ${transcriptLimits.characters / 2 ** 20} MB.`,
+				'Save the conversation to inspect in a separate file.',
 			);
 		}
 		const head = Buffer.alloc(Math.min(stat.size, 8192));
@@ -62,7 +62,7 @@ async function openFile(path: string): Promise<TranscriptText> {
 			throw new Failure(
 				'invalid',
 				`${name} is not text.`,
-				'Open a JSON or JSONL chat log, or a text with messages printed by Python.',
+				'Open a JSON or JSONL chat log, or a text file with messages printed by Python.',
 			);
 		}
 		return new FileText(handle, identity, stat.size);
@@ -143,6 +143,6 @@ async function find(
 	throw new Failure(
 		'missing',
 		`Step ${step} has no completion ${index} in group ${group}.`,
-		'Open it again from the rollouts.',
+		'Open the transcript again from the rollouts panel.',
 	);
 }

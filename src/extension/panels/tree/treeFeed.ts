@@ -165,7 +165,7 @@ export class OwnTreeFeed implements TreeFeed {
 		this.#events += events.length;
 		if (this.#events >= maxEvents) {
 			this.#waiting = [];
-			this.#blame(`events after line ${this.#line} are not shown: there are more than ${maxEvents}`);
+			this.#blame(`events after line ${this.#line} are not shown (limit: ${maxEvents})`);
 		}
 		return events;
 	}

@@ -181,7 +181,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 	}
 
 	async #export(format: keyof typeof exportNames, content: string): Promise<void> {
-		if (content.length > largestExport) throw new Failure('unsupported', 'The picture is too large to save.');
+		if (content.length > largestExport) throw new Failure('unsupported', 'The image is too large to save.');
 		const name = `${basename(this.path).replace(/\.jsonl?$/, '')}.${exportEndings[format]}`;
 		const target = await vscode.window.showSaveDialog({
 			defaultUri: vscode.Uri.file(join(dirname(this.path), name)),
@@ -229,7 +229,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 /** Validates a path from a saved state, like any untrusted path. */
 async function requireFile(path: string): Promise<void> {
 	if (!isAbsolute(path) || normalize(path) !== path) {
-		throw new Failure('invalid', 'The saved state of the view is not an absolute path.', 'Open the tree again.');
+		throw new Failure('invalid', 'The saved view state is not an absolute path.', 'Open the tree again.');
 	}
 	if ((await lstat(path).catch(() => null))?.isFile()) return;
 	throw new Failure('missing', `${path} no longer exists.`, 'Open another tree from the Searches view.');
@@ -251,7 +251,7 @@ export function treePanels(context: PanelContext, actions: TreeActions): PanelSe
 			if (other) panel.compare(other);
 		},
 		async restore(state) {
-			const { path, tree, other } = decodeOrThrow(treeStateSchema, state, 'The saved state of the view');
+			const { path, tree, other } = decodeOrThrow(treeStateSchema, state, 'The saved view state');
 			await requireFile(path);
 			const isThere =
 				other !== null &&

@@ -252,8 +252,8 @@ function joined(lines: readonly Uint8Array[], size: number): Uint8Array<ArrayBuf
 }
 
 function reasonAgainst(facts: TreeFeed['facts']): string | null {
-	if (facts.foreign !== null) return 'Another program wrote this tree, so it cannot be continued here.';
-	return facts.hasSpec ? null : 'The log does not record which policy and strategy it was started with.';
+	if (facts.foreign !== null) return 'This tree was created by another program, so it cannot be continued here.';
+	return facts.hasSpec ? null : 'The log does not include the policy and strategy of the search.';
 }
 
 /** Returns the display name of a log: its user-assigned name, or its problem. */

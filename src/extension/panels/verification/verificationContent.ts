@@ -73,7 +73,7 @@ export function verificationContent(
 		total: rows.length,
 		faults: [
 			...faults.map(({ message, line }) => (line === undefined ? message : `Line ${line}: ${message}`)),
-			...caseFaults.map(({ line, message }) => `Line ${line} of the cases is not a valid case: ${message}`),
+			...caseFaults.map(({ line, message }) => `Line ${line} of the case file is not a valid case: ${message}`),
 		],
 		coverage,
 		printed: logs.length,

@@ -106,7 +106,7 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 				const file = casesPath(place.file);
 				const open = vscode.workspace.textDocuments.find(({ uri, isDirty }) => isDirty && uri.fsPath === file);
 				if (open !== undefined) {
-					throw new Failure('busy', `${basename(file)} has unsaved changes.`, 'Save it, then try again.');
+					throw new Failure('busy', `${basename(file)} has unsaved changes.`, 'Save the file, then try again.');
 				}
 				const { line } = await appendCase(file, made);
 				return { file: basename(file), line };
@@ -210,9 +210,9 @@ export function verificationPanels(
 			if (part !== undefined) panel.showPart(part);
 		},
 		restore(state) {
-			const { place } = decodeOrThrow(resultStateSchema, state, 'The saved state of the view');
+			const { place } = decodeOrThrow(resultStateSchema, state, 'The saved view state');
 			if (!isAbsolute(place.file) || !isRewardUri(vscode.Uri.file(place.file))) {
-				throw new Failure('invalid', 'The saved state of the view names no reward file.', 'Verify the reward again.');
+				throw new Failure('invalid', 'The saved view state does not specify a reward file.', 'Verify the reward again.');
 			}
 			return place;
 		},

@@ -162,7 +162,7 @@ export class VerificationSession extends Disposable {
 		if (made !== null) return made;
 		throw new Failure(
 			'unsupported',
-			'This evidence cannot be saved as a labeled case, because it is shortened or was scored as messages.',
+			'This evidence cannot be saved as a labeled case because it was truncated or scored as messages.',
 			'Choose another row of this finding.',
 		);
 	}
@@ -278,4 +278,4 @@ function errorOf({ error }: VerifiedRow | ComparedRow): RowTexts['error'] {
 	return { message: error.message, stack: error.stack ?? null, line: error.line ?? null };
 }
 
-const noRow = () => new Failure('missing', 'The result has no such row.', 'Refresh the rows.');
+const noRow = () => new Failure('missing', 'The result does not contain this row.', 'Refresh the rows.');

@@ -61,7 +61,7 @@ def load(path, passing=()):
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:
-        raise LoadFault(reason="missing", message=f"The reward file {path} cannot be read ({error.strerror})", file=path)
+        raise LoadFault(reason="missing", message=f"Cannot read the reward file {path} ({error.strerror})", file=path)
     name = os.path.basename(path).split(".")[0]
     module = types.ModuleType(name if name.isidentifier() and name not in sys.modules else f"reward_{name}")
     module.__file__ = path
@@ -91,8 +91,8 @@ def load(path, passing=()):
     if not rewards:
         raise LoadFault(
             reason="invalid",
-            message="The file has no public function with TRL's signature, so it has no reward",
-            action="Define one: `def brevity(prompts, completions, **kwargs): return [...]`.",
+            message="The file has no public function with TRL's signature, so it has no rewards",
+            action="Define a function: `def brevity(prompts, completions, **kwargs): return [...]`.",
             file=path,
             line=1,
         )
@@ -152,14 +152,14 @@ def _syntax_fault(error, path):
 def _import_fault(error, path):
     described = frames.describe(error, path)
     if isinstance(error, SystemExit):
-        described["message"] = f"The file calls sys.exit({error.code!r}) while it is loaded"
+        described["message"] = f"The file called sys.exit({error.code!r}) while being loaded"
     data = {"reason": "invalid", "file": path, **described}
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         data["action"] = (
-            f"Install {package} for {sys.executable}, or choose the interpreter that has it."
+            f"Install {package} for {sys.executable}, or select an interpreter that has it."
             if package == error.name
-            else "Correct the import."
+            else "Fix the import."
         )
     return LoadFault(**data)
 

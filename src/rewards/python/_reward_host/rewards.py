@@ -28,7 +28,7 @@ class Rewards:
         try:
             os.chdir(folder)
         except OSError as error:
-            raise reward_file.LoadFault(reason="missing", message=f"The folder {folder} cannot be used ({error.strerror})")
+            raise reward_file.LoadFault(reason="missing", message=f"Cannot use folder {folder} ({error.strerror})")
         limits.limit_memory(params.get("memoryMb"))
         self._rewards = reward_file.load(self.file, self._passing)
         return {
@@ -42,7 +42,7 @@ class Rewards:
         """Scores a batch. Reward errors are part of the result."""
         reward = self._rewards.get(params["reward"])
         if reward is None:
-            raise reward_file.LoadFault(reason="missing", message=f"There is no reward \"{params['reward']}\" here")
+            raise reward_file.LoadFault(reason="missing", message=f"Reward \"{params['reward']}\" does not exist")
         rows = params["rows"]
         metrics = trainer.Metrics()
         given = scoring.arguments(reward, rows, params.get("step") or 0, metrics)

@@ -94,15 +94,15 @@ def _number(value):
             try:
                 value = item()
             except Exception:
-                return None, f"returned {_name(value)}; a reward is a number, or None where it does not apply"
+                return None, f"returned {_name(value)}, but a reward must be a number, or None if it does not apply"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None, f"returned {_name(value)}; a reward is a number, or None where it does not apply"
+        return None, f"returned {_name(value)}, but a reward must be a number, or None if it does not apply"
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        return None, f"returned {number}; a reward is a finite number, or None where it does not apply"
+        return None, f"returned {number}, but a reward must be a finite number, or None if it does not apply"
     return number, None
 
 
@@ -115,7 +115,7 @@ def _name(value):
     if isinstance(value, (int, float)):
         return f"the number {str(value)[:40]}"
     if isinstance(value, str):
-        return f"the text {value[:40]!r}"
+        return f"the string {value[:40]!r}"
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of {len(value)}"
     return f"a {type(value).__name__}"
@@ -144,5 +144,5 @@ def fault_of(error, file):
     if kind == "exited":
         described["message"] = f"sys.exit({error.code!r}) was called"
     if kind == "memory":
-        described["message"] = "MemoryError: the reward wanted more memory than its limit"
+        described["message"] = "MemoryError: the reward tried to exceed its memory limit"
     return {"index": -1, "kind": kind, **described}

@@ -95,7 +95,7 @@ class Server:
         except LoadFault as fault:
             self._channel.fail(message_id, _LOAD_FAILED, str(fault), fault.data)
         except NotImplementedError:
-            self._channel.fail(message_id, _METHOD_NOT_FOUND, "There is no such request.")
+            self._channel.fail(message_id, _METHOD_NOT_FOUND, "Unknown method.")
         except BaseException as error:
             if os.getpid() != self._pid:
                 os._exit(1)

@@ -95,7 +95,7 @@ def encode(value, depth=0, count=None):
         for one in value:
             taken.append(one)
             if len(taken) > LONGEST_ITERATION:
-                raise TooMuch("the iteration does not end")
+                raise TooMuch("the iteration does not terminate")
         return {"t": "range" if isinstance(value, range) else "iterator", "v": items(taken)}
     if type(value) is type and getattr(builtins, value.__name__, None) is value:
         return {"t": "builtin", "v": value.__name__}

@@ -76,7 +76,7 @@ def syscall(name, *args):
 
 def read(path):
     with open(path, "rb") as file:
-        return f"read {len(file.read(4096))} bytes of {path}"
+        return f"read {len(file.read(4096))} bytes from {path}"
 
 
 def number(value):
@@ -251,7 +251,7 @@ def devices():
         os.mknod(path, kind | 0o600, device)
         try:
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
-            return "made and opened"
+            return "created and opened"
         finally:
             os.unlink(path)
 
@@ -298,7 +298,7 @@ def descriptors():
             leaked.append(f"{descriptor}: {os.readlink(f'/proc/self/fd/{descriptor}')}")
         except OSError:
             leaked.append(str(descriptor))
-    say(bool(leaked), "; ".join(leaked) or "none beside input and output")
+    say(bool(leaked), "; ".join(leaked) or "none except input and output")
 
 
 # processes
@@ -315,7 +315,7 @@ def see_processes():
             continue
     # Process IDs in the sandbox are small. The same ID by coincidence does not mean the same process.
     same = [words[:100] for words in known if about["token"] in words]
-    say(bool(same), "; ".join(same) or f"{sum(name.isdigit() for name in os.listdir('/proc'))} processes are seen, none from outside")
+    say(bool(same), "; ".join(same) or f"{sum(name.isdigit() for name in os.listdir('/proc'))} processes are visible, none from outside")
 
 
 @attempt
@@ -324,7 +324,7 @@ def kill_outside():
 
     def end():
         os.kill(victim, signal.SIGKILL)
-        return "the signal was taken"
+        return "the signal was delivered"
 
     first([(f"kill {victim}", end)])
 
@@ -335,8 +335,8 @@ def ptrace():
     PTRACE_SEIZE = 0x4206
     first(
         [
-            ("seize another process", lambda: syscall("ptrace", number(PTRACE_SEIZE), number(victim), number(0), number(0))),
-            ("seize its parent", lambda: syscall("ptrace", number(PTRACE_SEIZE), number(os.getppid()), number(0), number(0))),
+            ("attach to another process", lambda: syscall("ptrace", number(PTRACE_SEIZE), number(victim), number(0), number(0))),
+            ("attach to its parent process", lambda: syscall("ptrace", number(PTRACE_SEIZE), number(os.getppid()), number(0), number(0))),
         ]
     )
 
@@ -365,7 +365,7 @@ def read_memory():
             if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
                 raise ValueError("an empty device is in its place")
             if rights(pid) == rights("self"):
-                raise ValueError("opened, but it has the rights and the filter of this program")
+                raise ValueError("opened, but it has the same privileges and filter as this program")
             return f"opened as {file.fileno()}"
 
     # EFAULT would mean that the process was accessible.
@@ -654,7 +654,7 @@ def cpu():
     end = time.process_time() + 20
     while time.process_time() < end:
         pass
-    print(json.dumps({"made": 20, "evidence": "20 s of processor time"}), flush=True)
+    print(json.dumps({"made": 20, "evidence": "20 s of CPU time"}), flush=True)
 
 
 @attempt
@@ -695,8 +695,8 @@ def identity():
     capabilities = {name: fields.get(name, "") for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb")}
     some = [f"{name}={value}" for name, value in capabilities.items() if int(value or "0", 16) != 0]
     if fields.get("NoNewPrivs") != "1":
-        some.append("programs may gain rights")
-    say(bool(some), ", ".join(some) or f"user {os.getuid()}, no capability, none to be gained")
+        some.append("programs may gain privileges")
+    say(bool(some), ", ".join(some) or f"user {os.getuid()}, no capabilities and no way to gain any")
 
 
 @attempt
@@ -720,12 +720,12 @@ def user_namespace():
         pid = syscall("clone3", ctypes.byref(arguments), number(ctypes.sizeof(arguments)))
         if pid == 0:
             os._exit(0)
-        return "made one"
+        return "created one"
 
     first(
         [
             ("unshare", lambda: syscall("unshare", number(CLONE_NEWUSER))),
-            ("unshare with mounts", lambda: syscall("unshare", number(CLONE_NEWUSER | CLONE_NEWNS))),
+            ("unshare including mounts", lambda: syscall("unshare", number(CLONE_NEWUSER | CLONE_NEWNS))),
             ("clone3", clone3),
             ("setns", lambda: syscall("setns", number(os.open("/proc/1/ns/user", os.O_RDONLY)), number(0))),
         ]
@@ -742,13 +742,13 @@ def mount():
         if libc.mount(source, f"{place}/over".encode(), kind, ctypes.c_ulong(flags), None) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         libc.umount2(f"{place}/over".encode(), ctypes.c_int(2))
-        return "mounted, and unmounted again"
+        return "mounted, then unmounted again"
 
     try:
         first(
             [
-                ("a file system in memory", lambda: mounted(b"none", b"tmpfs", 0)),
-                ("a folder elsewhere", lambda: mounted(place.encode(), None, 4096)),
+                ("an in-memory file system", lambda: mounted(b"none", b"tmpfs", 0)),
+                ("a folder in another location", lambda: mounted(place.encode(), None, 4096)),
                 ("fsopen", lambda: syscall("fsopen", ctypes.c_char_p(b"tmpfs"), number(0))),
                 ("chroot", lambda: os.chroot(place)),
             ]

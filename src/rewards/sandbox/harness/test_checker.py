@@ -99,13 +99,13 @@ class Remote:
         ask({"op": "set", "attribute": name, "value": encode(value), **object.__getattribute__(self, "_target")})
 
     def __eq__(self, other):
-        raise TypeError("an object of the answer is compared with another value")
+        raise TypeError("an object in the answer is compared with another value")
 
     def __hash__(self):
         return hash(str(object.__getattribute__(self, "_target")))
 
     def __bool__(self):
-        raise TypeError("an object of the answer is neither true nor false")
+        raise TypeError("an object in the answer has no truth value")
 
 
 class Later(collections.abc.Coroutine):
@@ -127,12 +127,12 @@ class Later(collections.abc.Coroutine):
         return self._inner.__await__()
 
     def __eq__(self, other):
-        raise TypeError("a coroutine of the answer is compared with another value")
+        raise TypeError("a coroutine in the answer is compared with another value")
 
     __hash__ = object.__hash__
 
     def __bool__(self):
-        raise TypeError("a coroutine of the answer is neither true nor false")
+        raise TypeError("a coroutine in the answer has no truth value")
 
 
 def call(target, args, kwargs):
@@ -180,7 +180,7 @@ def encode(value):
     # Once the answer has returned something, it may have caused the call, for example with an object that has `sort`
     # instead of a list.
     if state["calls"] == 0 and (isinstance(value, types.FunctionType) or (kind.__flags__ & HEAP_TYPE and not of_answer)):
-        raise Misunderstood(f"they pass a {kind.__name__} to the answer, which can get plain values alone")
+        raise Misunderstood(f"they pass a {kind.__name__} to the answer, which can only receive plain values")
     raise TypeError(f"a test cannot pass a value of type {kind.__name__}")
 
 
@@ -242,7 +242,7 @@ class Tally:
     def failed(self, error):
         # An error raised in the answer has no name.
         if isinstance(error, NameError) and is_comparison(getattr(error, "name", None) or ""):
-            self.fault = f"they use {error.name}, which is not there"
+            self.fault = f"they use {error.name}, which is not defined"
         if isinstance(error, Misunderstood):
             self.fault = str(error)
         if self.why is None:
@@ -408,11 +408,11 @@ def run_code(code, names, entry_point, tally):
         try:
             tree = without_runners(ast.parse(code, "test.py"))
         except (SyntaxError, ValueError) as error:
-            raise Misunderstood(f"the test is no Python: {error}") from None
+            raise Misunderstood(f"the test is not valid Python: {error}") from None
         known = {name for name in scope if scope[name] is not answer_names.get(name)}
         judge = None if entry_point is None else judge_of(tree, entry_point, known)
         if judge is not None:
-            raise Misunderstood(f"they compare by {judge}, which they do not define")
+            raise Misunderstood(f"they compare with {judge}, which they do not define")
         require_modules(tree)
         modules_used(tree, scope)
         if is_for_pytest(tree) and find_pytest():
@@ -431,7 +431,7 @@ def run_code(code, names, entry_point, tally):
         run_classes(own)
         run_cases(scope, tally)
         if not tally.results and split.count > 0:
-            raise ValueError("none of the test's assertions was come to")
+            raise ValueError("none of the test's assertions was reached")
     except BaseException as error:
         tally.failed(error)
         # Assertions that were not reached count as failed.
@@ -500,7 +500,7 @@ class PytestOutcomes:
         if item.get_closest_marker("xfail") is not None:
             self.marked.add(item.nodeid)
         if call.excinfo is not None and call.excinfo.errisinstance(pytest.FixtureLookupError):
-            self.unknown.append(f"{item.name} takes {call.excinfo.value.argname}, which is no fixture of the row")
+            self.unknown.append(f"{item.name} requires {call.excinfo.value.argname}, which is not a fixture in the row")
 
     def pytest_collection_finish(self, session):
         self.collected = [item.nodeid for item in session.items]
@@ -573,7 +573,7 @@ def run_pytest(code, scope, tally):
     if heard.unknown:
         raise Misunderstood(heard.unknown[0])
     if not heard.collected:
-        raise Misunderstood("pytest finds no test in them")
+        raise Misunderstood("pytest does not find any tests in them")
     for one in heard.collected:
         outcome, why = heard.outcomes.get(one, ("not run", ""))
         if outcome not in ("passed", "failed"):
@@ -584,14 +584,14 @@ def run_pytest(code, scope, tally):
 def run_function(name, function):
     """Runs a test function as pytest does, but without fixtures."""
     if not isinstance(function, (types.FunctionType, types.MethodType)):
-        raise Misunderstood(f"{name} is decorated, which is not run here")
+        raise Misunderstood(f"{name} is decorated, which is not supported")
     parameters = inspect.signature(function).parameters.values()
     open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [one.name for one in parameters if one.default is one.empty and one.kind not in open_ended]
     if needed:
-        raise Misunderstood(f"{name} takes {', '.join(needed)}: fixtures and parameters are not run here")
+        raise Misunderstood(f"{name} requires {', '.join(needed)}, but fixtures and parameters are not supported")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise Misunderstood(f"{name} is a generator, which no runner of tests runs")
+        raise Misunderstood(f"{name} is a generator, which test runners do not support")
     if inspect.iscoroutinefunction(function):
         import asyncio
 
@@ -691,7 +691,7 @@ def run_call(tests, names, arguments, expected, alternatives, tally):
 
             value = asyncio.run(value)
         passed = any(same(value, one, tests["tolerance"]) for one in [expected, *alternatives])
-        tally.note("whole", None if passed else ValueError("the value is not the expected one"))
+        tally.note("whole", None if passed else ValueError("the value differs from the expected value"))
     except Exception as error:
         tally.note("whole", error)
 
@@ -742,7 +742,7 @@ def main():
         names = {name: named(name, value) for name, value in seen}
         answer_names.update(names)
     except Stopped:
-        return say(load="the answer ended its process")
+        return say(load="the answer's process exited")
     except Exception as error:
         return say(load=f"{error}"[:300])
     module = types.ModuleType("solution")
@@ -760,9 +760,9 @@ def main():
         for setup in tests["setup"]:
             exec(compile(setup, "setup.py", "exec"), scope)
     except Stopped:
-        return say(load="the answer ended its process")
+        return say(load="the answer's process exited")
     except Exception as error:
-        words = f"{type(error).__name__} in the tests' setup: {error}"[:300]
+        words = f"{type(error).__name__} in the test setup: {error}"[:300]
         # If the answer is not involved, the row itself is at fault.
         is_used = any(names_in(setup) & names.keys() for setup in tests["setup"])
         return say(load=words) if is_used or isinstance(error, NameError) else say(fault=words)
@@ -792,7 +792,7 @@ def main():
             if all(tally.results.values()):
                 tally.results["ended"] = False
             parts, passed = len(tally.results), sum(tally.results.values())
-            return say(test=number, parts=parts, passed=passed, why="the answer ended its process")
+            return say(test=number, parts=parts, passed=passed, why="the answer's process exited")
         if state["requests"] == 0:
             say(test=number, parts=1, passed=0, why=tally.why or "the test did not use the answer")
             continue

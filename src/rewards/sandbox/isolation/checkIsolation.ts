@@ -44,7 +44,7 @@ const saidSchema = v.object({
 export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {}): Promise<IsolationReport> {
 	const missing = sandbox.missing('python');
 	if (missing !== null) {
-		throw new Failure('unavailable', `The isolation cannot be checked: ${missing}`, 'Install Python 3.');
+		throw new Failure('unavailable', `Cannot check the isolation: ${missing}`, 'Install Python 3.');
 	}
 	const started = performance.now();
 	const script = await readHarness('escapes.py');
@@ -96,7 +96,7 @@ async function tryOne(
 	const started = performance.now();
 	const about = { id, area, tried, expected };
 	if (sandbox.kind === 'unsafe' && !attempt.mild) {
-		return { ...about, outcome: 'skipped', evidence: 'not tried without a sandbox', durationMs: 0 };
+		return { ...about, outcome: 'skipped', evidence: 'not attempted without a sandbox', durationMs: 0 };
 	}
 	const verdict = await judged(sandbox, script, attempt, surroundings, signal);
 	return {

@@ -38,7 +38,7 @@ export type Said = {
 export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: SandboxOutput): string {
 	switch (end) {
 		case 'exited':
-			return `it ended with status ${status}`;
+			return `it exited with code ${status}`;
 		case 'signal':
 			return `it was killed by ${signal ?? 'a signal'}`;
 		case 'memory':
@@ -86,31 +86,31 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'tcp-loopback',
 		mild: true,
 		area: 'network',
-		tried: 'Connect to a server on this machine, by every address that it has',
-		expected: 'no answer',
+		tried: 'Connect to a server on this machine, through all of its addresses',
+		expected: 'no response',
 	},
 	{
 		id: 'udp-loopback',
 		mild: true,
 		area: 'network',
 		tried: 'Exchange a datagram with this machine',
-		expected: 'no answer',
+		expected: 'no response',
 	},
 	{
 		id: 'abstract-socket',
 		mild: true,
 		area: 'network',
-		tried: 'Connect to an abstract Unix socket of this machine',
+		tried: 'Connect to an abstract Unix socket on this machine',
 		expected: 'not found',
 	},
 	{
 		id: 'unix-socket',
 		area: 'network',
-		tried: 'Connect to Unix sockets in the file system, of Docker and the SSH agent too',
+		tried: 'Connect to Unix sockets in the file system, including those of Docker and the SSH agent',
 		expected: 'not found',
 	},
-	{ id: 'interfaces', area: 'network', tried: 'List network interfaces', expected: 'none but loopback' },
-	{ id: 'dns', area: 'network', tried: 'Resolve an internet host name', expected: 'no answer' },
+	{ id: 'interfaces', area: 'network', tried: 'List network interfaces', expected: 'loopback only' },
+	{ id: 'dns', area: 'network', tried: 'Resolve an internet host name', expected: 'no response' },
 	{
 		id: 'vsock',
 		area: 'network',
@@ -120,17 +120,17 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'socket-protocols',
 		area: 'network',
-		tried: 'Open sockets of other protocols and families (MPTCP, UDP-Lite, SCTP, AF_ALG, AF_PACKET, AF_SMC)',
+		tried: 'Open sockets for other protocols and families (MPTCP, UDP-Lite, SCTP, AF_ALG, AF_PACKET, AF_SMC)',
 		expected: 'refused',
 	},
 	{ id: 'netlink', area: 'network', tried: 'Open a socket to the kernel (AF_NETLINK)', expected: 'refused' },
 
-	{ id: 'read-home', mild: true, area: 'files', tried: 'Read a file of the home folder', expected: 'not found' },
+	{ id: 'read-home', mild: true, area: 'files', tried: 'Read a file in the home folder', expected: 'not found' },
 	{
 		id: 'read-workspace',
 		mild: true,
 		area: 'files',
-		tried: 'Read a file of the workspace',
+		tried: 'Read a file in the workspace',
 		expected: 'not found',
 	},
 	{
@@ -140,7 +140,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		tried: "Read a file of this machine's /tmp",
 		expected: 'not found',
 	},
-	{ id: 'read-shadow', area: 'files', tried: 'Read the password hashes of the system', expected: 'refused' },
+	{ id: 'read-shadow', area: 'files', tried: 'Read the system password hashes', expected: 'refused' },
 	{
 		id: 'write-system',
 		area: 'files',
@@ -152,46 +152,46 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'write-home',
 		area: 'files',
 		tried: 'Write to the home folder and the workspace',
-		expected: 'nothing appears there',
+		expected: 'nothing appears on the host',
 		judge: (said, run, { appeared }) => fromOutside(said, run, appeared),
 	},
 	{
 		id: 'links',
 		area: 'files',
-		tried: 'Reach files of this machine through links, ../ and /proc/self/root',
+		tried: 'Access files on this machine through links, ../ and /proc/self/root',
 		expected: 'not found',
 	},
 	{
 		id: 'proc-root',
 		area: 'files',
-		tried: "Reach files through other processes' /proc/<pid>/root",
+		tried: "Access files through other processes' /proc/<pid>/root",
 		expected: 'refused',
 	},
 	{ id: 'devices', area: 'files', tried: 'Open or create devices: disks, memory, the kernel log', expected: 'refused' },
 	{
 		id: 'watch-files',
 		area: 'files',
-		tried: 'Watch file activity of this machine (inotify, dnotify)',
+		tried: 'Watch file activity on this machine (inotify, dnotify)',
 		expected: 'refused',
 	},
 	{
 		id: 'sysctl',
 		area: 'files',
-		tried: 'Open settings of the kernel for writing (core_pattern, sysrq-trigger)',
+		tried: 'Open kernel settings for writing (core_pattern, sysrq-trigger)',
 		expected: 'read-only',
 	},
 	{
 		id: 'descriptors',
 		area: 'files',
 		tried: 'Find leaked open file descriptors',
-		expected: 'none but input and output',
+		expected: 'only input and output',
 	},
 
 	{
 		id: 'see-processes',
 		mild: true,
 		area: 'processes',
-		tried: 'See processes of this machine',
+		tried: 'See processes on this machine',
 		expected: 'none visible',
 	},
 	{
@@ -200,12 +200,12 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		// If it succeeds, other attempts would look for a process that no longer exists.
 		alone: true,
 		area: 'processes',
-		tried: 'Kill a process of this machine',
-		expected: 'it lives',
+		tried: 'Kill a process on this machine',
+		expected: 'the process survives',
 		judge: async (said, run, { victimLives }) => {
 			const lives = await victimLives(said?.escaped === true);
 			if (said === null && lives) return untried(run);
-			return { outcome: lives ? 'held' : 'escaped', evidence: said?.evidence ?? 'it was killed' };
+			return { outcome: lives ? 'held' : 'escaped', evidence: said?.evidence ?? 'the process was killed' };
 		},
 	},
 	{ id: 'ptrace', area: 'processes', tried: 'Take control of other processes (ptrace)', expected: 'refused' },
@@ -244,19 +244,19 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'orphans',
 		area: 'processes',
 		tried: 'Leave 200 orphaned zombie processes',
-		expected: 'they are reaped',
+		expected: 'all are reaped',
 		alone: true,
 	},
 	{
 		id: 'outlive',
 		mild: true,
 		area: 'processes',
-		tried: 'Leave a process behind, in its own session',
-		expected: 'it ends with the sandbox',
+		tried: 'Leave a process behind in its own session',
+		expected: 'the process ends with the sandbox',
 		judge: async (said, run, { findLeft }) => {
 			const left = await findLeft();
-			if (left.length > 0) return { outcome: 'escaped', evidence: `process ${left.join(', ')} was left` };
-			return said === null ? untried(run) : { outcome: 'held', evidence: 'no process was left' };
+			if (left.length > 0) return { outcome: 'escaped', evidence: `left process ${left.join(', ')} behind` };
+			return said === null ? untried(run) : { outcome: 'held', evidence: 'no process was left behind' };
 		},
 	},
 
@@ -273,7 +273,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'memory-of-many',
 		area: 'resources',
 		tried: 'Use 1 GB of memory in eight processes',
-		expected: `stopped at about ${maxMemory} MB in all`,
+		expected: `stopped at about ${maxMemory} MB in total`,
 		limits: { memoryMb: maxMemory },
 		alone: true,
 		judge: atMost(maxMemory * 3),
@@ -281,13 +281,13 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'memory-outside-of-processes',
 		area: 'resources',
-		tried: 'Use memory charged to no process (memfd, shared segments, message queues)',
+		tried: 'Use memory that is not charged to a process (memfd, shared segments, message queues)',
 		expected: 'refused',
 	},
 	{
 		id: 'page-tables',
 		area: 'resources',
-		tried: 'Use 1.2 GB of page tables while hardly any memory is resident',
+		tried: 'Use 1.2 GB of page tables with almost no resident memory',
 		expected: `stopped at about ${maxMemory} MB`,
 		limits: { memoryMb: maxMemory },
 		alone: true,
@@ -296,7 +296,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'socket-buffers',
 		area: 'resources',
-		tried: 'Fill sockets that nobody reads with 1 GB',
+		tried: 'Fill unread sockets with 1 GB',
 		expected: `stopped at about ${maxMemory} MB`,
 		limits: { memoryMb: maxMemory },
 		alone: true,
@@ -305,7 +305,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'pipe-buffers',
 		area: 'resources',
-		tried: 'Fill pipes that nobody reads with 1 GB',
+		tried: 'Fill unread pipes with 1 GB',
 		expected: 'at most 64 kB each',
 		limits: { memoryMb: maxMemory },
 		alone: true,
@@ -323,7 +323,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'file-size',
 		area: 'resources',
-		tried: 'Write a file of 256 MB',
+		tried: 'Write a 256 MB file',
 		expected: `at most ${maxFile} MB`,
 		limits: { fileMb: maxFile, diskMb: 64 },
 		alone: true,
@@ -366,7 +366,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		mild: true,
 		area: 'environment',
 		tried: 'Find secrets in the environment',
-		expected: 'only what programs need',
+		expected: 'only variables that programs need',
 	},
 	{
 		id: 'proc-environ',
@@ -381,7 +381,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		tried: 'Have root privileges, or gain them through a program',
 		expected: 'none',
 	},
-	{ id: 'terminal', area: 'environment', tried: 'Open the terminal', expected: 'there is none' },
+	{ id: 'terminal', area: 'environment', tried: 'Open the terminal', expected: 'no terminal' },
 
 	{
 		id: 'user-namespace',
@@ -389,8 +389,8 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		tried: 'Create a user namespace to become root in it',
 		expected: 'refused',
 	},
-	{ id: 'mount', area: 'kernel', tried: 'Mount, remount, unmount, change the root', expected: 'refused' },
-	{ id: 'file-handles', area: 'kernel', tried: 'Open files by handle, bypassing folders', expected: 'refused' },
+	{ id: 'mount', area: 'kernel', tried: 'Mount, remount, unmount or change the root', expected: 'refused' },
+	{ id: 'file-handles', area: 'kernel', tried: 'Open files by handle, bypassing folder permissions', expected: 'refused' },
 	{ id: 'kernel-keys', area: 'kernel', tried: 'Use kernel keyrings', expected: 'refused' },
 	{
 		id: 'kernel-interfaces',

@@ -103,7 +103,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		undo.push(() => ended(victim));
 		const { pid: victimPid } = victim;
 		// To `kill`, numbers that are not process IDs can mean many processes.
-		if (victimPid === undefined) throw new Failure('internal', 'Cannot start a process to be killed.');
+		if (victimPid === undefined) throw new Failure('internal', 'Cannot start the process that attempts may kill.');
 		// A process does not show its arguments until shortly after it starts.
 		await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
 		process.env[variable] = secret;

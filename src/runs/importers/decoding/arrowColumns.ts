@@ -36,12 +36,12 @@ export class ArrowColumns {
 		let [node, buffer] = [0, 0];
 		const nextBuffer = (): Region => {
 			const region = layout.buffers[buffer++];
-			if (region === undefined) throw new Error('a column lacks its buffers');
+			if (region === undefined) throw new Error('a column has no buffers');
 			return region;
 		};
 		const columnOf = (type: ArrowType): ArrowColumn => {
 			const [length] = layout.nodes[node++] ?? [];
-			if (length === undefined) throw new Error('a column lacks its length');
+			if (length === undefined) throw new Error('a column has no length');
 			const validity: Region = type.kind === 'null' ? [0, 0] : nextBuffer();
 			const buffers = Array.from({ length: bufferCount[type.kind] }, nextBuffer);
 			return { type, length, validity, buffers, children: childTypes(type).map(columnOf) };
@@ -64,7 +64,7 @@ export class ArrowColumns {
 	}
 
 	async #read(column: ArrowColumn, from: number, to: number): Promise<unknown[]> {
-		if (from > to || to > column.length) throw new Error(`rows ${from} to ${to} of a column of ${column.length}`);
+		if (from > to || to > column.length) throw new Error(`rows ${from} to ${to} requested from a column of ${column.length}`);
 		const count = to - from;
 		if (count === 0) return [];
 		this.#source.take(8 * count);
@@ -76,7 +76,7 @@ export class ArrowColumns {
 			for (let i = 0; i < count; i++) if (!bitAt(bits, from + i - 8 * first)) values[i] = null;
 		}
 		if (column.type.kind === 'dictionary' && values.includes(undefined))
-			throw new Error('an index outside its dictionary');
+			throw new Error('an index is outside its dictionary');
 		return values;
 	}
 
@@ -162,13 +162,13 @@ export class ArrowColumns {
 		const view = viewOf(await this.#bytes(region, from * bytes, (to - from + 1) * bytes));
 		const ends = numbers(to - from + 1, view, bytes === 4 ? intReaders.signed[4] : intReaders.signed[8]);
 		for (const [i, end] of ends.entries()) {
-			if (end < (ends[i - 1] ?? 0)) throw new Error(`offsets that decrease to ${end}`);
+			if (end < (ends[i - 1] ?? 0)) throw new Error(`offsets decrease to ${end}`);
 		}
 		return ends;
 	}
 
 	async #bytes([offset, length]: Region, from: number, count: number): Promise<Uint8Array> {
-		if (from + count > length) throw new Error(`bytes ${from} to ${from + count} of a buffer of ${length}`);
+		if (from + count > length) throw new Error(`bytes ${from} to ${from + count} requested from a buffer of ${length}`);
 		return count === 0 ? new Uint8Array(0) : this.#source.bytes(offset + from, count);
 	}
 }

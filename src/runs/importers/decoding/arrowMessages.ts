@@ -65,7 +65,7 @@ export async function findMessages(read: ReadBytes, size: number): Promise<Arrow
 		if (metadataBytes === 0) break;
 		const metadataAt = at + (continued ? 8 : 4);
 		if (metadataBytes < 0 || metadataBytes > maxMetadata)
-			throw new Error(`a message with ${metadataBytes} bytes of metadata`);
+			throw new Error(`a message has ${metadataBytes} bytes of metadata`);
 		if (metadataAt + metadataBytes > end) throw torn();
 		const message = FlatTable.root(await bytesAt(metadataAt, metadataBytes));
 		const bodyAt = metadataAt + metadataBytes;
@@ -78,11 +78,11 @@ export async function findMessages(read: ReadBytes, size: number): Promise<Arrow
 			if (message.int(0, 2) < oldestVersion) throw new Error('written by a version of Arrow before 0.8');
 			fields = readSchema(header);
 		} else if ((kind === 2 || kind === 3) && header !== null) {
-			if (fields === null) throw new Error('rows come before the schema');
+			if (fields === null) throw new Error('it has rows before the schema');
 			if (batches.length + dictionaries.length >= maxMessages)
-				throw new Error(`has more than ${maxMessages} record batches`);
+				throw new Error(`it has more than ${maxMessages} record batches`);
 			const batch = kind === 3 ? header : header.table(1);
-			if (batch === null) throw new Error('a dictionary without values');
+			if (batch === null) throw new Error('a dictionary has no values');
 			if (batch.table(3) !== null) throw new Error('its record batches are compressed');
 			const place = {
 				metadataAt,
@@ -96,7 +96,7 @@ export async function findMessages(read: ReadBytes, size: number): Promise<Arrow
 			else dictionaries.push({ ...place, id: header.size(0), delta: header.bool(2) });
 		}
 	}
-	if (fields === null) throw new Error('there is no schema');
+	if (fields === null) throw new Error('it has no schema');
 	return { fields, batches, dictionaries };
 }
 
@@ -115,10 +115,10 @@ async function bounds(read: ReadBytes, size: number): Promise<readonly [begin: n
 	if (size < 24 || (await text(size - magic.length)) !== magic) throw torn();
 	const footer = viewOf(await read(size - magic.length - 4, 4)).getInt32(0, true);
 	const end = size - magic.length - 4 - footer;
-	if (footer < 0 || end < 8) throw new Error(`a footer of ${footer} bytes`);
+	if (footer < 0 || end < 8) throw new Error(`it has a footer of ${footer} bytes`);
 	return [8, end];
 }
 
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-const torn = () => new Error('it ends inside of a message');
+const torn = () => new Error('it is truncated within a message');

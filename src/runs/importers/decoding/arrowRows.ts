@@ -56,7 +56,7 @@ export class ArrowRows {
 			const bytes = new Uint8Array(length);
 			for (let filled = 0; filled < length; ) {
 				const { bytesRead } = await readAt(descriptor, bytes, filled, length - filled, at + filled);
-				if (bytesRead === 0) throw new Error('the file has become shorter');
+				if (bytesRead === 0) throw new Error('the file is shorter than before');
 				filled += bytesRead;
 			}
 			return bytes;
@@ -68,7 +68,7 @@ export class ArrowRows {
 		const { fields, batches } = await this.#found();
 		const groups = batches.map(({ rows }) => rows);
 		const rows = groups.reduce((sum, count) => sum + count, 0);
-		if (rows * 8 > this.#maxDecoded) throw new Error(`it claims ${rows} rows, in a file of ${this.#size} bytes`);
+		if (rows * 8 > this.#maxDecoded) throw new Error(`it claims ${rows} rows in a file of ${this.#size} bytes`);
 		return { groups, rows, columns: fields.map(({ name }) => name) };
 	}
 
@@ -81,7 +81,7 @@ export class ArrowRows {
 			if (!inside) start += rows;
 			return inside;
 		});
-		if (place === undefined) throw new Error(`no row ${from + 1}`);
+		if (place === undefined) throw new Error(`it has no row ${from + 1}`);
 		const names = fields.map(({ name }) => name);
 		const layout = await this.#sound(readLayout(this.#read, place));
 		const first = from - start;
@@ -91,7 +91,7 @@ export class ArrowRows {
 			const most = count === 1 ? largestRow : answerBytes;
 			const take = (bytes: number) => {
 				taken += bytes;
-				if (taken > most) throw new TooLarge(`a row of more than ${most} bytes`);
+				if (taken > most) throw new TooLarge(`a row has more than ${most} bytes`);
 			};
 			try {
 				take(8 * count);
@@ -112,7 +112,7 @@ export class ArrowRows {
 		this.#decoded += (bytes * (to - Math.max(from, this.#counted))) / (to - from);
 		this.#counted = to;
 		if (this.#decoded > this.#maxDecoded) {
-			throw new Error(`its rows decode to more than ${this.#maxDecoded} bytes, from a file of ${this.#size}`);
+			throw new Error(`its rows decode to more than ${this.#maxDecoded} bytes from a file of ${this.#size}`);
 		}
 	}
 
@@ -125,7 +125,7 @@ export class ArrowRows {
 	}
 
 	async #bytes(place: BatchPlace, offset: number, length: number): Promise<Uint8Array> {
-		if (offset + length > place.bodyBytes) throw new Error(`a buffer that ends beyond its record batch`);
+		if (offset + length > place.bodyBytes) throw new Error(`a buffer extends beyond its record batch`);
 		if (place.bodyBytes > heldBytes) return this.#read(place.bodyAt + offset, length);
 		if (this.#held?.place !== place) {
 			this.#held = { place, body: await this.#read(place.bodyAt, place.bodyBytes) };
@@ -161,12 +161,12 @@ export class ArrowRows {
 			if (!place.delta) own.length = 0;
 			own.push(place);
 		}
-		if (own.length === 0) throw new Error(`there is no dictionary ${id}`);
+		if (own.length === 0) throw new Error(`dictionary ${id} is missing`);
 		const values: unknown[] = [];
 		for (const place of own) {
 			const take = (bytes: number) => {
 				this.#dictionaryLeft -= bytes;
-				if (this.#dictionaryLeft < 0) throw new Error(`dictionaries of more than ${dictionaryBytes} bytes`);
+				if (this.#dictionaryLeft < 0) throw new Error(`it has dictionaries of more than ${dictionaryBytes} bytes`);
 			};
 			const source: ColumnSource = {
 				take,
@@ -194,6 +194,6 @@ export class ArrowRows {
 }
 
 function within(offset: number, length: number, place: BatchPlace): number {
-	if (offset + length > place.bodyBytes) throw new Error('a buffer that ends beyond its dictionary');
+	if (offset + length > place.bodyBytes) throw new Error('a buffer extends beyond its dictionary');
 	return offset;
 }

@@ -41,11 +41,11 @@ const unread: Readonly<Record<number, string>> = {
 
 /** Reads the columns from a Schema message. Throws a sentence fragment for unsupported columns. */
 export function readSchema(schema: FlatTable): ArrowField[] {
-	if (schema.int(0, 2) !== 0) throw new Error('numbers are big-endian');
+	if (schema.int(0, 2) !== 0) throw new Error('its numbers are big-endian');
 	let fields = 0;
 	const fieldOf = (field: FlatTable, depth: number): ArrowField => {
-		if (depth > maxDepth) throw new Error(`columns are nested more than ${maxDepth} levels deep`);
-		if (++fields > maxFields) throw new Error(`has more than ${maxFields} columns`);
+		if (depth > maxDepth) throw new Error(`its columns are nested more than ${maxDepth} levels deep`);
+		if (++fields > maxFields) throw new Error(`it has more than ${maxFields} columns`);
 		const name = field.text(0);
 		const children = field.tables(5).map((child) => fieldOf(child, depth + 1));
 		const values = typeOf(field, name, children);

@@ -86,7 +86,7 @@ class DecodingThread {
 		current.timer = setTimeout(() => {
 			const seconds = (current.limitMs / 1000).toFixed(1);
 			this.#end();
-			this.#settle((waiting) => waiting.reject(new Error(`takes longer than ${seconds} s to decode`)));
+			this.#settle((waiting) => waiting.reject(new Error(`it takes longer than ${seconds} s to decode`)));
 		}, current.limitMs);
 	}
 

@@ -22,7 +22,7 @@ export class FlatTable {
 	readonly #slotBytes: number;
 
 	private constructor(message: Message, at: number) {
-		if (++message.tables > maxTables) throw new Error(`metadata with more than ${maxTables} tables`);
+		if (++message.tables > maxTables) throw new Error(`its metadata has more than ${maxTables} tables`);
 		this.#message = message;
 		this.#at = at;
 		this.#slots = at - message.view.getInt32(at, true);
@@ -59,9 +59,9 @@ export class FlatTable {
 		const { view } = this.#message;
 		const begin = this.#follow(at);
 		const length = view.getUint32(begin, true);
-		if (begin + 4 + length > view.byteLength) throw new RangeError('a text beyond the metadata');
+		if (begin + 4 + length > view.byteLength) throw new RangeError('a string extends beyond the metadata');
 		this.#message.texts -= length;
-		if (this.#message.texts < 0) throw new Error('metadata with texts that overlap');
+		if (this.#message.texts < 0) throw new Error('its metadata has overlapping strings');
 		return new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + begin + 4, length));
 	}
 
@@ -91,7 +91,7 @@ export class FlatTable {
 		const { view } = this.#message;
 		const begin = this.#follow(at);
 		const count = view.getUint32(begin, true);
-		if (begin + 4 + count * stride > view.byteLength) throw new RangeError('a list beyond the metadata');
+		if (begin + 4 + count * stride > view.byteLength) throw new RangeError('a list extends beyond the metadata');
 		return [begin + 4, count];
 	}
 
@@ -109,6 +109,6 @@ export class FlatTable {
 
 function sizeAt(view: DataView, at: number): number {
 	const size = Number(view.getBigInt64(at, true));
-	if (size < 0 || !Number.isSafeInteger(size)) throw new Error(`a length of ${size}`);
+	if (size < 0 || !Number.isSafeInteger(size)) throw new Error(`a length is ${size}`);
 	return size;
 }

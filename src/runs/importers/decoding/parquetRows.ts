@@ -57,9 +57,9 @@ export class ParquetRows {
 			Object.entries(compressors).map(([name, decompress]) => [
 				name,
 				(input: Uint8Array, length: number) => {
-					if (length < 0 || length > largestPage) throw new Error(`a page of ${length} bytes`);
+					if (length < 0 || length > largestPage) throw new Error(`a page has ${length} bytes`);
 					this.#left -= length;
-					if (this.#left < 0) throw new Error(`more than ${this.#largest} bytes of pages at once`);
+					if (this.#left < 0) throw new Error(`more than ${this.#largest} bytes of pages need to be decompressed`);
 					return decompress(input, length);
 				},
 			]),
@@ -73,7 +73,7 @@ export class ParquetRows {
 				while (filled < bytes.byteLength) {
 					const into = new Uint8Array(bytes, filled);
 					const { bytesRead } = await readAt(descriptor, into, 0, into.length, start + filled);
-					if (bytesRead === 0) throw new Error('the file has become shorter');
+					if (bytesRead === 0) throw new Error('the file is shorter than before');
 					filled += bytesRead;
 				}
 				return bytes;
@@ -110,9 +110,9 @@ export class ParquetRows {
 			if (!inside) start += rowsOf(candidate);
 			return inside;
 		});
-		if (group === undefined) throw new Error(`no row ${from + 1}`);
+		if (group === undefined) throw new Error(`it has no row ${from + 1}`);
 		const bytes = Number(group.total_byte_size);
-		if (bytes > largestGroup) throw new Error(`a row group of ${bytes} bytes`);
+		if (bytes > largestGroup) throw new Error(`a row group has ${bytes} bytes`);
 		const columns = Math.max(1, group.columns.length);
 		const small = bytes <= this.#atOnce.held && rowsOf(group) * columns <= heldCells;
 		const end = start + rowsOf(group);
@@ -136,7 +136,7 @@ export class ParquetRows {
 				this.#decoded += sizeOf(whole);
 				if (this.#decoded > this.#maxDecoded) {
 					throw new Error(
-						`its rows decode to more than ${this.#maxDecoded} bytes, from a file of ${this.#buffer.byteLength}`,
+						`its rows decode to more than ${this.#maxDecoded} bytes from a file of ${this.#buffer.byteLength}`,
 					);
 				}
 			}
@@ -158,7 +158,7 @@ function answerOf(rows: readonly unknown[]): readonly unknown[] {
 	for (const [i, row] of rows.entries()) {
 		const size = sizeOf(row);
 		bytes += size;
-		if (i === 0 && size > largestRow) throw new Error(`a row of ${size} bytes`);
+		if (i === 0 && size > largestRow) throw new Error(`a row has ${size} bytes`);
 		if (i > 0 && bytes > answerBytes) return rows.slice(0, i);
 	}
 	return rows;

@@ -63,7 +63,7 @@ function trajectoryRollout(from: Trajectory, context: RecordContext): ForeignRol
 	const values = opened(from.turns);
 	if (!Array.isArray(values)) return 'has no messages';
 	const turns = values.map(turnOf).filter((turn) => turn !== null);
-	if (turns.length < values.length) return 'holds a message without a role';
+	if (turns.length < values.length) return 'has a message without a role';
 	let first = turns.findIndex((turn) => turn.trained);
 	if (first < 0) first = turns.findIndex((turn) => turn.message.role === 'assistant');
 	const messages = turns.map((turn) => turn.message);
@@ -122,7 +122,7 @@ function groupRollouts(group: Fields, key: string, context: RecordContext): read
 	const rollouts: ForeignRollout[] = [];
 	for (const entry of listOf(group.trajectories)) {
 		const trajectory = fieldsOf(entry);
-		if (!trajectory) return 'holds a trajectory that is not an object';
+		if (!trajectory) return 'has a trajectory that is not an object';
 		const rollout = trajectoryRollout(
 			{
 				turns: trajectory.messages_and_choices ?? trajectory.messages,
@@ -195,7 +195,7 @@ export const art: RunFormat = {
 	metrics: [{ pattern: 'history.jsonl', form: 'jsonl', metrics: artHistory }],
 	notes: [
 		'Advantages and tokens are not recorded; some versions record whether a completion was truncated.',
-		'Metrics of a trajectory are not part of its reward; booleans are shown next to it, numbers are kept.',
+		'Trajectory metrics are not part of the reward; booleans are shown next to it, numbers are kept.',
 	],
 	async recognise(folder) {
 		if (await folder.has(place('parquet'))) return true;

@@ -7,7 +7,7 @@ function errorText(value: unknown): string | null {
 	const error = fieldsOf(value);
 	if (!error) return textOf(value);
 	const words = [error.error, error.type, error.message, error.error_chain_repr].map(textOf);
-	return words.filter((word) => word !== null && word !== '').join(': ') || 'an error';
+	return words.filter((word) => word !== null && word !== '').join(': ') || 'unknown error';
 }
 
 /**

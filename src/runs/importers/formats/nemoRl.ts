@@ -141,8 +141,8 @@ export const nemoRl: RunFormat = {
 	],
 	metrics: [{ pattern: 'tensorboard/**/*tfevents*', form: 'events', metrics: eventMetrics }],
 	notes: [
-		'NeMo-RL writes no group id: neighboring rollouts with the same prompt form a group, all of the same size.',
-		"Texts have no roles: the model's turns are inferred from the trained tokens.",
+		'NeMo-RL writes no group id: consecutive rollouts with the same prompt form a group, and all groups have the same size.',
+		"Text has no roles: the model's turns are inferred from the trained tokens.",
 		'Rewards are totals; with dynamic sampling, those of the kept rows (filtered_rewards).',
 		'Whether a completion was truncated is not recorded.',
 	],

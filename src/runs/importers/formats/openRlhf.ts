@@ -22,7 +22,7 @@ export function openRlhfSample(record: unknown): readonly ForeignRollout[] | str
 	if (text === null || !sampleTag.test(textOf(event?.tag) ?? '')) return [];
 	if (step === null) return 'has no step';
 	const match = sampleForm.exec(text);
-	if (match === null) return 'is not of the form "Sample: ... Reward: ..."';
+	if (match === null) return 'does not have the form "Sample: ... Reward: ..."';
 	const reward = match[2] === 'nan' || match[2] === 'None' ? null : Number(match[2]);
 	return [{ groupKey: step, step, prompt: '', completion: match[1] ?? '', reward }];
 }
@@ -44,8 +44,8 @@ export const openRlhf: RunFormat = {
 	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', rollouts: openRlhfSample })),
 	metrics: places.map((pattern) => ({ pattern, form: 'events', metrics: eventMetrics })),
 	notes: [
-		'OpenRLHF writes no rollouts: what is shown is the one sample per logged step in its TensorBoard text.',
-		'The sample is prompt and completion in one text, and its reward is rounded to four digits.',
+		'OpenRLHF writes no rollouts: only the one sample per logged step in its TensorBoard text is shown.',
+		'The sample contains prompt and completion in one text, and its reward is rounded to four digits.',
 	],
 	async recognise(folder) {
 		for (const pattern of places) {

@@ -111,9 +111,9 @@ export const primeRl: RunFormat = {
 		metrics: primeRlMetrics,
 	})),
 	notes: [
-		'All received rollouts are shown; advantages are those of the trained subset (effective), matched by trace id.',
-		'The reward is the weighted sum of the scores; null means that a rollout was not scored.',
-		'Tokens are recorded as ids; the trained ones are shown.',
+		'All received rollouts are shown. Advantages come from the trained subset (effective), matched by trace id.',
+		'The reward is the weighted sum of the scores; null means the rollout was not scored.',
+		'Tokens are recorded as ids; only trained tokens are shown.',
 	],
 	recognise: hasTraces,
 	async describe(folder) {

@@ -164,9 +164,9 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 	const main = mainName(context.learnt) ?? textOf(trajectories[0]?.name);
 	const rollouts: ForeignRollout[] = [];
 	for (const trajectory of trajectories) {
-		if (!trajectory) return 'holds a trajectory that is not an object';
+		if (!trajectory) return 'has a trajectory that is not an object';
 		const steps = listOf(trajectory.steps).map(fieldsOf);
-		if (steps.includes(null)) return 'holds a step that is not an object';
+		if (steps.includes(null)) return 'has a step that is not an object';
 		const { prompt, completion, parents } = splitGraph(
 			graphOf(
 				steps.filter((step) => step !== null),
@@ -231,8 +231,8 @@ export const rllm: RunFormat = {
 		metrics: rllmSummary,
 	})),
 	notes: [
-		'A rollout is a trajectory of an episode; a group is all trajectories with the same name for one task.',
-		'Episode metrics are shown with the rewards; they may not add up to the reward.',
+		'Every trajectory of an episode is a rollout; all trajectories with the same name for one task form a group.',
+		'Episode metrics are shown with the rewards, but may not add up to the reward.',
 		'Advantages and tokens are not recorded.',
 	],
 	learn: learnNames,

@@ -92,9 +92,9 @@ export const skyRl: RunFormat = {
 	),
 	metrics: folders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
 	notes: [
-		'SkyRL writes only the rollouts of its evaluations: they are shown at each step.',
+		'SkyRL writes only evaluation rollouts, which are shown at each step.',
 		'A standalone evaluation (eval_only) has no step.',
-		'It writes no group id: rollouts of one step and data source with the same prompt form a group.',
+		'There are no group ids: rollouts with the same step, data source and prompt form a group.',
 		'A per-token score is shown as the sum of its parts. Advantages and tokens are not recorded.',
 	],
 	async recognise(folder) {

@@ -93,7 +93,7 @@ export function tinkerMetrics(record: unknown): readonly ForeignMetrics[] | stri
 export const tinker: RunFormat = {
 	name: 'tinker',
 	title: 'Tinker cookbook',
-	looksFor: 'iteration_{N}/train_rollout_summaries.jsonl, or metrics.jsonl next to checkpoints.jsonl of a Tinker run',
+	looksFor: 'iteration_{N}/train_rollout_summaries.jsonl, or metrics.jsonl next to checkpoints.jsonl in a Tinker run',
 	hasSteps: true,
 	rollouts: rolloutSplits.map(
 		(split): RolloutFiles => ({
@@ -107,9 +107,9 @@ export const tinker: RunFormat = {
 	),
 	metrics: [{ pattern: 'metrics.jsonl', form: 'jsonl', metrics: tinkerMetrics }],
 	notes: [
-		'Tinker writes rewards and lengths of all rollouts, but texts only of the first groups of an iteration, in its log.',
-		'The log does not record which rollout of a group a text belongs to: it is matched by reward and length.',
-		'A filter may have removed groups whose rewards were all equal. Advantages and tokens are not recorded.',
+		'Tinker writes rewards and lengths for all rollouts, but text only for the first groups in an iteration, in its log.',
+		'The log does not record which rollout in a group a text belongs to: it is matched by reward and length.',
+		'Groups with all-equal rewards may have been filtered out. Advantages and tokens are not recorded.',
 	],
 	async recognise(folder) {
 		if (await folder.has(summaries)) return true;

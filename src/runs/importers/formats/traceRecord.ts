@@ -232,7 +232,7 @@ function shortly(trace: Fields): Fields {
 
 function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit | null): ForeignRollout | string {
 	const nodes = nodesOf(trace);
-	if (!nodes) return 'holds a node without a message';
+	if (!nodes) return 'has a node without a message';
 	const { prompt, completion, parents, nodes: kept } = splitGraph(nodes);
 	const data = fieldsOf((fieldsOf(trace.task) ?? fieldsOf(episode.fields.task))?.data);
 	const tokens = tokensOf(nodes, kept, credit);
@@ -300,7 +300,7 @@ export function episodeRollouts(
 	if (!bare && !Array.isArray(fields.traces)) return 'has no traces';
 	const all = bare ? [fields] : listOf(fields.traces).map(fieldsOf);
 	const traces = all.filter((trace) => trace !== null);
-	if (traces.length < all.length) return 'holds a trace that is not an object';
+	if (traces.length < all.length) return 'has a trace that is not an object';
 	if (traces.length === 0) return [failedEpisode(fields)];
 	const trained = traces.filter((trace) => agentOf(trace)?.trainable !== false);
 	const shown = trained.length > 0 ? trained : traces;

@@ -197,7 +197,7 @@ export const trl: RunFormat = {
 	name: 'trl',
 	title: 'TRL',
 	looksFor:
-		'completions/completions_N.parquet, completions tables of W&B, trainer_state.json or checkpoint-N/trainer_state.json, or event files with train/rewards/',
+		'completions/completions_N.parquet, W&B completions tables, trainer_state.json or checkpoint-N/trainer_state.json, or event files with train/rewards/',
 	hasSteps: true,
 	rollouts: [...completionFiles('train'), ...completionFiles('validation')],
 	metrics: [
@@ -207,10 +207,10 @@ export const trl: RunFormat = {
 	],
 	notes: [
 		'TRL records no groups: consecutive completions of the same prompt form a group.',
-		'TRL records no total reward and no weights: the reward is the weighted sum of the reward functions, with weights computed from the logged rewards and advantages.',
-		'TRL writes training and evaluation completions under the same names: at a step where both ran, they are distinguished by the number of prompts and by the means that the evaluation logged.',
-		'A completions file holds the last generation batch of its step.',
-		'TRL records the share of truncated completions but not which ones: it is known for each only where the share is 0 or 1.',
+		'TRL records neither the total reward nor weights: the reward is the weighted sum of the reward functions, with weights computed from the logged rewards and advantages.',
+		'TRL writes training and evaluation completions under the same names: if both ran at a step, they are told apart by the number of prompts and by the means that the evaluation logged.',
+		'A completions file contains the last generation batch of its step.',
+		'TRL records the fraction of truncated completions but not which ones: this is known per completion only if the fraction is 0 or 1.',
 	],
 	learn: learnTrl,
 	describe,

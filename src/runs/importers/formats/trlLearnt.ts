@@ -85,7 +85,7 @@ function truncatedSteps(lines: readonly MetricsLine[], name: string): Map<number
 }
 
 const noCompletions =
-	'There are no completions: log_completions was off, or they are elsewhere. TRL up to 0.24 writes them only to W&B: copy wandb/run-.../files/media/table here. Later versions write completions/.';
+	'There are no completions: log_completions was off, or they are stored elsewhere. TRL up to 0.24 writes them only to W&B: copy wandb/run-.../files/media/table here. Later versions write completions/.';
 
 /** Returns the names of the reward functions in the metrics. */
 function rewardNames(lines: readonly MetricsLine[]): Set<string> {
@@ -258,7 +258,7 @@ function toldWeights(names: readonly string[], found: RecordedWeights): Pick<Trl
 	if (names.length === 0) return { weights, notes };
 	if (totalsFit === false) {
 		notes.push(
-			'The logged reward is not a weighted sum of the logged reward functions: totals here may differ from those used in training.',
+			'The logged reward is not a weighted sum of the logged reward functions: totals shown here may differ from those used in training.',
 		);
 	}
 	if (known.length > 0) {
@@ -267,11 +267,11 @@ function toldWeights(names: readonly string[], found: RecordedWeights): Pick<Trl
 	}
 	if (open.length > 0 && !(names.length === 1 && totalsFit !== false)) {
 		const why =
-			totalsFit === null && advantagesFit === null ? 'no metrics or advantages were found' : 'several would fit';
+			totalsFit === null && advantagesFit === null ? 'no metrics or advantages were found' : 'several solutions fit';
 		notes.push(
 			known.length === 0 && list(open) === names.map((name) => `${name} 1`).join(', ')
 				? `Reward weights are not recorded and cannot be computed (${totalsFit === false ? 'none fit' : why}): each is assumed to be 1.`
-				: `The weight of ${open.join(' and of ')} cannot be computed from what was recorded: ${list(open)} assumed.`,
+				: `The weight of ${open.join(' and of ')} cannot be computed from the recorded data: ${list(open)} assumed.`,
 		);
 	}
 	return { weights, notes };
@@ -317,7 +317,7 @@ async function evaluationsOf(
 		mixed === 0
 			? []
 			: [
-					`${mixed === 1 ? 'The completions of 1 evaluation' : `The completions of ${mixed} evaluations`} may contain training completions, which cannot be distinguished.`,
+					`${mixed === 1 ? 'The completions of 1 evaluation' : `The completions of ${mixed} evaluations`} may include training completions, which cannot be distinguished.`,
 				];
 	return { evaluations, notes };
 }

@@ -31,9 +31,9 @@ export const verifiers: RunFormat = {
 	],
 	metrics: [],
 	notes: [
-		'An evaluation has no steps.',
-		'A standalone evaluation records no groups: the rollouts of one task form a group.',
-		'The reward is the weighted sum of the scores; null means that a rollout was not scored.',
+		'Evaluations have no steps.',
+		'A standalone evaluation records no groups: rollouts for the same task form a group.',
+		'The reward is the weighted sum of the scores; null means the rollout was not scored.',
 	],
 	recognise: async (folder) => (await holdsTraces(folder, traces)) || (await holdsTraces(folder, results)),
 	async describe(folder) {

@@ -14,9 +14,9 @@ export const verifiersLegacy: RunFormat = {
 	rollouts: [{ pattern: rows, form: 'jsonl', split: 'train', rollouts: evaluationRow }],
 	metrics: [],
 	notes: [
-		'An evaluation has no steps.',
-		'The rollouts of one example form a group.',
-		'A rollout that failed has reward 0 and no completion; its error is kept.',
+		'Evaluations have no steps.',
+		'Rollouts for the same example form a group.',
+		'Failed rollouts have reward 0 and no completion; their errors are kept.',
 	],
 	async recognise(folder) {
 		const keys = topKeys((await folder.head(rows)) ?? '');
@@ -35,7 +35,7 @@ export const verifiersLegacy: RunFormat = {
 		return {
 			versions: Object.fromEntries(versions),
 			notes:
-				average === null ? [] : [`metadata.json reports an average reward of ${average} over all rollouts ever added.`],
+				average === null ? [] : [`metadata.json reports an average reward of ${average} over all rollouts that were ever added.`],
 		};
 	},
 };

@@ -88,9 +88,9 @@ export const verl: RunFormat = {
 		metrics: verlMetrics,
 	})),
 	notes: [
-		'verl writes no group id: rollouts of one step with the same input form a group, in any order.',
-		'Other values returned by the reward function are shown with the rewards; they may not add up to the score.',
-		'Prompts and completions are decoded without special tokens: roles and tool turns are plain lines of the text.',
+		'verl writes no group id: rollouts with the same step and input form a group, in any order.',
+		'Other values returned by the reward function are shown with the rewards, but may not add up to the score.',
+		'Prompts and completions are decoded without special tokens, so roles and tool turns appear as plain text.',
 		'Advantages, tokens and truncation are not recorded.',
 	],
 	async recognise(folder) {

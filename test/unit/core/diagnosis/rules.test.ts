@@ -820,7 +820,7 @@ describe('edits of a recipe', () => {
 		assert.equal(editText({ path: ['rewards', 1] }), 'remove rewards.1');
 		assert.equal(
 			editText({ path: ['dataset', 'exclude'], value: Array.from({ length: 300 }, (_, i) => `${i}+1=`) }),
-			'set dataset.exclude to a list of 300: "0+1=", "1+1=", "2+1=", "3+1=", "4+1=", ...',
+			'set dataset.exclude to a list of 300 items: "0+1=", "1+1=", "2+1=", "3+1=", "4+1=", ...',
 		);
 	});
 });

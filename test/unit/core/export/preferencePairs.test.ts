@@ -47,7 +47,7 @@ describe('pairs of a group', () => {
 		]);
 		assert.deepEqual(pairs(group, { lengthRatio: 1.1 }), []);
 		assert.equal(whyUnpaired(group, { lengthRatio: 1.1 }), 'without two completions of similar length');
-		assert.equal(whyUnpaired([candidate(0, 1), candidate(1, 1)], {}), 'whose rewards are all equal');
+		assert.equal(whyUnpaired([candidate(0, 1), candidate(1, 1)], {}), 'with identical rewards');
 		assert.equal(
 			whyUnpaired([candidate(0, 1), candidate(1, 0)], { margin: 2 }),
 			'whose rewards differ by less than the margin',
@@ -63,7 +63,7 @@ describe('pairs of a group', () => {
 		// The sum of components is highest where the trainer, which weighed them, saw the worst.
 		const inverted = [credited(0, 3, -1), credited(1, 1, 1)];
 		assert.deepEqual(pairGroup(inverted), { pairs: [], contradicted: 1 });
-		assert.equal(whyUnpaired(inverted, {}, 1), 'without a pair for which rewards and recorded advantages agree');
+		assert.equal(whyUnpaired(inverted, {}, 1), 'without a pair whose rewards and recorded advantages agree');
 		assert.deepEqual(pairGroup([...inverted, credited(2, 0.5, 0.2)]), {
 			pairs: [{ chosen: 1, rejected: 2 }],
 			contradicted: 1,

@@ -58,7 +58,7 @@ describe('the metric catalog', () => {
 		assert.match(describeMetric('eval/accuracy', { stage: 'reward-model' }).explanation, /^Pairs/);
 		assert.match(describeMetric('eval/accuracy', { stage: 'process-reward-model' }).explanation, /^Steps/);
 		assert.match(describeMetric('eval/accuracy').explanation, /sampled answers/);
-		assert.equal(describeMetric('eval/rewards/accuracies').title, 'Pairs in order (evaluation)');
+		assert.equal(describeMetric('eval/rewards/accuracies').title, 'Correctly ordered pairs (evaluation)');
 		assert.equal(canonicalName('trl', 'eval_rewards/margins'), 'eval/rewards/margins');
 		assert.equal(canonicalName('trl', 'rewards/chosen'), 'rewards/chosen');
 	});

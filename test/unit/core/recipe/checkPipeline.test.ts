@@ -122,11 +122,11 @@ describe('inputs', () => {
 		const compared = (stage: string, against: string) =>
 			faultsOf(stages, { compare: [{ claim: 'better', stage, against }] }).map(({ path, message }) => [path, message]);
 		assert.deepEqual(compared('of-a', 'a'), [
-			['compare[0].against', '"against" is "a", which is no stage that evaluates: those are of-a.'],
+			['compare[0].against', '"against" is "a", which is not a stage that evaluates: those are of-a.'],
 		]);
 		assert.match(compared('of-a', 'of-b')[0]?.[1] ?? '', /did you mean "of-a"/);
 		assert.deepEqual(compared('of-a', 'of-a'), [
-			['compare[0].against', '"against" is the stage "of-a" itself: name another one.'],
+			['compare[0].against', '"against" refers to the stage "of-a" itself. Choose a different stage.'],
 		]);
 	});
 

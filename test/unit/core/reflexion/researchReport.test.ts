@@ -60,7 +60,7 @@ describe('the report of a research', () => {
 	it('tells what the log tells', async () => {
 		const { events } = await played();
 		const told = readResearch(events);
-		assert.deepEqual([told.stop, told.reason], ['complete', 'All rounds are done.']);
+		assert.deepEqual([told.stop, told.reason], ['complete', 'All rounds are complete.']);
 		assert.deepEqual(told.open, [{ kind: 'missing', text: 'the KL penalty', addressed: false }]);
 		assert.deepEqual(
 			told.answers[0]?.critique?.map(({ addressed }) => addressed),

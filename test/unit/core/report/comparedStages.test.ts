@@ -43,7 +43,7 @@ describe('two evaluations held against each other', () => {
 
 	it('need questions that both have, with something to measure', () => {
 		assert.deepEqual(compareStages(high, low, { measure: 'format' }), {
-			reason: '0 questions in common: too few to compare',
+			reason: 'only 0 questions in common, which is too few to compare',
 		});
 		assert.ok('reason' in compareStages(high, { ...low, questions: new Map() }, {}));
 	});
@@ -136,14 +136,14 @@ describe('what each stage bought', () => {
 		);
 		assert.deepEqual(
 			claims?.rows.map((row) => row.at(-1)),
-			['2 of 3, same sign in 2', '3 of 3, same sign in 3'],
+			['2 of 3 (same sign in 2)', '3 of 3 (same sign in 3)'],
 		);
 		const overview = report.sections[0] as ReportSection;
 		assert.ok(!overview.blocks.some(({ kind }) => kind === 'paragraph'));
 		const other = { ...pipeline(2, 0), recipe: { name: 'r1', seed: 2, compare: [] } };
 		assert.ok(
 			pipelinesReport([pipeline(1, 10), other], 0).sections[0]?.blocks.some(
-				(block) => block.kind === 'paragraph' && block.text === 'The recipes differ in more than the seed.',
+				(block) => block.kind === 'paragraph' && block.text === 'The recipes differ in more than just the seed.',
 			),
 		);
 	});
@@ -152,7 +152,7 @@ describe('what each stage bought', () => {
 		const bare = { ...pipeline(1, 0), stages: [], recipe: undefined };
 		assert.ok(!pipelineReport(bare, 0).sections.some(({ title }) => title === 'Gain by stage'));
 		assert.deepEqual(pipelinesReport([bare, bare], 0).sections[1]?.blocks, [
-			{ kind: 'paragraph', text: 'No stage evaluates another, so there is nothing to compare.' },
+			{ kind: 'paragraph', text: 'No stage evaluates another stage, so there is nothing to compare.' },
 		]);
 	});
 });

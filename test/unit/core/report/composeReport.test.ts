@@ -20,7 +20,7 @@ describe('the report of a run', () => {
 	const report = runReport(madeRun(), now);
 
 	it('has its parts in order', () => {
-		assert.equal(report.subtitle, 'Report of a training run, generated 2023-11-14 23:13 UTC by Reasoning Lab.');
+		assert.equal(report.subtitle, 'Training run report, generated 2023-11-14 23:13 UTC by Reasoning Lab.');
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
 			[
@@ -72,8 +72,8 @@ describe('the report of a run', () => {
 		assert.deepEqual(
 			rows.filter(([model]) => model === 'tiny, step 12').map((row) => [row[1], row[3]]),
 			[
-				['pass@1', 'measured here'],
-				['cons@4', 'measured here'],
+				['pass@1', 'measured locally'],
+				['cons@4', 'measured locally'],
 			],
 		);
 		assert.ok(
@@ -152,7 +152,7 @@ describe('the report of a pipeline', () => {
 	it('tells stages in order, what each bought, evaluations pair by pair, then each run', () => {
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
-			['Overview', 'Gain by stage', 'Evaluations', 'cold', 'rl', 'Recipe of the pipeline'],
+			['Overview', 'Gain by stage', 'Evaluations', 'cold', 'rl', 'Pipeline recipe'],
 		);
 		const [overview, , compared] = report.sections as [ReportSection, ReportSection, ReportSection];
 		const [stages, bought] = tables(overview);

@@ -62,7 +62,7 @@ test('a report plots both against the round', () => {
 	assert.equal(charts?.kind, 'charts');
 	assert.deepEqual(charts?.kind === 'charts' && charts.charts.map(({ title, x }) => [title, x]), [
 		['pass@1 of measure', 'round'],
-		['Gain of best of 2 by the judge over pass@1', 'round'],
+		['Gain from best of 2 by the judge over pass@1', 'round'],
 	]);
 	const [accuracy] = charts?.kind === 'charts' ? charts.charts : [];
 	const points = accuracy?.series[0]?.points ?? [];

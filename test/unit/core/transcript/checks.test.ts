@@ -94,7 +94,7 @@ describe('the real transcript of a Reflexion agent', () => {
 		assert.deepEqual(
 			findUnresolvedCritique(transcript).map(({ title, at }) => [title, at[0]?.message]),
 			[
-				['The critique changed nothing', 5],
+				['The critique had no effect', 5],
 				['The last revision has no reflection', 7],
 			],
 		);
@@ -275,7 +275,7 @@ describe('links', () => {
 		assert.deepEqual(titles([calls('run', {}, 'a'), calls('run', {}, 'b'), answers('1', 'b')]), [
 			'error: run has no result',
 		]);
-		assert.deepEqual(titles([answers('1', 'nobody')]), ['error: A result without a call']);
+		assert.deepEqual(titles([answers('1', 'nobody')]), ['error: Result without a call']);
 		assert.deepEqual(titles([calls('run', {}), answers('1'), answers('2')]), ['error: run has 2 results']);
 		assert.deepEqual(titles([calls('run', {}), answers('1'), calls('run', {}), answers('2')]), [
 			'error: Duplicate call id',
@@ -312,9 +312,9 @@ describe('critique', () => {
 	});
 
 	test('that is carried over, or changed nothing, is told', () => {
-		assert.deepEqual(titles(draft(), draft({ answer: 'Two.' })), ['The critique is carried over']);
+		assert.deepEqual(titles(draft(), draft({ answer: 'Two.' })), ['The critique was repeated']);
 		assert.deepEqual(titles(draft(), draft({ reflection: { missing: 'Names.', superfluous: '' } })), [
-			'The critique changed nothing',
+			'The critique had no effect',
 		]);
 		assert.deepEqual(titles(draft(), { answer: 'Two.' }), ['The last revision has no reflection']);
 	});
@@ -411,7 +411,7 @@ describe('tokens', () => {
 		};
 		assert.deepEqual(
 			findTokenFaults(chat([two])).map(({ title }) => title),
-			['Two token counts disagree'],
+			['Conflicting token counts'],
 		);
 	});
 

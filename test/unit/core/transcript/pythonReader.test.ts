@@ -51,19 +51,19 @@ test('keys of prototypes are keys', () => {
 });
 
 test('what is no literal is a fault at its place', () => {
-	assert.deepEqual(fault('[1, x]'), { message: 'The name x is not a value', offset: 4 });
-	assert.deepEqual(fault('[1 2]'), { message: '"2" where "," or "]" is expected', offset: 3 });
-	assert.deepEqual(fault("{'a': 1"), { message: 'The text ends before "}"', offset: 7 });
-	assert.deepEqual(fault("['a\nb']"), { message: 'Unterminated string in this line', offset: 1 });
+	assert.deepEqual(fault('[1, x]'), { message: 'Unexpected name x, expected a value', offset: 4 });
+	assert.deepEqual(fault('[1 2]'), { message: 'Unexpected "2", expected "," or "]"', offset: 3 });
+	assert.deepEqual(fault("{'a': 1"), { message: 'Unexpected end of text, expected "}"', offset: 7 });
+	assert.deepEqual(fault("['a\nb']"), { message: 'Unterminated string on this line', offset: 1 });
 	assert.deepEqual(fault("'abc"), { message: 'Unterminated string', offset: 0 });
-	assert.deepEqual(fault(String.raw`'\x4'`), { message: '"\\x" is not followed by 2 digits', offset: 1 });
-	assert.deepEqual(fault('1 + 1'.replace('1 ', '[1 ')), { message: '"+" where "," or "]" is expected', offset: 3 });
-	assert.deepEqual(fault('[x for x in y]'), { message: 'The name x is not a value', offset: 1 });
-	assert.deepEqual(fault('f"{1}"'), { message: 'The name f is not a value', offset: 0 });
-	assert.deepEqual(fault('lambda: 0'), { message: 'The name lambda is not a value', offset: 0 });
-	assert.deepEqual(fault('12abc'), { message: 'Not a number', offset: 0 });
-	assert.deepEqual(fault('{1, 2: 3}'), { message: 'A key in a set', offset: 4 });
-	assert.equal(fault('').message, 'The text ends where a value is expected');
+	assert.deepEqual(fault(String.raw`'\x4'`), { message: '"\\x" must be followed by 2 digits', offset: 1 });
+	assert.deepEqual(fault('1 + 1'.replace('1 ', '[1 ')), { message: 'Unexpected "+", expected "," or "]"', offset: 3 });
+	assert.deepEqual(fault('[x for x in y]'), { message: 'Unexpected name x, expected a value', offset: 1 });
+	assert.deepEqual(fault('f"{1}"'), { message: 'Unexpected name f, expected a value', offset: 0 });
+	assert.deepEqual(fault('lambda: 0'), { message: 'Unexpected name lambda, expected a value', offset: 0 });
+	assert.deepEqual(fault('12abc'), { message: 'Invalid number', offset: 0 });
+	assert.deepEqual(fault('{1, 2: 3}'), { message: 'Unexpected key in a set', offset: 4 });
+	assert.equal(fault('').message, 'Unexpected end of text, expected a value');
 });
 
 test('depth and number of values are bounded', () => {

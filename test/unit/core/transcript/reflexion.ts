@@ -49,7 +49,7 @@ const sources = JSON.stringify([
 export function mended(): Transcript {
 	const first = {
 		answer: 'Experts and GRPO matter for research.',
-		reflection: { missing: 'No costs are given.', superfluous: 'The first sentence is empty.' },
+		reflection: { missing: 'No costs are given.', superfluous: 'Empty first sentence.' },
 		search_queries: ['costs of experts'],
 	};
 	const second = {

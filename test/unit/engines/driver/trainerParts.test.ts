@@ -94,7 +94,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB
 	);
 	assert.deepEqual(
 		[refused.message, refused.action],
-		['The Python /x lacks packages for training: No module named torch.', 'Run Set Up.'],
+		['Python at /x is missing packages required for training: No module named torch.', 'Run Set Up.'],
 	);
 	assert.equal(lastError(''), '');
 });

@@ -117,7 +117,7 @@ describe('what installers print when they fail', () => {
 		],
 		['invalid', /argument/, "error: invalid value 'cu999' for '--torch-backend <TORCH_BACKEND>'"],
 		['denied', /cannot be written/, 'error: failed to create directory: Permission denied (os error 13)'],
-		['internal', /failed with status 1: error: something else\.$/, 'Resolved 3 packages\nerror: something else\n'],
+		['internal', /failed with status 1: error: something else\.$/, 'Resolved 3 packages\nerror: a different value\n'],
 	];
 	for (const [reason, message, text] of cases) {
 		it(`is ${reason}: ${message.source}`, () => {

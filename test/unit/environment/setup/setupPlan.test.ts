@@ -157,7 +157,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 
 	it('refuses vLLM where it cannot work', () => {
 		const pins = ['torch==2.13.0', 'vllm==0.28.0'];
-		assert.throws(() => plan({ pins }), { reason: 'unsupported', action: 'Leave vllm out.' });
+		assert.throws(() => plan({ pins }), { reason: 'unsupported', action: 'Omit vllm.' });
 		assert.ok(plan({ pins, machine: withNvidia('580.1', '9.0') }).diskBytes > 10e9);
 	});
 

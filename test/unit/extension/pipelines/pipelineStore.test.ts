@@ -186,7 +186,7 @@ test('the end of a pipeline is one sentence: what came of it, or what to do', as
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);
 	const view = await viewPipeline(folder);
-	assert.equal(pipelineEnd(view), 'story failed at rl: no rows left. Fix the problem, then resume it.');
+	assert.equal(pipelineEnd(view), 'story failed at rl: no rows left. Fix the problem, then resume the pipeline.');
 	assert.match(
 		pipelineEnd({ ...view, status: 'crashed' }),
 		/^story stopped because its runner exited; 2 of 4 stages are done\. Resume it/,

@@ -22,7 +22,7 @@ test('a policy is said with what it is, what it can, and what it lacks', () => {
 	const untried = presentPolicy(server, now);
 	assert.deepEqual([untried.label, untried.description, untried.icon.color], ['big', 'org/big-7b', null]);
 	assert.equal(untried.contextValue, 'policy serverPolicy keylessPolicy');
-	assert.ok(untried.tooltip.some(([name, value]) => name === 'Capabilities' && value === 'not tested yet'));
+	assert.ok(untried.tooltip.some(([name, value]) => name === 'Capabilities' && value === 'not tested'));
 
 	const capabilities = {
 		logprobs: true,

@@ -52,7 +52,7 @@ async function opened(problems: number) {
 test('the problem that a selection answers is asked for where there are several, and only there', async () => {
 	const one = await opened(1);
 	await one.commands.verifySelection();
-	assert.deepEqual(one.told, ['right of the selection: 1.00']);
+	assert.deepEqual(one.told, ['right on the selection: 1.00']);
 	one.session.dispose();
 	for (const [label, value] of [
 		['0+1=', '0.00'],

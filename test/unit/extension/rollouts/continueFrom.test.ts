@@ -123,7 +123,7 @@ test('who cannot go on says why', async () => {
 	const none = new ContinueFrom(own(run));
 	assert.deepEqual(
 		[(await none.policy(null)).ready, (await none.policy(null)).action],
-		[false, 'Resume the run, or wait for its first checkpoint.'],
+		[false, 'Resume the run, or wait until it has saved a checkpoint.'],
 	);
 	await assert.rejects(
 		none.generate(request, () => undefined),

@@ -37,13 +37,13 @@ afterEach(() => {
 	Object.assign(workspace, { findFiles: undefined });
 });
 
-const go = { pick: '$(check) Continue with these' } as const;
+const go = { pick: '$(check) Continue with these settings' } as const;
 
 test('a typed problem, its strategy, parameters, scorer and budget become a search', async () => {
 	const { wanted, asked, titles } = await ask(
 		{},
 		{ strategy: 'best-of-n', budget: { nodes: 7 } },
-		{ pick: '$(edit) Enter it...' },
+		{ pick: '$(edit) Enter problem...' },
 		{ type: ['  ', 'What is 17 + 25?'] },
 		{ type: [' 42 '] },
 		{ pick: 'Best of N' },
@@ -53,8 +53,8 @@ test('a typed problem, its strategy, parameters, scorer and budget become a sear
 	);
 	assert.deepEqual(titles, [
 		'problem',
-		'The problem',
-		'Gold answer, if known',
+		'Problem',
+		'Gold answer (optional)',
 		'strategy',
 		'parameters of Best of N',
 		'answer scorer',
@@ -165,7 +165,7 @@ test('a row of a dataset is found, also the last one without an end of line; a f
 	await writeFile(join(folder, 'a.jsonl'), '{"label":"nothing"}\n');
 	Object.assign(workspace, { findFiles: async () => [file('b.jsonl'), file('a.jsonl')] });
 	const given = { policy, strategy: 'best-of-n', params: {}, guide: null, budget: { nodes: 3 } };
-	const dataset = { pick: '$(database) A row of a dataset file...' };
+	const dataset = { pick: '$(database) Dataset row...' };
 	const { wanted, asked } = await ask(given, {}, dataset, { pick: /b\.jsonl$/ }, { pick: '2+2=' });
 	assert.deepEqual([wanted?.problem.prompt, wanted?.problem.answer], ['2+2=', '4']);
 	assert.deepEqual(
@@ -192,7 +192,7 @@ test('of a long file the first 5,000 problems are offered', async (context) => {
 	await writeFile(path, `not json\n${rows.join('')}`);
 	Object.assign(workspace, { findFiles: async () => [{ scheme: 'file', path, fsPath: path }] });
 	const given = { policy, strategy: 'best-of-n', params: {}, guide: null, budget: { nodes: 3 } };
-	const dataset = { pick: '$(database) A row of a dataset file...' };
+	const dataset = { pick: '$(database) Dataset row...' };
 	const { asked } = await ask(given, {}, dataset, { pick: /long\.jsonl$/ }, { pick: '4999+1=' });
 	const items = asked[2]?.items ?? [];
 	assert.deepEqual([items.length, items.at(-1)?.description], [5000, 'line 5001']);

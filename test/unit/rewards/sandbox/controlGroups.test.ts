@@ -102,7 +102,7 @@ describe('where control groups may be made', () => {
 	it('is nowhere where version 1 has the controllers', async () => {
 		const mountinfo = await tree('hybrid', { '/': { offers: 'hugetlb', handsOn: '', isRoot: true } });
 		const place = await findGroupPlace({ mountinfo, cgroup: '4:memory:/a\n0::/\n' }, folderOf('hybrid'));
-		assert.deepEqual(place, { missing: 'the controllers memory and pids are not delegated' });
+		assert.deepEqual(place, { missing: 'the memory and pids controllers are not delegated' });
 	});
 
 	it('is looked for in what a mount shows of all groups, by the last of several mounts', async () => {
@@ -113,7 +113,7 @@ describe('where control groups may be made', () => {
 	});
 
 	it('is nowhere without a mount, or where the own group is not shown', async () => {
-		const missing = 'control groups of version 2 are not mounted';
+		const missing = 'cgroups v2 is not mounted';
 		const mountinfo = await tree('other', { '/': { offers: all, handsOn: all } }, '/outer');
 		for (const facts of [
 			{ mountinfo: '', cgroup: '' },

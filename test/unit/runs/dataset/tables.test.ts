@@ -115,11 +115,11 @@ test('what is no file of rows is refused with a sentence', async (t) => {
 	assert.deepEqual(await scanned(await opened(t, at('linked.jsonl'))), [{ a: 1 }]);
 	await writeFile(at('odd.jsonl'), '{"a":\n[1]\nnull\n"x"\n{"torn": ');
 	assert.deepEqual(await scanned(await opened(t, at('odd.jsonl'))), [
-		'is not JSON',
+		'is not valid JSON',
 		{ value: [1] },
 		{ value: null },
 		{ value: 'x' },
-		'is incomplete JSON: it may still be being written',
+		'is incomplete JSON, possibly because the file is still being written',
 	]);
 	for (const name of ['empty.jsonl', 'empty.json', 'empty.csv']) {
 		await writeFile(at(name), '');

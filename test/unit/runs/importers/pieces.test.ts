@@ -113,7 +113,7 @@ describe('faults of a run', () => {
 
 	it('forgets what lay in a file that is read anew', () => {
 		const faults = new FaultList();
-		for (let line = 1; line <= 12_000; line++) faults.add({ file: 'a', line, message: 'not JSON', records: 1 });
+		for (let line = 1; line <= 12_000; line++) faults.add({ file: 'a', line, message: 'invalid JSON', records: 1 });
 		faults.forget('a');
 		assert.deepEqual(faults.all, []);
 	});

@@ -200,7 +200,7 @@ describe('a run as its report reads it', () => {
 			],
 		);
 		const completions = run.stages[1]?.completions;
-		assert.equal(completions?.of, 'held-out samples at step 40 (tokens: of completions in training)');
+		assert.equal(completions?.of, 'held-out samples at step 40 (tokens: from training completions)');
 		// The second has no thinking: no share of it is Russian.
 		assert.deepEqual(
 			[completions.completions, completions.format, completions.consistency, completions.tokens, completions.truncated],
@@ -246,7 +246,7 @@ describe('a run as its report reads it', () => {
 	});
 
 	it('tells what it cannot read, and the rest', async () => {
-		await write('recipe.json', 'not JSON');
+		await write('recipe.json', 'invalid JSON');
 		const run = await readReportedRun(await openRun(folder));
 		assert.equal(run.recipe, undefined);
 		assert.match(run.gaps.join('\n'), /The recipe: .*is not JSON/);
@@ -293,7 +293,7 @@ describe('a run as its report reads it', () => {
 		assert.deepEqual(gaps, []);
 		assert.deepEqual(
 			document.sections.map(({ title }) => title),
-			['Overview', 'Gain by stage', 'Evaluations', 'rl', 'Recipe of the pipeline'],
+			['Overview', 'Gain by stage', 'Evaluations', 'rl', 'Pipeline recipe'],
 		);
 		const both = await readSeveralReport([pipeline, pipeline], openRun, { now: 0 });
 		assert.deepEqual(both.gaps, []);

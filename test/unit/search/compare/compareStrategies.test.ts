@@ -220,7 +220,7 @@ describe('comparing strategies', () => {
 	test('some that fail are counted with their reason', async () => {
 		const rules = [
 			{ prompt: 'easy *', say: say(6) },
-			{ prompt: 'hard *', fail: { reason: 'invalid', message: 'The prompt has "h", which is not in the vocabulary.' } },
+			{ prompt: 'hard *', fail: { reason: 'invalid', message: 'The prompt has "h", which does not exist in the vocabulary.' } },
 		];
 		await writeFile(join(root, 'half.jsonl'), rules.map((rule) => JSON.stringify(rule)).join('\n'));
 		const spec = specOf({ policy: { kind: 'scripted', file: 'half.jsonl' }, searches: 4 });

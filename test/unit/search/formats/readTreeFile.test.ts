@@ -118,7 +118,7 @@ describe('what a tree file is', () => {
 		);
 		const { format, trees, faults } = await readTreeFile(path);
 		assert.equal(format, 'reasoning-lab');
-		assert.deepEqual(faults, ['Line 5 is not JSON.']);
+		assert.deepEqual(faults, ['Line 5 is not valid JSON.']);
 		assert.deepEqual(trees[0]?.facts, {
 			nodes: 2,
 			depth: 1,
@@ -157,7 +157,7 @@ describe('graphs of other programs', () => {
 		const [one] = trees;
 		const tree = replay(one?.events ?? []);
 		assert.deepEqual([tree.nodes.length, tree.skipped, tree.roots.length], [5, 0, 2]);
-		assert.deepEqual(one?.faults, ['2 answers are their own parent.', 'The tree has a cycle; left out 1 edge of it.']);
+		assert.deepEqual(one?.faults, ['2 answers are their own parent.', 'The tree has a cycle; 1 edge omitted.']);
 		assert.equal(one?.facts.counts.selfLoops, 2);
 	});
 
@@ -193,8 +193,8 @@ describe('graphs of other programs', () => {
 		assert.equal(tree.node(2)?.pruned, null);
 		assert.deepEqual(trees[0]?.faults, [
 			'Snapshot 3 has no nodes and edges.',
-			'Snapshot 4 has a cycle; left out 1 edge of it.',
-			'1 node of earlier snapshots is missing from later ones.',
+			'Snapshot 4 has a cycle; 1 edge omitted.',
+			'1 node from earlier snapshots is missing from later ones.',
 		]);
 	});
 

@@ -20,7 +20,7 @@ const script: ScriptInput = {
 		{ prompt: 'Be brief.\n\n1+1=', say: '<answer>prepended</answer>' },
 		{ prompt: '1+1=', say: '<think>one and one</think><answer>2</answer>' },
 		{ prompt: '2+2=', say: '<think>two and two</think><answer>4</answer>' },
-		{ prompt: 'ä*', fail: { reason: 'invalid', message: 'The symbol "ä" is not in the vocabulary.' } },
+		{ prompt: 'ä*', fail: { reason: 'invalid', message: 'The symbol "ä" does not exist in the vocabulary.' } },
 	],
 };
 

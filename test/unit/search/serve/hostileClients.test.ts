@@ -74,7 +74,7 @@ class GatedReasoner implements Reasoner {
 	}
 
 	callTools(): Promise<never> {
-		throw new TypeError('It has no tools.');
+		throw new TypeError('Available rewards: no tools.');
 	}
 
 	dispose(): void {}

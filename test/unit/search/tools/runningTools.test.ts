@@ -180,7 +180,7 @@ describe('search of the web', () => {
 			asked.some(({ url }) => url === '/found'),
 			false,
 		);
-		assert.deepEqual(await web(`${origin}/empty`).run('x'), { sources: [], note: 'The search found nothing.' });
+		assert.deepEqual(await web(`${origin}/empty`).run('x'), { sources: [], note: 'No results found.' });
 		await assert.rejects(web(`${origin}/empty`).run(' '), fails('invalid', /nothing to search for/));
 		await assert.rejects(web(`${origin}/empty`, null, AbortSignal.abort()).run('x'), fails('cancelled', /./));
 	});

@@ -60,7 +60,7 @@ describe('search of the workspace', () => {
 		assert.deepEqual(await sourcesOf('"value model beside"'), ['docs/ppo.md:1']);
 		const zebras = await workspaceTool('workspace', root, never).run('zebras');
 		assert.equal(zebras.sources.length, 2);
-		assert.equal(zebras.note, '298 more places have some of these words.');
+		assert.equal(zebras.note, '298 more locations contain some of these words.');
 		const none = await workspaceTool('workspace', root, never).run('xylophone');
 		assert.deepEqual(
 			[none.sources.length, /^Nothing of \d+ files has any of these words\.$/.test(none.note ?? '')],
@@ -162,7 +162,7 @@ describe('look-up in a dataset', () => {
 		const path = await written(`noise\n[1]\n\n${JSON.stringify(rows[0])}\n{"torn": `);
 		const tool = datasetTool('dataset', path, never);
 		const { sources, note } = await tool.run('apples');
-		assert.deepEqual([sources[0]?.source, note], ['rows.jsonl:4', '3 lines are no JSON objects.']);
+		assert.deepEqual([sources[0]?.source, note], ['rows.jsonl:4', '3 lines are not JSON objects.']);
 		const long = await written(
 			`${JSON.stringify({ a: 'apples '.repeat(2000) })}\n${JSON.stringify(rows[0])}\n`.repeat(400),
 		);

@@ -17,7 +17,7 @@ const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert =
 	title: 'Dead groups',
 	level: 'warning',
 	message:
-		'93% of the groups of the last 20 batches are dead: all completions got the same reward, so there is no gradient. Most of them are truncated before giving an answer.',
+		'93% of the groups of the last 20 batches are dead: all completions got the same reward, so there is no gradient. In most of them, completions are truncated before they give an answer.',
 	action: 'Raise the completion length limit.',
 	step: 240,
 	lastStep: 520,
@@ -35,9 +35,9 @@ const some: readonly DashboardAlert[] = [
 	alert('kl-blow-up', {
 		title: 'KL blow-up',
 		level: 'error',
-		message: 'KL to the reference has blown up: 14 nats per token (median of 10 updates), 0.08 before.',
+		message: 'KL to the reference has blown up: 14 nats per token (median of 10 updates), up from 0.08.',
 		action:
-			'The policy is losing its original abilities: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
+			'The policy is losing its original abilities. Go back to a checkpoint before this step, and use a lower learning rate or a higher beta.',
 		step: 410,
 		evidence: [],
 		recipe: { key: 'stages[1].learning_rate', suggestion: '0.00001 instead of 0.0001', applies: false },
@@ -46,7 +46,7 @@ const some: readonly DashboardAlert[] = [
 	alert('throughput-drop', {
 		title: 'Throughput drop',
 		level: 'info',
-		message: 'Throughput has dropped to 31%: 7400 tokens per second over 30 batches, 23900 before.',
+		message: 'Throughput has dropped to 31% of its earlier level: 7400 tokens per second over 30 batches, down from 23900.',
 		action: 'Look at completion length, at the time per phase, and at what else computes on the machine.',
 		step: 300,
 		lastStep: 360,

@@ -80,10 +80,10 @@ describe('the charts of a run', () => {
 			chartsOf(all).map((group) => [group.title, ...group.charts.map((chart) => chart.title)].join(' | ')),
 			[
 				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Zero reward SD',
-				'Policy | KL to the reference | Entropy | Clip ratios | Sampler/trainer log-prob difference',
+				'Policy | KL to reference | Entropy | Clip ratios | Sampler/trainer log-prob difference',
 				'Completions | Completion length | Completed-response length | Truncated completions',
 				'Optimizer | Loss | Gradient norm | Learning rate',
-				'Where the time goes | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
+				'Time breakdown | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
 			],
 		);
 	});
@@ -123,13 +123,13 @@ describe('the charts of a run', () => {
 		const titles = (...names: string[]) =>
 			chartsOf(names).flatMap(({ title, charts }) => charts.map((chart) => `${title}: ${metricsOf(chart).join(' ')}`));
 		assert.deepEqual(titles('loss', 'rewards/accuracies', 'rewards/chosen', 'eval/loss', 'eval/rewards/accuracies'), [
-			'Preferences and judging models: rewards/accuracies eval/rewards/accuracies',
-			'Preferences and judging models: rewards/chosen',
+			'Preferences and judge models: rewards/accuracies eval/rewards/accuracies',
+			'Preferences and judge models: rewards/chosen',
 			'Optimizer: loss eval/loss',
 		]);
 		assert.deepEqual(titles('accuracy', 'eval/accuracy', 'mean_reward', 'min_reward', 'max_reward'), [
-			'Preferences and judging models: accuracy eval/accuracy',
-			'Preferences and judging models: mean_reward min_reward max_reward',
+			'Preferences and judge models: accuracy eval/accuracy',
+			'Preferences and judge models: mean_reward min_reward max_reward',
 		]);
 		assert.deepEqual(titles('eval/accuracy'), ['Reward and accuracy: eval/accuracy'], 'another trainer means answers');
 		assert.deepEqual(

@@ -261,7 +261,7 @@ describe('what is said about a run', () => {
 	it('says what is waited for, or why it ended and what to do', () => {
 		const title = (run: DashboardRun | null, count = 0, hasGrpo = false, loading = false) =>
 			noticeOf(run, count, hasGrpo, loading)?.title ?? null;
-		assert.equal(title(null), 'Opening the run');
+		assert.equal(title(null), 'Opening run');
 		assert.equal(title(madeUpRun({ status: 'starting' })), 'Starting');
 		assert.equal(
 			title(madeUpRun({ status: 'running', wait: { kind: 'device', words: 'waiting' } })),
@@ -272,7 +272,7 @@ describe('what is said about a run', () => {
 		assert.equal(title(madeUpRun({ stage: 'sft', status: 'finished' }), 10), null);
 		assert.equal(title(madeUpRun(), 10, true), null);
 		assert.equal(title(madeUpRun({ status: 'stopped' })), 'No steps');
-		assert.equal(title(madeUpRun(), 0, false, true), 'Opening the run');
+		assert.equal(title(madeUpRun(), 0, false, true), 'Opening run');
 	});
 
 	it('says what engines elsewhere wait for, and nothing of a cold start before which no reward comes', () => {
@@ -282,7 +282,7 @@ describe('what is said about a run', () => {
 		assert.equal(words(ray('job')), 'Waiting for the cluster');
 		assert.equal(words(ray('loading')), 'Starting on the cluster');
 		assert.equal(words(ray('cluster'), 10), 'Cluster not responding');
-		assert.equal(words(ray('restart'), 10), 'Restarting after a worker was lost');
+		assert.equal(words(ray('restart'), 10), 'Restarting after losing a worker');
 		const loading = { status: 'starting', engine: 'PyTorch', wait: { kind: 'loading', words: 'loading' } } as const;
 		assert.equal(words(madeUpRun(loading)), 'Loading PyTorch');
 		assert.equal(words(madeUpRun(loading), 10), null, 'a resumed run has its charts');
@@ -325,7 +325,7 @@ describe('what is said about a run', () => {
 		const crash = noticeOf(
 			madeUpRun({
 				status: 'crashed',
-				error: { message: 'The disk is full.', action: 'Free some space.' },
+				error: { message: 'The disk is full.', action: 'Free up some disk space.' },
 				checkpoints: [50, 100],
 				actions: ['resume', 'openLog'],
 			}),

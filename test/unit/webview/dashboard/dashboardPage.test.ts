@@ -376,7 +376,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await drawn(first);
 		await first.page.locator('.slider').fill('0.9');
 		await first.page.locator('[data-chart="reward"] .legend-entry').nth(1).click();
-		await first.page.locator('.group-button', { hasText: 'Where the time goes' }).click();
+		await first.page.locator('.group-button', { hasText: 'Time breakdown' }).click();
 		const state = (await first.state()) as { runFolder: string; view: { smoothing: number; hidden: string[] } };
 		assert.equal(state.runFolder, folder);
 		assert.equal(state.view.smoothing, 0.9);
@@ -388,7 +388,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			'false',
 		);
 		assert.equal(
-			await second.page.locator('.group-button', { hasText: 'Where the time goes' }).getAttribute('aria-expanded'),
+			await second.page.locator('.group-button', { hasText: 'Time breakdown' }).getAttribute('aria-expanded'),
 			'false',
 		);
 		assert.deepEqual(second.errors, []);
@@ -509,7 +509,7 @@ describe('the dashboard in a browser', { skip }, () => {
 	it('says why a run crashed and offers to resume it', async () => {
 		const record = {
 			status: 'crashed',
-			error: { reason: 'full', message: 'The disk is full.', action: 'Free some space.' },
+			error: { reason: 'full', message: 'The disk is full.', action: 'Free up some disk space.' },
 		} as const;
 		await withRun({ record }, {}, async (view) => {
 			await drawn(view);

@@ -69,7 +69,7 @@ test('empty, it says what to do; with buttons', options, async (t) => {
 		assert.deepEqual(view.commands, [{ type: 'choosePolicy', side: 0 }, { type: 'addServer' }]);
 		await looksRightNow(view, `playground-empty-${width}`);
 	}
-	const denied = await open(t, { forbidden: 'This workspace is not trusted, so no policy is run.' });
+	const denied = await open(t, { forbidden: 'Searches are disabled because this workspace is not trusted.' });
 	await denied.page.getByText('Playground disabled').waitFor();
 	await looksRightNow(denied, 'playground-untrusted');
 });

@@ -75,7 +75,7 @@ export class DatabaseIndex implements QueryIndex {
 		if (/pg_sleep|slow/.test(sql)) {
 			await pause(60_000, undefined, { signal: signal as AbortSignal }).catch(() => {
 				this.cancelled.push('sql');
-				throw new Failure('cancelled', 'Cancelled.');
+				throw new Failure('cancelled', 'Canceled.');
 			});
 		}
 		const start = performance.now();
@@ -117,7 +117,7 @@ export class DatabaseIndex implements QueryIndex {
 			if (this.portionMs > 0) {
 				await pause(this.portionMs, undefined, { signal: signal as AbortSignal }).catch(() => {
 					this.cancelled.push('search');
-					throw new Failure('cancelled', 'Cancelled.');
+					throw new Failure('cancelled', 'Canceled.');
 				});
 			}
 			const matches = [...text.matchAll(pattern)];

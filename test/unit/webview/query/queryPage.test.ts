@@ -59,7 +59,7 @@ describe('the query view in a browser', { skip }, () => {
 		await looksRight(view, 'query-failure');
 		await toSql(page, 'FROM rollouts');
 		await summary(page, /240/);
-		await page.getByLabel('Histogram of a column').selectOption('reward');
+		await page.getByLabel('Column for histogram').selectOption('reward');
 		await page.waitForSelector('.bars');
 		await page.locator('.histogram details summary').click();
 		await looksRight(view, 'query-rows');
@@ -203,13 +203,13 @@ describe('the query view in a browser', { skip }, () => {
 		const { page } = view;
 		await toSql(page, 'SELECT range % 4 AS n, range AS m FROM range(100000)');
 		await summary(page, /^First/);
-		await page.getByLabel('Histogram of a column').selectOption('n');
+		await page.getByLabel('Column for histogram').selectOption('n');
 		await page.waitForSelector('.bars');
 		assert.deepEqual(
 			await page.locator('.bar-room').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('title'))),
 			['0', '1', '2', '3'].map((n) => `${n}: 25,000 rows`),
 		);
-		await page.getByLabel('Histogram of a column').selectOption('');
+		await page.getByLabel('Column for histogram').selectOption('');
 		await page.waitForFunction(() => document.querySelector<HTMLElement>('.histogram')?.hidden);
 		clean(view);
 	});
@@ -318,7 +318,7 @@ describe('the query view in a browser', { skip }, () => {
 				rolloutIndex.failure = new Failure(
 					'unavailable',
 					'The index worker cannot start: no room.',
-					'Free some disk space.',
+					'Free up disk space.',
 				);
 			},
 		});
@@ -331,7 +331,7 @@ describe('the query view in a browser', { skip }, () => {
 		const { page } = view;
 		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 7');
 		await summary(page, /^7 rows/);
-		await page.getByLabel('Histogram of a column').selectOption('reward');
+		await page.getByLabel('Column for histogram').selectOption('reward');
 		await page.waitForSelector('.bars');
 		const state = await view.state();
 		const asked = view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length;

@@ -341,7 +341,7 @@ test('the thinking is cut at a token, edited, and goes on; without a policy it s
 		policy: async () => ({
 			ready: false,
 			message: 'This run has no running engine and no complete checkpoint.',
-			action: 'Resume the run, or wait for its first checkpoint.',
+			action: 'Resume the run, or wait until it has saved a checkpoint.',
 			temperature: 1,
 			maxTokens: 8,
 		}),
@@ -370,7 +370,7 @@ test(
 		assert.match(await card.locator('.branches').innerText(), /Branch 2 of 2 · 5 messages/);
 		assert.match(await card.innerText(), /Thinking\s+Let me check which tool/);
 		assert.match(await card.innerText(), /Calls\s+calculate/);
-		await card.getByRole('button', { name: 'Call of calculate' }).first().click();
+		await card.getByRole('button', { name: 'Call to calculate' }).first().click();
 		await card.locator('.turn-call.pointed').waitFor();
 		await card.getByRole('button', { name: 'Branch 1' }).click();
 		await page.waitForFunction(() =>

@@ -85,7 +85,7 @@ test('the plot and the table say what the comparison found; points open their tr
 	await page.waitForSelector('.searches tbody tr');
 	assert.equal(await page.locator('.searches tbody tr').count(), 30);
 	assert.match(await page.locator('.searches h2').innerText(), /self-consistency, n=8/);
-	await page.getByRole('button', { name: 'Open Tree of problem 3', exact: true }).click();
+	await page.getByRole('button', { name: 'Open tree for problem 3', exact: true }).click();
 	for (let i = 0; i < 500 && view.opened.length === 0; i++) await page.waitForTimeout(10);
 	assert.deepEqual(view.opened, [join(folder, 'trees', 'samples', '2.jsonl')]);
 
@@ -185,7 +185,7 @@ test('searches that failed are no success: how many, why, and what to do', optio
 	await page.waitForSelector('.badge.state-incomplete');
 	assert.equal(await page.locator('.badge.state-ended').count(), 0);
 	assert.equal(await page.locator('.page-head .badge').innerText(), 'Incomplete');
-	assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and are not counted.');
+	assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and are excluded.');
 	assert.match(await page.locator('.failures li').innerText(), /^30× .*not in the vocabulary/);
 	await page.getByRole('button', { name: 'Retry Failed' }).waitFor();
 	await looksRightNow(view, 'strategies-failures');
@@ -204,7 +204,7 @@ test('searches that failed are no success: how many, why, and what to do', optio
 	};
 	await writeFile(path, JSON.stringify(all));
 	await page.waitForSelector('.badge.state-failed');
-	assert.equal(await page.locator('.legend').innerText(), 'No results. All searches failed.');
+	assert.equal(await page.locator('.legend').innerText(), 'No results: all searches failed.');
 	// A summary that an older version wrote: done, without the reasons.
 	await writeFile(
 		path,

@@ -415,7 +415,7 @@ test('what cannot be read is said, with what to do', options, async (t) => {
 	await view.told(1);
 	assert.deepEqual(view.commands, [{ type: 'again' }]);
 	await view.show([]);
-	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log has no nodes.');
+	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log contains no nodes.');
 	await view.say({ type: 'failed', side: 'main', message: 'The disk is gone.', action: null });
 	await page.waitForSelector('.notice');
 });
@@ -494,7 +494,7 @@ test('hostile texts stay texts', options, async (t) => {
 		await page.locator('.tree-stage').focus();
 		await page.keyboard.press('ArrowDown');
 	}
-	await page.getByRole('textbox', { name: 'Search texts and answers' }).fill('<script');
+	await page.getByRole('textbox', { name: 'Search text and answers' }).fill('<script');
 	await page.keyboard.press('Enter');
 	assert.equal(
 		await page.locator('script:not([nonce]), img, iframe, a[href], link[rel=stylesheet] ~ style').count(),

@@ -16,7 +16,7 @@ export interface VerlFacts {
 }
 
 const refuse = (what: string, action: string) =>
-	new Failure('unsupported', `verl does not support the ${what} of this recipe.`, action);
+	new Failure('unsupported', `verl does not support the ${what} in this recipe.`, action);
 
 const lossModes: Readonly<Record<string, string>> = {
 	grpo: 'seq-mean-token-mean',
@@ -33,7 +33,7 @@ export function verlSettings(recipe: ResolvedRecipe, facts: VerlFacts): VerlSett
 	const stage = stageOf(recipe);
 	const { model, evaluate, checkpoint } = recipe;
 	if (!('path' in model)) {
-		throw refuse('new model defined by its sizes', 'Set "model" to a model folder or a Hub id.');
+		throw refuse('new model defined by its sizes', 'Set "model" to a model folder or a Hub ID.');
 	}
 	const ray = recipe.ray as NonNullable<ResolvedRecipe['ray']>;
 	const gpus = Math.max(1, Math.round(ray.workers * (ray.gpusPerWorker ?? 1)));
@@ -103,11 +103,11 @@ function stageOf({ stages }: ResolvedRecipe): Stage {
 	const [stage] = stages;
 	if (stages.length !== 1 || stage === undefined || (stage.type !== 'grpo' && stage.type !== 'rloo')) {
 		throw refuse(
-			'sequence of several stages, or of stages other than grpo and rloo,',
+			'combination of several stages, or stages other than grpo and rloo,',
 			'Use a single grpo or rloo stage.',
 		);
 	}
-	if (stage.until !== null) throw refuse('end of a stage by held-out accuracy', 'Remove "until".');
+	if (stage.until !== null) throw refuse('held-out accuracy condition that ends a stage', 'Remove "until".');
 	if (stage.mask_truncated_completions) {
 		throw refuse('mask_truncated_completions', 'Remove it, or train with the payload "trl".');
 	}
@@ -137,7 +137,7 @@ function algorithm(stage: Stage): VerlSettings {
 		throw refuse(`loss_type "${stage.loss_type}"`, `Use one of ${Object.keys(lossModes).join(', ')}.`);
 	}
 	if (stage.scale_rewards === 'batch') throw refuse('scale_rewards "batch"', 'Use "group" or "none".');
-	if (stage.dynamic_sampling) throw refuse('dynamic_sampling in its main recipe', 'Remove it.');
+	if (stage.dynamic_sampling) throw refuse('dynamic_sampling option', 'Remove it.');
 	if (stage.control !== null) throw refuse('control experiment', 'Remove it.');
 	return {
 		'algorithm.adv_estimator': 'grpo',
@@ -172,7 +172,7 @@ function lora({ pytorch }: ResolvedRecipe): VerlSettings {
 	const settings = pytorch?.lora ?? null;
 	if (settings === null) return {};
 	if (settings.quantize !== 'none') throw refuse('quantized weights (QLoRA)', 'Remove "quantize".');
-	if (settings.dropout > 0) throw refuse('dropout of adapters', 'Remove it.');
+	if (settings.dropout > 0) throw refuse('adapter dropout', 'Remove it.');
 	return {
 		'actor_rollout_ref.model.lora_rank': settings.r,
 		'actor_rollout_ref.model.lora_alpha': settings.alpha,

@@ -61,7 +61,7 @@ export async function verlPayload(
 		],
 		notes: [
 			...rewards.notes,
-			...(chat ? [] : ['verl applies the chat template of the model to each prompt, as a user message.']),
+			...(chat ? [] : ['verl applies the model’s chat template to each prompt, as a user message.']),
 		],
 	};
 }
@@ -89,7 +89,7 @@ async function rewardModules(
 		if ('use' in reward) {
 			throw new Failure(
 				'unsupported',
-				`verl scores in Python, and the built-in reward "${reward.use}" is not written in Python.`,
+				`verl computes rewards in Python, and the built-in reward "${reward.use}" is not available in Python.`,
 				'Use Python reward files in "rewards", or train with the payload "trl".',
 			);
 		}

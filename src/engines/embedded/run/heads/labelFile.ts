@@ -57,7 +57,7 @@ function parseLabels(text: string, path: string): LabelLine[] {
 			new Failure(
 				'invalid',
 				`${path}, line ${i + 1}: ${what}.`,
-				'Write {"prompt", "completions": [steps], "labels": [true, false or 0 to 1]} on each line.',
+				'Each line must have the format {"prompt", "completions": [steps], "labels": [true, false or 0 to 1]}.',
 			);
 		let value: unknown;
 		try {
@@ -111,8 +111,8 @@ export class LabeledSteps {
 		if (training.length === 0) {
 			throw new Failure(
 				'invalid',
-				`${basename(name)} has no usable solution: ${this.leftOut} of ${lines.length} do not fit the model.`,
-				'Use labeled solutions in the characters of the dataset, or a larger "context".',
+				`${basename(name)} has no usable solutions: ${this.leftOut} of ${lines.length} do not fit the model.`,
+				'Use labeled solutions that only contain characters from the dataset, or increase "context".',
 			);
 		}
 	}

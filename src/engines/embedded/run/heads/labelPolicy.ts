@@ -39,7 +39,7 @@ export async function judgedSamples(
 		const completion = parts.tokenizer.decode(sample.tokens.slice(sample.promptLength));
 		return { prompt, completion, answer: problem.answer, row: problem.row, truncated: sample.truncated };
 	});
-	const outcomes = await judgeOutcomes(parts, rows, step, 'The outcome of completions');
+	const outcomes = await judgeOutcomes(parts, rows, step, 'Completion accuracy');
 	return samples.flatMap((sample, i) => {
 		const outcome = outcomes[i] ?? null;
 		return outcome === null ? [] : [{ posed: problems[i] as PosedProblem, sample, outcome: outcome === 1 ? 1 : 0 }];

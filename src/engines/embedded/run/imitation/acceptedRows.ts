@@ -36,17 +36,17 @@ export async function rejectRows(host: StageHost, stage: ResolvedDistillStage, t
 	const accepted = [...rewards.keys()].filter((place) => (rewards[place] ?? Number.NEGATIVE_INFINITY) >= minReward);
 	if (accepted.length === 0) {
 		const given = rewards.filter((reward) => reward !== null);
-		const best = given.length === 0 ? 'there are no rewards' : `the best has ${given.reduce((a, b) => Math.max(a, b))}`;
+		const best = given.length === 0 ? 'there are no rewards' : `the highest is ${given.reduce((a, b) => Math.max(a, b))}`;
 		throw new Failure(
 			'invalid',
-			`${data.path}: no completion has a reward of at least ${minReward}; ${best}.`,
-			'Lower "minReward", or check the reward output on the completions.',
+			`${data.path}: no completion has a reward of at least ${minReward} (${best}).`,
+			'Lower "minReward", or check how the rewards score these completions.',
 		);
 	}
 	await host.data.write(name, `${JSON.stringify({ rows: rewards.length, accepted })}\n`);
 	host.alert(
 		'info',
-		`${accepted.length} of ${rewards.length} completions have a reward of at least ${minReward} and are trained on.`,
+		`Training on ${accepted.length} of ${rewards.length} completions with a reward of at least ${minReward}.`,
 	);
 	texts.choose(accepted);
 }
@@ -67,8 +67,8 @@ async function recall(host: StageHost, name: string, rows: number): Promise<read
 	}
 	throw new Failure(
 		'corrupt',
-		`data/${name} of the run does not record which of ${rows} completions were accepted.`,
-		'Delete it to have them judged again.',
+		`data/${name} in the run folder does not record which of ${rows} completions were accepted.`,
+		'Delete it to score the completions again.',
 	);
 }
 

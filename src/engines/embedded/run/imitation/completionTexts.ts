@@ -55,8 +55,8 @@ export class CompletionTexts {
 		if (kept.length === 0) {
 			throw new Failure(
 				'invalid',
-				`${this.#name} has no usable completion: all ${rows.length} are longer than the context of ${context} tokens or contain symbols missing from the vocabulary.`,
-				'Set a larger "context" in the model of the recipe, or use completions in the characters of the model.',
+				`${this.#name} has no usable completions: all ${rows.length} exceed the context of ${context} tokens or contain symbols missing from the vocabulary.`,
+				'Increase the model’s "context" in the recipe, or use completions that only contain characters from the model’s vocabulary.',
 			);
 		}
 		this.#chosen = sequences;

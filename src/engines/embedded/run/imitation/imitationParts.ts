@@ -40,7 +40,7 @@ export function imitationParts(
 		if (own === null) continue;
 		texts.set(index, own);
 		if (own.leftOut > 0) {
-			onLeftOut(own.leftOut, `texts of ${stage.corpus?.path} with symbols missing from the vocabulary of the model`);
+			onLeftOut(own.leftOut, `texts in ${stage.corpus?.path} contain symbols missing from the model vocabulary`);
 		}
 	}
 	return {
@@ -62,7 +62,7 @@ function completionsOf(
 		[...files.completions].map(([index, { path, rows }]) => {
 			const context = Math.min(shape.context, files.teachers.get(index)?.state.shape.context ?? shape.context);
 			const texts = new CompletionTexts(rows, { path, template, tokenizer, context, seed, index });
-			if (texts.leftOut > 0) onLeftOut(texts.leftOut, `completions of ${path} that do not fit the model`);
+			if (texts.leftOut > 0) onLeftOut(texts.leftOut, `completions in ${path} do not fit the model`);
 			return [index, texts];
 		}),
 	);

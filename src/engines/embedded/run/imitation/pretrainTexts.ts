@@ -45,8 +45,8 @@ export function corpusTexts(
 	if (known.training.length === 0) {
 		throw new Failure(
 			'invalid',
-			`${what} has no usable text: all contain symbols missing from the vocabulary of the model.`,
-			'Use texts in the characters of the model, or start a new model.',
+			`${what} has no usable text: every text contains symbols missing from the model vocabulary.`,
+			'Use texts that contain only characters in the model vocabulary, or start a new model.',
 		);
 	}
 	const training = inTokens(known.training);

@@ -39,8 +39,8 @@ function teacherOf(checkpoint: StoredCheckpoint, student: ModelAndTokenizer): Te
 		const told = (symbol: string | undefined) => (symbol === undefined ? 'none' : JSON.stringify(symbol));
 		throw new Failure(
 			'mismatch',
-			`The vocabulary of the teacher ${folder} differs from that of the student: token ${place} is ${told(own[place])} in the teacher and ${told(symbols[place])} in the student.`,
-			'Use a student with the same vocabulary (a new model takes that of its teacher), or imitate the completions of the teacher through "data".',
+			`The vocabulary of teacher ${folder} differs from the student's: token ${place} is ${told(own[place])} in the teacher and ${told(symbols[place])} in the student.`,
+			'Use a student with the same vocabulary (a new model inherits the vocabulary of its teacher), or train on completions from the teacher with "data".',
 		);
 	}
 	const [taught, teaching] = [parameterCount(student.shape), parameterCount(state.shape)];
@@ -49,7 +49,7 @@ function teacherOf(checkpoint: StoredCheckpoint, student: ModelAndTokenizer): Te
 		parameters: storedParameters(checkpoint, parameterSpecs(state.shape)),
 		warning:
 			taught > teaching
-				? `The student has ${taught} parameters and its teacher ${teaching}: the teacher must be the larger model.`
+				? `The student has ${taught} parameters and its teacher ${teaching}. The teacher must be the larger model.`
 				: null,
 	};
 }

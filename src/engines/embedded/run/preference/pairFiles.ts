@@ -70,8 +70,8 @@ export class PreferencePairs {
 		if (this.training.length > 0) return;
 		throw new Failure(
 			'invalid',
-			`${basename(name)} has no usable pair: ${this.leftOut} of ${all} do not fit the model.`,
-			'Use completions in the characters of the dataset, or a larger "context".',
+			`${basename(name)} has no usable pairs: ${this.leftOut} of ${all} do not fit the model.`,
+			'Use completions that contain only characters in the dataset, or a larger "context".',
 		);
 	}
 
@@ -111,8 +111,8 @@ export function pairsByStage(
 	return new Map(
 		[...files.byStage].map(([index, { path, texts }]) => {
 			const pairs = new PreferencePairs(path, texts, model, seed);
-			if (texts.same > 0) onLeftOut(texts.same, `pairs of ${path} with identical completions`);
-			if (pairs.leftOut > 0) onLeftOut(pairs.leftOut, `pairs of ${path} that do not fit the model`);
+			if (texts.same > 0) onLeftOut(texts.same, `pairs in ${path} have identical completions`);
+			if (pairs.leftOut > 0) onLeftOut(pairs.leftOut, `pairs in ${path} do not fit the model`);
 			return [index, pairs];
 		}),
 	);

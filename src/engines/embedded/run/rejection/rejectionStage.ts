@@ -120,7 +120,7 @@ async function rightness(host: StageHost, rollouts: readonly Rollout[]): Promise
 		row: posed.problem.row,
 		truncated: sample.truncated,
 	}));
-	const outcomes = await judgeOutcomes(host.parts, rows, host.progress.step, 'The outcome of completions');
+	const outcomes = await judgeOutcomes(host.parts, rows, host.progress.step, 'Completion accuracy');
 	return outcomes.map((outcome) => (outcome === null ? null : outcome > 0.5));
 }
 
@@ -204,8 +204,8 @@ async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder
 		if (!decoded.ok) {
 			throw new Failure(
 				content === null ? 'missing' : 'corrupt',
-				`data/${name} of the run ${content === null ? 'is missing' : 'is damaged'}: it contains the completions kept from a batch.`,
-				'Start the run again from its recipe.',
+				`data/${name} in the run directory ${content === null ? 'is missing' : 'is damaged'}. It contains the completions kept from a batch.`,
+				'Start a new run from the same recipe.',
 			);
 		}
 		files.push(decoded.value);
@@ -220,7 +220,7 @@ function nothingLeft(sampled: number, dropped: DropCounts, keep: KeepSettings): 
 	if (keep.language !== null) ways.push('a lower "minShare"');
 	return new Failure(
 		'missing',
-		`Rejection sampling kept none of ${sampled} completions (${told.join(', ')}), so there is no data.`,
+		`Rejection sampling kept none of ${sampled} completions (${told.join(', ')}), so there is no training data.`,
 		`Try ${ways.join(', ')}, or start from a better checkpoint.`,
 	);
 }

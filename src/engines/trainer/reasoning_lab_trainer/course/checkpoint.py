@@ -67,7 +67,7 @@ def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
         context.world.barrier()
     except OSError as error:
         if error.errno == 28:
-            raise Failure("full", f"No space left for the checkpoint {folder}.", "Free some space.") from error
+            raise Failure("full", f"Not enough disk space for checkpoint {folder}.", "Free up some disk space.") from error
         raise
     stage = None if active is None else active.stage
     return {
@@ -168,7 +168,7 @@ def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
     """Copies a checkpoint's reference weights into the given tensors by name. Raises Failure `mismatch`."""
     saved = load_file(path)
     if set(own) != set(saved) or any(own[name].shape != saved[name].shape for name in own):
-        raise Failure("mismatch", f"The reference weights in {path} belong to a different model.", "Start a new run.")
+        raise Failure("mismatch", f"The reference weights in {path} are for a different model.", "Start a new run.")
     with torch.no_grad():
         for name, value in own.items():
             value.copy_(saved[name])
@@ -201,7 +201,7 @@ def load_random_state(folder: str | Path, context: Context) -> None:
     if not path.is_file():
         context.alert(
             "warning",
-            "The checkpoint has no random states for this number of processes, so sampling from here on differs "
+            "The checkpoint has no random states for this number of processes, so from here on, sampling will differ "
             "from an uninterrupted run.",
         )
         return

@@ -111,7 +111,7 @@ class Context:
         scored: list[ScoredRow] = answer.get("rows") or []
         expected = len(rows) * self.world.size
         if len(scored) != expected:
-            raise Failure("internal", f"The driver scored {len(scored)} of {expected} rows.")
+            raise Failure("internal", f"The driver returned scores for {len(scored)} of {expected} rows.")
         self.score_metrics = dict(answer.get("metrics") or {})
         own = self.world.rank * len(rows)
         return scored[own : own + len(rows)]
@@ -149,5 +149,5 @@ class Context:
         do = order["do"]
         perform = self._performers.get(do)
         if perform is None:
-            raise Failure("unsupported", f"The trainer does not support the order {do!r}.", "Update the trainer.")
+            raise Failure("unsupported", f"The trainer does not support the command {do!r}.", "Update the trainer.")
         return perform(order)

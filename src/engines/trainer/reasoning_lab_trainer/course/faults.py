@@ -36,19 +36,19 @@ def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str,
         advice.append('"gradientCheckpointing": true')
     length = stage.get("max_completion_length")
     if length is not None:
-        advice.append(f"a smaller max_completion_length (now {length})")
+        advice.append(f"a smaller max_completion_length (currently {length})")
     elif pytorch.get("maxLength"):
         advice.append(f'a smaller "maxLength" (now {pytorch["maxLength"]})')
     if not pytorch.get("lora"):
         advice.append('"lora": {}')
-    place = "The GPU has" if torch.cuda.is_available() else "The machine has"
+    place = "The GPU does" if torch.cuda.is_available() else "The machine does"
     detail = " ".join(str(error).split())[:300]
     return Failure(
         "full",
-        f"{place} not enough memory for {where}. ({detail})",
-        f"Change the pytorch block of the recipe, trying these in order: {'; '.join(advice)}."
+        f"{place} not have enough memory for {where}. ({detail})",
+        f"Change the recipe's pytorch block. Try these in order: {'; '.join(advice)}."
         if advice
-        else "Use a smaller model or a larger device.",
+        else "Use a smaller model or a device with more memory.",
     )
 
 
@@ -64,5 +64,5 @@ def described(error: BaseException) -> Failure:
     if isinstance(error, Failure):
         return error
     if isinstance(error, OSError) and error.errno == 28:
-        return Failure("full", f"The disk is full: {error}.", "Free some space, then resume the run.")
+        return Failure("full", f"The disk is full: {error}.", "Free up disk space, then resume the run.")
     return Failure("internal", f"{type(error).__name__}: {error}")

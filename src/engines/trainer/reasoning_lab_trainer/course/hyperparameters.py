@@ -67,8 +67,8 @@ class Hyperparameters:
         reference = hasattr(trainer, "ref_model")
         if value != 0 and reference and trainer.ref_model is None and not adapters:
             return (
-                f"beta stays {trainer.beta:g}: the stage started with beta 0, so it has no reference model to measure "
-                "the KL divergence from. Start a run with a small beta to change it later."
+                f"beta remains {trainer.beta:g}. The stage started with beta 0, so there is no reference model for "
+                "the KL divergence. To be able to change beta later, start a run with a small value."
             )
         trainer.beta = value
         trainer.args.beta = value
@@ -88,7 +88,7 @@ class Hyperparameters:
         """Sets the temperature for sampling and for the log-probabilities in the loss."""
         trainer: Any = self._trainer
         if not hasattr(trainer, "generation_config") and not hasattr(trainer, "vllm_generation"):
-            return "This stage does not sample."
+            return "This stage does not use sampling."
         trainer.temperature = value
         if hasattr(trainer, "generation_config"):
             trainer.generation_config.temperature = value

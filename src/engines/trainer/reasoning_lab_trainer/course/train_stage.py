@@ -65,7 +65,7 @@ def resume_folder(context: Context, stage: Stage) -> str | None:
         return str(folder)
     context.alert(
         "warning",
-        "The checkpoint has no optimizer state: the optimizer starts fresh, with the schedule of the stage.",
+        "The checkpoint has no optimizer state. The optimizer starts fresh, with the stage's schedule.",
     )
     return None
 

@@ -89,8 +89,8 @@ def check_device(recipe: dict[str, Any]) -> None:
         return
     raise Failure(
         "unavailable",
-        f'The recipe requests the device "{asked}", but torch {torch.__version__} finds only {found}.',
-        'Set "device" to "auto", or install a torch build for your GPU: run Set Up PyTorch Engine.',
+        f'The recipe requests device "{asked}", but torch {torch.__version__} finds only {found}.',
+        'Set "device" to "auto", or run Set Up PyTorch Engine to install a torch build for your GPU.',
     )
 
 

@@ -26,8 +26,8 @@ class Cells:
             others = ", ".join(list(numbered.row)[:8]) or "none"
             raise self.fault(
                 numbered,
-                f'has no column "{name}" (it has {others})',
-                f'Name the column in the "{self._block}" of the stage: "{role}".',
+                f'has no column "{name}" (columns: {others})',
+                f'Set "{role}" under "{self._block}" in the stage to the column name.',
             )
         return numbered.row[name]
 
@@ -36,7 +36,7 @@ class Cells:
         value = self.column(numbered, role, name)
         if isinstance(value, str):
             if not value.strip():
-                raise self.fault(numbered, f'has an empty "{name}"', "Write a text or remove the row.")
+                raise self.fault(numbered, f'has an empty "{name}"', "Add some text, or remove the row.")
             return value
         if isinstance(value, list) and value and all(is_message(one) for one in value):
             return [message_of(one) for one in value]

@@ -19,7 +19,7 @@ from ..failure import Failure
 from .source import Source, hub_dataset_failure, plain
 
 TELL_EVERY = 200
-ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine that has access, and open the file here."
+ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine with access to it, then open the file here."
 
 
 def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None]) -> tuple[int, bool]:
@@ -47,10 +47,10 @@ def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None
                     tell(count)
     except Exception as error:
         if isinstance(error, OSError) and error.filename == str(out):
-            raise Failure("denied", f"{out} cannot be written: {error.strerror}.", "Choose another path.") from error
+            raise Failure("denied", f"Cannot write {out}: {error.strerror}.", "Choose a different path.") from error
         raise hub_dataset_failure(error, source) from error
     if count == 0:
-        raise Failure("missing", f"{source.name} on the Hub has no rows.", "Use another split.")
+        raise Failure("missing", f"{source.name} has no rows on the Hub.", "Choose a different split.")
     return count, whole
 
 

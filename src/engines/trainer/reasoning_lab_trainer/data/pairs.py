@@ -42,23 +42,23 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
     same = sum(pair["chosen"] == pair["rejected"] for pair in pairs)
     if same == len(pairs):
         raise Failure(
-            "invalid", f"{source.name}: both completions of every pair are identical.", "Correct the columns."
+            "invalid", f"{source.name}: every pair consists of two identical completions.", "Check the column names."
         )
     # Two identical completions have no gradient and would be counted as inaccurate.
     pairs = [pair for pair in pairs if pair["chosen"] != pair["rejected"]]
     if same > 0:
-        context.alert("warning", f"{source.name}: left out {same} pairs with identical completions.")
+        context.alert("warning", f"{source.name}: skipped {same} pairs with identical completions.")
     tests = held_out([prompt_key(key_of(pair)) for pair in pairs], spec["heldOutShare"])
     training = [pair for pair, test in zip(pairs, tests, strict=True) if not test]
     held = [pair for pair, test in zip(pairs, tests, strict=True) if test]
     if not training:
         raise Failure(
             "invalid",
-            f"{source.name} leaves no pair to train on: all {len(held)} are held out.",
-            'Add pairs, or lower "heldOutShare" of "pairs".',
+            f"{source.name} has no pairs left to train on: all {len(held)} are held out.",
+            'Add pairs, or lower "heldOutShare" under "pairs".',
         )
     if not held:
-        context.alert("info", f"{source.name} has too few prompts to hold some out: nothing is evaluated.")
+        context.alert("info", f"{source.name} has too few prompts to hold any out, so nothing will be evaluated.")
     return Pairs(source.name, training, held)
 
 
@@ -74,7 +74,7 @@ def _pair(
     chosen = cells.said(numbered, "chosen", spec["chosen"])
     rejected = cells.said(numbered, "rejected", spec["rejected"])
     if isinstance(chosen, list) != isinstance(rejected, list):
-        raise cells.fault(numbered, "mixes strings and messages", "Write both completions in the same form.")
+        raise cells.fault(numbered, "mixes strings and messages", "Use the same format for both completions.")
     prompt: Prompt
     if has_prompts:
         prompt = cells.said(numbered, "prompt", spec["prompt"])

@@ -72,7 +72,7 @@ class DriverProblems(Problems):
             wanted = min(CHUNK, max(count, AHEAD) - len(found))
             part = self._part("training", start + len(found), wanted)["problems"]
             if not part:
-                raise Failure("internal", f"The driver has no training problem {start + len(found)}.")
+                raise Failure("internal", f"The driver did not return training problem {start + len(found)}.")
             found += part
         return found
 
@@ -91,7 +91,7 @@ class RowProblems(Problems):
             raise Failure(
                 "invalid",
                 f"The dataset {name} leaves no rows to {side}: all are {other}.",
-                'Add rows, change "heldOutShare", or name a "heldOut" file with other prompts.',
+                'Add rows, change "heldOutShare", or use a "heldOut" file with different prompts.',
             )
         self.total = len(training)
         self._training = training
@@ -137,27 +137,27 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
     parts = row_parts(row, columns)
     if not isinstance(parts.prompt, str):
         if columns.reading == "countdown":
-            raise fault(f'has a "{columns.prompt}" that is not a list of integers', "Write the numbers as a list.")
+            raise fault(f'has a "{columns.prompt}" that is not a list of integers', "Write the numbers as a list, such as [3, 4, 5].")
         raise fault(
             f'has a "{columns.prompt}" that is neither a string nor a list of system and user messages',
             'Write the prompt as a string, or as [{"role": "user", "content": ...}].',
         )
     if not prompt_key(parts.prompt):
-        raise fault(f'has an empty "{columns.prompt}"', "Write a prompt or remove the row.")
+        raise fault(f'has an empty "{columns.prompt}"', "Add a prompt, or remove the row.")
     if parts.answer is MISSING:
-        mark = '"####" before its answer' if columns.reading == "hashes" else "\\boxed{} around its answer"
+        mark = '"####" before the answer' if columns.reading == "hashes" else "\\boxed{} around the answer"
         raise fault(
-            f'has an "{columns.answer}" without {mark}', 'Correct the row, or name the columns without "preset".'
+            f'has an "{columns.answer}" without {mark}', 'Fix the row, or set the column names instead of "preset".'
         )
     answer = gold_text(parts.answer)
     if answer is None and parts.answer is not None:
         raise fault(
             f'has an "{columns.answer}" that cannot be compared',
-            "Write the answer as a string or a number, or null if it is unknown.",
+            "Use a string or a number, or null if the answer is unknown.",
         )
     solution = None if parts.solution is MISSING else parts.solution
     if solution is not None and not isinstance(solution, str):
-        raise fault(f'has a "{columns.solution}" that is not a string', "Write the solution as a string, or omit it.")
+        raise fault(f'has a "{columns.solution}" that is not a string', "Make the solution a string, or omit it.")
     problem: Problem = {
         "index": numbered.number - 1,
         "prompt": parts.prompt,

@@ -74,7 +74,7 @@ def read_rows(source: Source) -> list[Numbered]:
     """
     rows = _from_hub(source) if source.on_hub else _from_file(source)
     if not rows:
-        raise Failure("invalid", f"{source.name} has no rows.", "Use a file or a split that has rows.")
+        raise Failure("invalid", f"{source.name} has no rows.", "Use a different file or split.")
     return rows
 
 
@@ -92,7 +92,7 @@ def _from_file(source: Source) -> list[Numbered]:
     if kind is None:
         raise Failure(
             "invalid",
-            f"{path} has no file extension that identifies its format.",
+            f"Cannot determine the format of {path} from its file extension.",
             f"Use one of .{', .'.join(KINDS[:-1])}.",
         )
     try:
@@ -107,12 +107,12 @@ def _from_file(source: Source) -> list[Numbered]:
         raise
     except PermissionError as error:
         raise Failure(
-            "denied", f"{path} cannot be read: no permission.", "Change the permissions of the file."
+            "denied", f"Cannot read {path}: permission denied.", "Change the file permissions."
         ) from error
     except (OSError, ValueError, EOFError, pa.ArrowException, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
         raise Failure(
-            "invalid", f"{path} is not a readable {kind} file: {first_line(cause)}.", "Write it again."
+            "invalid", f"{path} is not a readable {kind} file: {first_line(cause)}.", "Create the file again."
         ) from error
     if kind in ("csv", "tsv"):
         return _of_csv(text, path, "\t" if kind == "tsv" else ",")
@@ -129,7 +129,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
             if split not in names:
                 raise Failure(
                     "missing",
-                    f"{path} has no split {split} (it has {', '.join(map(str, names)) or 'none'}).",
+                    f"{path} has no split {split} (available: {', '.join(map(str, names)) or 'none'}).",
                     'Set "split" in the dataset.',
                 )
             path = path / split
@@ -142,13 +142,13 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
         if len(sets) > 1 and any(name.lower() in SPLITS for name in sets):
             raise Failure(
                 "invalid",
-                f"{path} contains files of several splits ({', '.join(sets[:5])}).",
-                "Use the file of one split, or move each split into its own folder.",
+                f"{path} contains files from several splits ({', '.join(sets[:5])}).",
+                "Use a single split's file, or move each split to its own folder.",
             )
         if not files:
             raise Failure(
                 "invalid",
-                f"{path} is a folder without Parquet files and without a dataset written by save_to_disk.",
+                f"{path} contains neither Parquet files nor a dataset written by save_to_disk.",
                 "Use a file, or a folder of Parquet files.",
             )
         rows = [row for file in files for row in parquet_rows(file)]
@@ -157,7 +157,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
         return _numbered([{name: row.get(name) for name in names} for row in rows] if len(files) > 1 else rows)
     except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
         raise Failure(
-            "invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Write it again."
+            "invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Create the dataset again."
         ) from error
 
 
@@ -170,11 +170,11 @@ def _text_of(path: Path) -> str:
         if len(raw) > most:
             raise Failure(
                 "unsupported",
-                f"{path} decompresses to more than the maximum of {most} bytes.",
-                "Train on a part of it, or convert it to Parquet.",
+                f"{path} decompresses to more than the limit of {most} bytes.",
+                "Train on part of it, or convert it to Parquet.",
             )
     elif path.suffix.lower() == ".zst":
-        raise Failure("unsupported", f"{path} is compressed with zstd.", "Decompress it, or compress it with gzip.")
+        raise Failure("unsupported", f"{path} is compressed with zstd, which is not supported.", "Decompress it, or compress it with gzip.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -196,7 +196,7 @@ def _of_lines(text: str, path: Path) -> list[Numbered]:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise Failure(
-                "invalid", f"{path}, line {number}, is not JSON.", "Write one JSON object per line."
+                "invalid", f"{path}, line {number}, is not valid JSON.", "Write one JSON object per line."
             ) from error
         if not isinstance(value, dict):
             raise Failure("invalid", f"{path}, line {number}, is not a JSON object.", "Write one JSON object per line.")
@@ -205,22 +205,22 @@ def _of_lines(text: str, path: Path) -> list[Numbered]:
 
 
 def _of_json(text: str, path: Path) -> list[Numbered]:
-    advice = "Write a list of objects, or one object that contains such a list."
+    advice = "Use a list of objects, or an object that contains such a list."
     try:
         value = json.loads(text)
     except RecursionError as error:
-        raise Failure("invalid", f"{path} cannot be read: its values are nested too deeply.", advice) from error
+        raise Failure("invalid", f"Cannot read {path}: its values are nested too deeply.", advice) from error
     except ValueError as error:
         # Files named .json often contain one JSON object per line.
         try:
             return _of_lines(text, path)
         except Failure:
-            raise Failure("invalid", f"{path} is not JSON ({first_line(error)}).", advice) from error
+            raise Failure("invalid", f"{path} is not valid JSON ({first_line(error)}).", advice) from error
     if isinstance(value, dict):
         lists = [held for held in value.values() if isinstance(held, list)]
         value = lists[0] if len(lists) == 1 else [value]
     if not isinstance(value, list):
-        raise Failure("invalid", f"{path} contains no list of rows.", advice)
+        raise Failure("invalid", f"{path} does not contain a list of rows.", advice)
     for number, row in enumerate(value, 1):
         if not isinstance(row, dict):
             raise Failure("invalid", f"{path}, row {number}, is not an object.", advice)
@@ -239,7 +239,7 @@ def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
             if names is None:
                 names = cells
                 if len(set(names)) < len(names):
-                    raise Failure("invalid", f"{path} names a column twice in its first line.", "Rename one of them.")
+                    raise Failure("invalid", f"{path} has duplicate column names in its first line.", "Rename one of the columns.")
             elif len(cells) != len(names):
                 raise Failure(
                     "invalid",
@@ -250,7 +250,7 @@ def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
                 rows.append(Numbered(len(rows) + 1, dict(zip(names, cells, strict=True))))
     except csv.Error as error:
         raise Failure(
-            "invalid", f"{path}, line {reader.line_num}, is not CSV: {error}.", "Close its quotes."
+            "invalid", f"{path}, line {reader.line_num}, is not valid CSV: {error}.", "Check for unclosed quotes."
         ) from error
     return rows
 
@@ -275,17 +275,17 @@ def hub_dataset_failure(error: Exception, source: Source) -> Failure:
             return hub_failure(ConnectionError("offline mode"), "dataset", source.path)
         return Failure(
             "missing",
-            f"There is no dataset {source.path}: it is neither a local file nor an id on the Hugging Face Hub.",
-            "Correct the path, or log in with `hf auth login` if it is private.",
+            f"Dataset {source.path} not found: it is neither a local file nor an id on the Hugging Face Hub.",
+            "Correct the path, or run `hf auth login` if the dataset is private.",
         )
     if "BuilderConfig" in text or "Config name is missing" in text:
-        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "config" in the dataset.')
+        return Failure("missing", f"Dataset {source.path}: {text}.", 'Set "config" in the dataset.')
     if "split" in text.lower():
-        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "split" in the dataset.')
+        return Failure("missing", f"Dataset {source.path}: {text}.", 'Set "split" in the dataset.')
     if "scripts are no longer supported" in text:
         return Failure(
             "unsupported",
-            f"The dataset {source.path} requires its own code, which this engine does not run.",
+            f"Dataset {source.path} requires custom code, which this engine does not run.",
             "Use a copy in Parquet format.",
         )
     return hub_failure(error, "dataset", source.path)

@@ -13,7 +13,7 @@ from .split import held_out, prompt_key
 if TYPE_CHECKING:
     from ..course.context import Context
 
-FORM = 'Write {"prompt", "completions": [steps], "labels": [true, false or 0 to 1]} on each line.'
+FORM = 'Each line must contain {"prompt", "completions": [steps], "labels": [true, false or 0 to 1]}.'
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
     if soft > 0:
         context.alert(
             "info",
-            f"{source.name}: {soft} labels are between 0 and 1; TRL has two classes: 0.5 and above count as correct.",
+            f"{source.name}: {soft} labels are between 0 and 1. TRL uses two classes, so labels of 0.5 and above count as correct.",
         )
     tests = held_out([prompt_key(row["prompt"]) for row in rows], spec["heldOutShare"])
     training = [row for row, test in zip(rows, tests, strict=True) if not test]
@@ -48,11 +48,11 @@ def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
     if not training:
         raise Failure(
             "invalid",
-            f"{source.name} leaves no solution to train on: all {len(held)} are held out.",
-            'Add solutions, or lower "heldOutShare" of "labels".',
+            f"{source.name} has no solutions left to train on: all {len(held)} are held out.",
+            'Add solutions, or lower "heldOutShare" under "labels".',
         )
     if not held:
-        context.alert("info", f"{source.name} has too few prompts to hold some out.")
+        context.alert("info", f"{source.name} has too few prompts to hold any out.")
     return Steps(source.name, training, held)
 
 
@@ -65,7 +65,7 @@ def _row(numbered: Numbered, cells: Cells) -> tuple[dict[str, Any], int]:
     if not isinstance(steps, list) or not steps or not all(isinstance(step, str) for step in steps):
         raise cells.fault(numbered, 'has "completions" that are not a list of strings', FORM)
     if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
-        raise cells.fault(numbered, 'has "labels" that are not true, false or 0 to 1', FORM)
+        raise cells.fault(numbered, 'has "labels" that are not true, false or numbers from 0 to 1', FORM)
     if len(labels) != len(steps):
         raise cells.fault(numbered, f"has {len(labels)} labels for {len(steps)} steps", FORM)
     between = sum(0 < label < 1 for label in labels)

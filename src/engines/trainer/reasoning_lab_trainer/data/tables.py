@@ -101,8 +101,8 @@ def _within(batches: Iterable[pa.RecordBatch], path: Path, size: int) -> Iterato
 def _too_large(path: Path, most: int, size: int) -> Failure:
     return Failure(
         "unsupported",
-        f"{path} decodes to more than {most} bytes from a file of {size}.",
-        "Write it again without the repetition, or as JSON lines.",
+        f"{path} is {size} bytes but decodes to more than {most} bytes.",
+        "Write the file without the repetition, or as JSON lines.",
     )
 
 
@@ -143,7 +143,7 @@ def _refuse_compressed(path: Path) -> None:
         with pa.memory_map(str(path)) as source:
             compressed = any(_is_compressed(message) for message in _messages(source))
     except (struct.error, IndexError) as error:
-        raise Failure("invalid", f"{path} is not a readable arrow file.", "Write it again.") from error
+        raise Failure("invalid", f"{path} is not a readable Arrow file.", "Create the file again.") from error
     if compressed:
         raise Failure("unsupported", f"{path} is a compressed Arrow file.", "Convert it to Parquet.")
 

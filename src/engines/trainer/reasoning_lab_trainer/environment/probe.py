@@ -123,7 +123,7 @@ def installed_version(metadata: ModuleType, name: str) -> tuple[str | None, str 
     except Exception as error:  # Broken metadata can raise anything.
         return None, one_line(error)
     # A metadata folder without a METADATA file has no version.
-    return (found, None) if isinstance(found, str) and found else (None, "its metadata has no version")
+    return (found, None) if isinstance(found, str) and found else (None, "the package metadata has no version")
 
 
 def can_find(module: str) -> bool:
@@ -170,7 +170,7 @@ def in_child(what: str, seconds: float) -> tuple[dict[str, object], dict[str, ob
         words = last_line(done.stderr)
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
         said = ": " + words if words else ""
-        return {"ok": False, "error": f"its process ended ({how}){said}"}, None
+        return {"ok": False, "error": f"the process ended ({how}){said}"}, None
     facts = result.pop("facts", None)
     result["seconds"] = spent
     return result, facts

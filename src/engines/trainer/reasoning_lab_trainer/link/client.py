@@ -8,7 +8,7 @@ from typing import Any
 from ..failure import Failure, reasons
 from .framing import ByteStream, MessageReader, encode
 
-GONE = "The driver is gone."
+GONE = "The connection to the driver was lost."
 
 
 class Link:

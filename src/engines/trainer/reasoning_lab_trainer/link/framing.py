@@ -104,9 +104,9 @@ class MessageReader:
         try:
             message = json.loads(body)
         except ValueError as error:
-            raise Failure("corrupt", f"The driver sent a message that is not JSON: {error}.") from error
+            raise Failure("corrupt", f"The driver sent a message that is not valid JSON: {error}.") from error
         if not isinstance(message, dict):
-            raise Failure("corrupt", "The driver sent JSON that is not a message.")
+            raise Failure("corrupt", "The driver sent JSON that is not a valid message.")
         return message
 
     def _fill(self) -> bool:
@@ -123,4 +123,4 @@ def content_length(header: bytes) -> int:
             length = int(value)
             if length <= MESSAGE_BYTES:
                 return length
-    raise Failure("corrupt", "The driver sent a message without a length.")
+    raise Failure("corrupt", "The driver sent a message without a Content-Length.")

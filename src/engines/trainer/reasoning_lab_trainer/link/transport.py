@@ -56,4 +56,4 @@ def connect(path: str) -> ByteStream:
     try:
         return PipeStream(path) if sys.platform == "win32" else SocketStream(path)
     except OSError as error:
-        raise Failure("unavailable", f"The driver cannot be reached at {path}: {error}.") from error
+        raise Failure("unavailable", f"Cannot connect to the driver at {path}: {error}.") from error

@@ -18,7 +18,7 @@ def check_model_folder(folder: Path) -> None:
         files = sorted(file for file in folder.iterdir() if file.suffix in READ)
     except OSError as error:
         raise Failure(
-            "denied", f"The folder {folder} cannot be read.", "Change the permissions of the folder."
+            "denied", f"Cannot read the folder {folder}.", "Change the folder permissions."
         ) from error
     for file in files:
         if file.is_dir():
@@ -28,11 +28,11 @@ def check_model_folder(folder: Path) -> None:
                 header = int.from_bytes(opened.read(8), "little")
                 if header > WEIGHTS_HEADER:
                     raise Failure(
-                        "corrupt", f"The header of {file} has {header} bytes: it is damaged.", "Copy the weights again."
+                        "corrupt", f"{file} is damaged: its header claims to be {header} bytes long.", "Copy the weights again."
                     )
             elif file.suffix != ".bin" and file.stat().st_size > MODEL_FILE:
                 raise Failure(
                     "unsupported",
-                    f"{file} has {file.stat().st_size} bytes, more than the maximum of {MODEL_FILE}.",
-                    "Use the original file of the model.",
+                    f"{file} is {file.stat().st_size} bytes, which exceeds the limit of {MODEL_FILE}.",
+                    "Use the model's original file.",
                 )

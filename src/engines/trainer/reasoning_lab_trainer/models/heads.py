@@ -45,8 +45,8 @@ def make_head(
     if type(config) not in loader._model_mapping:
         raise Failure(
             "unsupported",
-            f'transformers has no {name} for the architecture "{config.model_type}" of {policy.name}.',
-            "Use a policy with another architecture for this stage.",
+            f'transformers does not support {name} for the "{config.model_type}" architecture of {policy.name}.',
+            "Use a policy with a different architecture for this stage.",
         )
     with torch.random.fork_rng():
         torch.manual_seed(recipe["seed"])

@@ -39,34 +39,34 @@ def hub_failure(error: BaseException, what: str, path: str) -> Failure:
         classes = tuple(kind for kind in (getattr(hub_errors, name, None) for name in names) if kind is not None)
         return any(isinstance(at, classes) for at in chain)
 
-    action = f"Download it on a machine that has access, and use the path of the folder instead of {path}."
+    action = f"Download it on a machine with access, and set the path of that folder instead of {path}."
     if _says(chain, "trust_remote_code"):
         return Failure(
             "unsupported",
-            f"The {what} {path} requires its own code, which this engine does not run.",
-            "Use one whose architecture the installed transformers supports.",
+            f"The {what} {path} requires custom code, which this engine does not run.",
+            "Use an architecture that the installed transformers version supports.",
         )
     if has("GatedRepoError"):
         return Failure(
             "denied",
             f"The {what} {path} is gated on the Hugging Face Hub.",
-            "Request access on its page, then log in with `hf auth login`.",
+            "Request access on its Hub page, then log in with `hf auth login`.",
         )
     if has("LocalEntryNotFoundError", "OfflineModeIsEnabled") or _says(
         chain, "couldn't connect", "Couldn't reach", "offline mode", "OfflineMode", "Connection", "Temporary failure"
     ):
         return Failure(
             "unavailable",
-            f"The {what} {path} is not on this machine, and the Hugging Face Hub is unreachable.",
+            f"The {what} {path} is not on this machine, and the Hugging Face Hub cannot be reached.",
             action,
         )
     if has("RevisionNotFoundError"):
-        return Failure("missing", f"The {what} {path} has no such revision.", 'Correct "revision".')
+        return Failure("missing", f"The specified revision of the {what} {path} does not exist.", 'Correct "revision".')
     if has("RepositoryNotFoundError", "HFValidationError") or _says(chain, "not a valid model identifier"):
         return Failure(
             "missing",
-            f"There is no {what} {path}: it is neither a local folder nor an id on the Hugging Face Hub.",
-            "Correct the path, or log in with `hf auth login` if it is private.",
+            f"The {what} {path} was not found: it is neither a local folder nor an id on the Hugging Face Hub.",
+            "Correct the path, or run `hf auth login` if the dataset is private.",
         )
     text = str(error).strip().splitlines() or [type(error).__name__]
-    return Failure("invalid", f"The {what} {path} cannot be loaded: {text[0].strip().rstrip('.')[:300]}.")
+    return Failure("invalid", f"Cannot load the {what} {path}: {text[0].strip().rstrip('.')[:300]}.")

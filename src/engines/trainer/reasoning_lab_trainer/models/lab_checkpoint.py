@@ -59,7 +59,7 @@ def config_of(shape: dict[str, int]) -> LabConfig:
     if shape["width"] % shape["heads"] != 0:
         raise Failure(
             "invalid",
-            f"The model's width {shape['width']} is not a multiple of its {shape['heads']} heads.",
+            f"The model width of {shape['width']} is not a multiple of its {shape['heads']} heads.",
             "Choose a width that is divisible by the number of heads.",
         )
     return LabConfig(
@@ -73,18 +73,18 @@ def config_of(shape: dict[str, int]) -> LabConfig:
 
 
 def _damaged(folder: Path, why: str) -> Failure:
-    return Failure("corrupt", f"The checkpoint {folder} is damaged: {why}.", "Use another checkpoint.")
+    return Failure("corrupt", f"Checkpoint {folder} is damaged: {why}.", "Use a different checkpoint.")
 
 
 def _shape(folder: Path) -> dict[str, int]:
     try:
         state: Any = json.loads(read_regular(folder / STATE, 16 << 20))
     except (Failure, OSError, ValueError) as error:
-        raise _damaged(folder, f"{STATE} is not JSON") from error
+        raise _damaged(folder, f"{STATE} is not valid JSON") from error
     shape = state.get("shape") if isinstance(state, dict) else None
     sizes = ("vocabulary", "context", "width", "heads", "layers", "feedForward")
     if not isinstance(shape, dict) or any(type(shape.get(size)) is not int or shape[size] < 1 for size in sizes):
-        raise _damaged(folder, f"{STATE} does not have the sizes of a model")
+        raise _damaged(folder, f"{STATE} does not contain valid model sizes")
     return shape
 
 
@@ -96,7 +96,7 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
     try:
         tensors = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:
-        raise _damaged(folder, f"{WEIGHTS} cannot be read ({error})") from error
+        raise _damaged(folder, f"cannot read {WEIGHTS} ({error})") from error
     model = LabForCausalLM(config)
     own = model.state_dict()
     converted: dict[str, torch.Tensor] = {}
@@ -106,8 +106,8 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
         if tensor is None or tuple(tensor.shape) != expected:
             raise Failure(
                 "mismatch",
-                f"The checkpoint {folder} belongs to a different model: it has no {there} of shape {list(expected)}.",
-                "Use a checkpoint of a run with the same model.",
+                f"Checkpoint {folder} is for a different model: it has no {there} of shape {list(expected)}.",
+                "Use a checkpoint from a run with the same model.",
             )
         converted[here] = tensor.t().contiguous() if transposed else tensor
     model.load_state_dict(converted)

@@ -45,14 +45,14 @@ def load_policy(
     revision = None if checkpoint else model_spec.get("revision")
     if path is None:
         if new_model is None:
-            raise Failure("internal", "A new model was requested without its sizes.")
+            raise Failure("internal", "The assignment requests a new model without specifying its sizes.")
         model, tokenizer = _make(new_model, recipe["seed"]), lab_tokenizer(new_model["tokenizer"])
         _set_attention(model, recipe, device)
         name = "a new model"
     else:
         name = path
         if looks_like_path(path) and not is_folder(path):
-            raise Failure("missing", f"There is no model folder {path}.", 'Correct "path" in "model".')
+            raise Failure("missing", f"The model folder {path} does not exist.", 'Correct "path" in "model".')
         if is_folder(path):
             check_model_folder(Path(path))
         if is_folder(path) and is_lab_checkpoint(Path(path)):
@@ -122,7 +122,7 @@ def _open(path: str, revision: str | None, recipe: dict[str, Any], device: torch
         adapted = PeftModel.from_pretrained(model, path, adapter_name=ADAPTER, is_trainable=trained)
     except Exception as error:
         raise Failure(
-            "mismatch", f"The adapters in {path} do not fit the model {base}: {first_line(error)}.", None
+            "mismatch", f"The adapters in {path} do not fit model {base}: {first_line(error)}.", None
         ) from error
     return adapted if trained else adapted.merge_and_unload()
 
@@ -131,7 +131,7 @@ def _adapter_base(file: Path, recipe: dict[str, Any]) -> str:
     try:
         config = PeftConfig.from_pretrained(str(file.parent))
     except Exception as error:
-        raise Failure("corrupt", f"{file} cannot be read: {first_line(error)}.", "Use another checkpoint.") from error
+        raise Failure("corrupt", f"Cannot read {file}: {first_line(error)}.", "Use a different checkpoint.") from error
     lora = (recipe.get("pytorch") or {}).get("lora")
     if lora is not None and getattr(config, "r", lora["r"]) != lora["r"]:
         raise Failure(
@@ -143,7 +143,7 @@ def _adapter_base(file: Path, recipe: dict[str, Any]) -> str:
     if not base or (looks_like_path(base) and not is_folder(base)):
         raise Failure(
             "missing",
-            f"The adapters in {file.parent} belong to the model {base or '(unnamed)'}, which was not found.",
+            f"The adapters in {file.parent} require model {base or '(unnamed)'}, which was not found.",
             "Restore the model, or merge the adapters on a machine that has it.",
         )
     return base
@@ -155,22 +155,22 @@ def _read_config(path: str, revision: str | None) -> PreTrainedConfig:
         if not file.is_file():
             raise Failure(
                 "missing",
-                f"The folder {path} is not a model: it has no config.json.",
-                "Use a folder written by `save_pretrained`, or a checkpoint of a run (<run>/checkpoints/step_000100).",
+                f"The folder {path} does not contain a model: config.json is missing.",
+                "Use a folder written by `save_pretrained`, or a run's checkpoint (<run>/checkpoints/step_000100).",
             )
         try:
             raw = json.loads(read_regular(file, 16 << 20))
         except (Failure, OSError, ValueError) as error:
-            raise Failure("corrupt", f"{file} is not JSON.", "Use another model folder.") from error
+            raise Failure("corrupt", f"{file} is not valid JSON.", "Use a different model folder.") from error
         kind = raw.get("model_type") if isinstance(raw, dict) else None
         if not isinstance(kind, str):
             raise Failure("invalid", f'{file} has no "model_type".', "Use a folder written by `save_pretrained`.")
         if kind not in CONFIG_MAPPING:
-            own = " and requires its own code, which this engine does not run" if raw.get("auto_map") else ""
+            own = " and requires custom code, which this engine does not run" if raw.get("auto_map") else ""
             raise Failure(
                 "unsupported",
-                f'The model {path} is a "{kind}", which the installed transformers does not support{own}.',
-                "Update transformers, or use a model of another architecture.",
+                f'Model {path} has type "{kind}", which the installed transformers version does not support{own}.',
+                "Update transformers, or use a model with a different architecture.",
             )
     try:
         return AutoConfig.from_pretrained(path, revision=revision, trust_remote_code=False)
@@ -187,8 +187,8 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
         what = named[0] if named else f'"{config.model_type}"'
         raise Failure(
             "mismatch",
-            f"The model {path} is a {what}, which does not generate text from left to right.",
-            "Use a causal language model (its config.json names a class that ends in ForCausalLM).",
+            f"Model {path} is a {what}, which does not generate text from left to right.",
+            "Use a causal language model (the class in its config.json ends in ForCausalLM).",
         )
 
 
@@ -202,8 +202,8 @@ def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesCon
     if find_spec("bitsandbytes") is None:
         raise Failure(
             "unavailable",
-            f"Loading weights in {kind} needs the package bitsandbytes, which is not installed.",
-            'Install it in the environment of the engine, or set "quantize" in "lora" to "none".',
+            f"Loading weights in {kind} requires the bitsandbytes package, which is not installed.",
+            'Install it in the engine environment, or set "quantize" in "lora" to "none".',
         )
     if kind == "8bit":
         return BitsAndBytesConfig(load_in_8bit=True)
@@ -242,7 +242,7 @@ def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device:
         # Missing tensors would silently be initialized with random numbers.
         raise Failure(
             "mismatch",
-            f"The weights of {path} lack {len(missing)} tensors of the model, such as {missing[0]}.",
+            f"The weights in {path} are missing {len(missing)} tensors that the model requires, such as {missing[0]}.",
             "Use a folder whose weights match its config.json.",
         )
     return model
@@ -253,13 +253,13 @@ def _load_failure(error: Exception, path: str) -> Failure:
     if "size mismatch" in text or "mismatched" in text.lower():
         return Failure(
             "mismatch",
-            f"The weights of {path} have other shapes than its config.json declares.",
+            f"The weights in {path} do not have the shapes that its config.json specifies.",
             "Use a folder whose weights match its config.json.",
         )
     if "Error no file named" in text:
-        return Failure("missing", f"The model folder {path} has no weights.", "Copy its .safetensors files there too.")
+        return Failure("missing", f"The model folder {path} does not contain any weights.", "Copy its .safetensors files to that folder.")
     if is_folder(path) and ("safetensors" in text.lower() or "header" in text.lower() or "pytorch_model" in text):
-        return Failure("corrupt", f"The weights of {path} cannot be read: {first_line(error)}.", "Copy them again.")
+        return Failure("corrupt", f"Cannot read the weights in {path}: {first_line(error)}.", "Copy the files again.")
     return hub_failure(error, "model", path)
 
 
@@ -268,8 +268,8 @@ def _check_vocabulary(model: PreTrainedModel | PeftModel, tokens: int, name: str
     if tokens > rows:
         raise Failure(
             "mismatch",
-            f"The tokenizer of {name} has {tokens} tokens, but the model has {rows}.",
-            "Put the original tokenizer of the model into its folder.",
+            f"The tokenizer for {name} has {tokens} tokens, but the model has {rows}.",
+            "Copy the model's original tokenizer to its folder.",
         )
 
 
@@ -287,8 +287,8 @@ def _with_adapters(
             linear = sorted({n.rpartition(".")[2] for n, m in model.named_modules() if isinstance(m, torch.nn.Linear)})
             raise Failure(
                 "invalid",
-                f'The model {name} has no module "{unknown[0]}", which is listed in "targets" of "lora".',
-                f"It has {', '.join(linear)}.",
+                f'Model {name} has no module "{unknown[0]}", which is listed under "targets" in "lora".',
+                f"Available modules: {', '.join(linear)}.",
             )
     with torch.random.fork_rng():
         torch.manual_seed(recipe["seed"])

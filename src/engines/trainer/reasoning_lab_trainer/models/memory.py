@@ -59,7 +59,7 @@ def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch
     parts = "weights, gradients and optimizer" if lora is None else "frozen weights"
     raise Failure(
         "full",
-        f"The model {what} has {parameters / 1e9:.2f} billion parameters; its {parts} alone need"
+        f"Model {what} has {parameters / 1e9:.2f} billion parameters. Its {parts} alone require"
         f" {needed / GIB:.1f} GiB, but {device.type} has {total / GIB:.1f} GiB.",
         advice,
     )

@@ -22,7 +22,7 @@ def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
         return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
     if asked == "float16" and device.type != "cuda":
         raise Failure(
-            "unsupported", f"Precision float16 needs a CUDA GPU, not {device.type}.", 'Set "precision" to "float32".'
+            "unsupported", f"Precision float16 requires a CUDA GPU, not {device.type}.", 'Set "precision" to "float32".'
         )
     if asked == "bfloat16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
         raise Failure(
@@ -47,15 +47,15 @@ def attention_of(recipe: dict[str, Any], device: torch.device, precision: Precis
     if asked == "auto":
         return "sdpa" if lacks else "flash_attention_2"
     if asked == "flash_attention_2" and lacks:
-        raise Failure("unsupported", f"flash_attention_2 does not work here: {lacks}.", 'Set "attention" to "sdpa".')
+        raise Failure("unsupported", f"flash_attention_2 is not available: {lacks}.", 'Set "attention" to "sdpa".')
     return asked
 
 
 def _no_flash_attention(device: torch.device, precision: Precision) -> str | None:
     if device.type != "cuda":
-        return f"it needs a CUDA GPU, not {device.type}"
+        return f"it requires a CUDA GPU, not {device.type}"
     if precision == "float32":
-        return "it needs precision bfloat16 or float16"
+        return "it requires precision bfloat16 or float16"
     if find_spec("flash_attn") is None:
         return "the package flash-attn is not installed"
     return None

@@ -22,7 +22,7 @@ def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenize
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # The tokenizers library raises plain Exception.
-        raise Failure("corrupt", f"{what} is not a tokenizer ({error}).", "Use another checkpoint.") from error
+        raise Failure("corrupt", f"{what} is not a valid tokenizer ({error}).", "Use a different checkpoint.") from error
     for id, token in enumerate((PAD, BOS, EOS)):
         if tokenizer.token_to_id(token) != id:
             raise Failure("invalid", f"{what} was not written by this engine: token {id} is not {token}.")
@@ -44,8 +44,8 @@ def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenize
     if is_folder(path) and not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise Failure(
             "missing",
-            f"The model folder {path} has no tokenizer: none of {', '.join(TOKENIZER_FILES)} was found.",
-            "Save the tokenizer of the model into the folder (tokenizer.save_pretrained).",
+            f"The model folder {path} has no tokenizer. It contains none of {', '.join(TOKENIZER_FILES)}.",
+            "Save the model's tokenizer to the folder (tokenizer.save_pretrained).",
         )
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=False)
@@ -56,7 +56,7 @@ def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenize
     if tokenizer.eos_token_id is None:
         raise Failure(
             "invalid",
-            f"The tokenizer of {path} has no end-of-sequence token, so completions would never end.",
+            f"The tokenizer for {path} has no end-of-sequence token, so completions would never end.",
             'Set "eos_token" in its tokenizer_config.json.',
         )
     if tokenizer.pad_token_id is None:
@@ -78,7 +78,7 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
         except (Failure, OSError, UnicodeDecodeError) as error:
             raise Failure(
                 "missing",
-                f"The chat template {file} cannot be read ({error}).",
+                f"Cannot read the chat template {file} ({error}).",
                 'Set "model.template" to a Jinja file.',
             ) from error
     if not template.chat:
@@ -87,7 +87,7 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
         what = recipe["model"].get("path", "the new model")
         raise Failure(
             "missing",
-            f"The tokenizer of {what} has no chat template, but the recipe applies one to its problems.",
+            f"The tokenizer for {what} has no chat template, but the recipe applies one to its problems.",
             'Set "model.template" to a Jinja file, or set "chat" in "template" to false.',
         )
     try:
@@ -96,11 +96,11 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
         where = "" if file is None else f" {file}"
         raise Failure(
             "invalid",
-            f"The chat template{where} does not accept the messages of the recipe: {first_line(error)}.",
-            'Remove "system" if the template has no such role, or set "model.template" to another file.',
+            f"The chat template{where} does not accept the recipe's messages: {first_line(error)}.",
+            'Remove "system" if the template does not support that role, or set "model.template" to a different file.',
         ) from error
     if "1+1=" not in asked:
-        raise Failure("invalid", "The chat template omits the user message.", "Correct the Jinja file.")
+        raise Failure("invalid", "The chat template omits the user message.", "Fix the Jinja file.")
 
 
 def first_line(error: BaseException) -> str:

@@ -87,8 +87,8 @@ def encode_prompt(tokenizer: Any, text: str) -> list[int]:
     except Exception as error:
         raise Failure(
             "invalid",
-            f"The text {text[:80]!r} cannot be tokenized: {first_line(error)}.",
-            "Use only characters in the vocabulary of the model.",
+            f"Cannot tokenize the text {text[:80]!r}: {first_line(error)}.",
+            "Use only characters in the model's vocabulary.",
         ) from error
     # Drop a trailing end-of-sequence token, because the text is supposed to be continued.
     if ids and ids[-1] == tokenizer.eos_token_id and not text.endswith(tokenizer.eos_token or "\0"):

@@ -26,8 +26,8 @@ def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
     if left_out > 0 and context.told_once("held-out problems"):
         context.alert(
             "warning",
-            f"{left_out} of {len(problems)} held-out problems have {policy.context} tokens or more and fill the "
-            "context of the model. They are left out of evaluations.",
+            f"{left_out} of {len(problems)} held-out problems have {policy.context} tokens or more, which fills the "
+            "model's context. These problems are skipped in evaluations.",
         )
     mine = [
         (place, sample)

@@ -44,7 +44,7 @@ def completions_of(context: Context, model: Any, params: dict[str, Any]) -> dict
     if seeds is not None and len(seeds) != len(texts):
         raise wrong_length("seeds", len(seeds), len(texts))
     if sum(counts) > MOST:
-        raise Failure("invalid", f"{sum(counts)} completions are too many for one request ({MOST}).")
+        raise Failure("invalid", f"Too many completions in one request: {sum(counts)} (maximum {MOST}).")
     wishes = [
         Wish(
             prompt,
@@ -120,4 +120,4 @@ def wrong_length(name: str, length: int, prompts: int) -> Failure:
 
 
 def does_not_fit(what: str, context: int) -> Failure:
-    return Failure("invalid", f"{what} does not fit into the context of {context} tokens.")
+    return Failure("invalid", f"{what} exceeds the context of {context} tokens.")

@@ -32,9 +32,9 @@ def logprobs_of(context: Context, model: Any, params: dict[str, Any]) -> list[li
     tokenizer = policy.tokenizer
     prompts, completions = params["prompts"], params["completions"]
     if len(prompts) != len(completions):
-        raise Failure("invalid", "policy/score needs as many completions as prompts.")
+        raise Failure("invalid", "policy/score requires the same number of prompts and completions.")
     if len(prompts) > MOST:
-        raise Failure("invalid", f"{len(prompts)} completions are too many for one request ({MOST}).")
+        raise Failure("invalid", f"Too many completions in one request: {len(prompts)} (maximum {MOST}).")
     pairs: list[tuple[list[int], list[int]]] = []
     for place, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
         start = encode_prompt(tokenizer, prompt)
@@ -87,4 +87,4 @@ def reference_of(context: Context, model: Any) -> tuple[Any, Any]:
         from trl.trainer.utils import use_adapter
 
         return model, use_adapter(model, adapter_name="ref" if "ref" in adapters else None)
-    raise Failure("unsupported", "This run keeps no reference policy (beta is 0).", 'Score without "reference".')
+    raise Failure("unsupported", "This run has no reference policy because beta is 0.", 'Score without "reference".')

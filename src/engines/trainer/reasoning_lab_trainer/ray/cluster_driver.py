@@ -41,7 +41,7 @@ class ClusterDriver:
                 continue
             raise Failure(
                 "invalid" if code == 2 else "internal",
-                words or f"The driver of the run ended with status {code} before it started.",
+                words or f"The run's driver exited with code {code} before it started.",
             )
 
     def _start(self, program: Path, place: Place, parent_checkpoint: str | None) -> subprocess.Popen[str]:

@@ -59,8 +59,8 @@ def fit(settings: Settings, place: Place) -> None:
     except ImportError as error:
         raise Failure(
             "missing",
-            f"The cluster nodes lack packages that the job needs: {error}.",
-            'Install "ray[default,train]" and torch there, or list them in "pip" in the ray settings of the recipe.',
+            f"The cluster nodes are missing packages that the job requires: {error}.",
+            'Install "ray[default,train]" and torch on the nodes, or list them under "pip" in the ray settings of the recipe.',
         ) from error
     ray.init(log_to_driver=True)
     warn_of_resources(settings, ray.cluster_resources())
@@ -96,7 +96,7 @@ def warn_of_resources(settings: Settings, has: dict[str, Any]) -> None:
         wanted = each * settings.workers
         if wanted > has.get(name, 0):
             print(
-                f"The run requests {wanted:g} {name} but the cluster has {has.get(name, 0):g}: waiting for more.",
+                f"The run requests {wanted:g} {name}, but the cluster has {has.get(name, 0):g}. Waiting for more.",
                 file=sys.stderr,
                 flush=True,
             )
@@ -117,7 +117,7 @@ def check_outcome(place: Place, settings: Settings) -> None:
         raise failure
     status = (read_json(place.run / "run.json") or {}).get("status")
     if status not in ("finished", "stopped"):
-        raise Failure("internal", f"The workers have ended, but the run reports {status}.")
+        raise Failure("internal", f"The workers exited, but the run's status is {status}.")
 
 
 def failure_of(error: Exception, place: Place | None, settings: Settings | None) -> Failure:
@@ -132,10 +132,10 @@ def failure_of(error: Exception, place: Place | None, settings: Settings | None)
     lost = getattr(error, "worker_failures", None)
     if isinstance(lost, dict):
         words = "; ".join(f"rank {rank}: {last_line(str(failure))}" for rank, failure in sorted(lost.items()))
-        again = 'Resume the run from its newest checkpoint; "restarts" sets how often workers are replaced.'
+        again = 'Resume the run from its newest checkpoint. "restarts" sets how often workers can be replaced.'
         return Failure(
             "unavailable",
-            'Workers of the run ended more often than "restarts" allows. '
+            'The run lost workers more often than "restarts" allows. '
             + (words[:600] if own is None else own.message),
             (own and own.action) or again,
         )

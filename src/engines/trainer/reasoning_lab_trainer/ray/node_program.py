@@ -26,10 +26,10 @@ def find_node() -> str:
         version = version_of(path)
         if version is not None and version >= LEAST:
             return path
-        tried.append(f"{path} is {'.'.join(map(str, version))}" if version is not None else f"{path} does not run")
+        tried.append(f"{path} is {'.'.join(map(str, version))}" if version is not None else f"{path} cannot be run")
     if not tried:
-        raise Failure("missing", "The cluster nodes have no Node.js, which the driver of the run needs.", ADVICE)
-    raise Failure("version", f"The driver of the run needs Node {NEEDED} or newer; {', '.join(tried)}.", ADVICE)
+        raise Failure("missing", "The cluster nodes have no Node.js, which the run's driver requires.", ADVICE)
+    raise Failure("version", f"The run's driver requires Node {NEEDED} or newer, but {', '.join(tried)}.", ADVICE)
 
 
 ADVICE = (

@@ -65,7 +65,7 @@ def find_place(settings: Settings, home: Path | None = None) -> Place:
     except OSError as error:
         raise Failure(
             "denied",
-            f"The cluster cannot write to the folder {storage}: {error.strerror}.",
+            f"The cluster cannot write to folder {storage}: {error.strerror}.",
             'Set "storage" in the ray settings of the recipe to a folder that all cluster nodes can write to.',
         ) from error
     return Place(storage / settings.id, sidecar, shared)
@@ -78,16 +78,16 @@ def prepare(settings: Settings, place: Place, package: Path) -> None:
     if settings.resume and not (place.run / "run.json").exists():
         raise Failure(
             "missing",
-            f"The run to resume is no longer in {place.run} on the cluster.",
+            f"The run to resume no longer exists at {place.run} on the cluster.",
             "Start a new run from one of the remaining checkpoints.",
         )
     for asset in settings.assets:
         if asset.packed is None and not Path(asset.origin).exists():
-            size = "" if asset.bytes < 0 else f" and is too large to be sent ({asset.bytes / 1e6:.0f} MB)"
+            size = "" if asset.bytes < 0 else f" and is too large to transfer ({asset.bytes / 1e6:.0f} MB)"
             raise Failure(
                 "missing",
                 f"{asset.origin} is not on the cluster{size}.",
-                "Put it where the cluster nodes can read it, and use that path in the recipe.",
+                "Copy it to a location that the cluster nodes can read, and use that path in the recipe.",
             )
     if (package / "data").is_dir():
         shutil.copytree(package / "data", place.data, dirs_exist_ok=True)

@@ -47,7 +47,7 @@ def read_settings(package: Path) -> Settings:
     try:
         value: dict[str, Any] = json.loads((package / "job.json").read_text("utf-8"))
         if value["format"] != FORMAT:
-            raise Failure("version", f"The job has format {value['format']}, but this trainer supports {FORMAT}.")
+            raise Failure("version", f"The job uses format {value['format']}, but this trainer supports format {FORMAT}.")
         return Settings(
             id=value["id"],
             submission=value["submission"],
@@ -63,4 +63,4 @@ def read_settings(package: Path) -> Settings:
             assets=tuple(Asset(asset["origin"], asset["packed"], asset["bytes"]) for asset in value["assets"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure("invalid", f"Cannot read job.json in the package of the job: {error}.") from error
+        raise Failure("invalid", f"Cannot read job.json in the job package: {error}.") from error

@@ -65,13 +65,13 @@ def bring(settings: Settings, place: Place, package: Path) -> None:
     if importlib.util.find_spec("verl") is None:
         raise Failure(
             "missing",
-            "The cluster nodes lack verl.",
-            'Install verl and vLLM there, or list them in "pip" in the ray settings of the recipe.',
+            "verl is not installed on the cluster nodes.",
+            'Install verl and vLLM on the nodes, or list them under "pip" in the ray settings of the recipe.',
         )
     if not settings.resume:
         prepare(settings, place, package)
     elif not (place.run / "recipe.json").exists():
-        raise Failure("missing", f"The run to resume is no longer in {place.run} on the cluster.", "Start it again.")
+        raise Failure("missing", f"The run to resume no longer exists at {place.run} on the cluster.", "Start a new run.")
     for name in ("rollouts", "validation", "metrics", "checkpoints", "data"):
         (place.run / name).mkdir(exist_ok=True)
     for source in (package / "payload").glob("*.py"):
@@ -108,7 +108,7 @@ def run_verl(settings: Settings, place: Place, package: Path) -> None:
     ).returncode
     if status != 0:
         raise Failure(
-            "internal", f"verl ended with status {status}.", "See engine.log in the run folder for its output."
+            "internal", f"verl exited with code {status}.", "See engine.log in the run folder for its output."
         )
 
 

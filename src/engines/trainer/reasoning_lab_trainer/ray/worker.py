@@ -71,7 +71,7 @@ def run_course(rank: int, driver: ClusterDriver | None) -> None:
         if link is not None:
             link.close()
     if status:
-        raise Failure("internal", f"The trainer of rank {rank} ended with status {status}.")
+        raise Failure("internal", f"The trainer on rank {rank} exited with code {status}.")
 
 
 def check_visible(place: Place, nonce: str) -> None:
@@ -81,7 +81,7 @@ def check_visible(place: Place, nonce: str) -> None:
         return
     raise Failure(
         "missing",
-        f"The node {socket.gethostname()} cannot see {place.run}, where the head node has put the run.",
+        f"Node {socket.gethostname()} cannot see {place.run}, where the head node stores the run.",
         'Set "storage" in the ray settings of the recipe to a folder that all cluster nodes can see.',
     )
 
@@ -93,7 +93,7 @@ def note_worker(place: Place, rank: int) -> None:
         (place.sidecar / "workers").mkdir(exist_ok=True)
         write_whole(place.sidecar / "workers" / f"{rank}.json", json.dumps(note))
     except OSError as error:
-        print(f"Rank {rank} could not record its process: {error}.", file=sys.stderr, flush=True)
+        print(f"Cannot record the process of rank {rank}: {error}.", file=sys.stderr, flush=True)
 
 
 def decide(place: Place, submission: str) -> bool:

@@ -70,7 +70,7 @@ def sharding(context: Context) -> dict[str, Any]:
         # Without this check, accelerate would silently give each process a full replica.
         raise Failure(
             "unsupported",
-            '"strategy": "fsdp" shards a model over GPUs, but training runs on the CPU here.',
+            '"strategy": "fsdp" shards a model across GPUs, but training runs on the CPU.',
             'Set "strategy" in "pytorch" to "ddp".',
         )
     return {"fsdp": True, "fsdp_config": {"version": 2, "state_dict_type": "FULL_STATE_DICT"}}

@@ -46,16 +46,16 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
     without = sum(reward is None for reward in rewards)
     context.alert(
         "info",
-        f"{name}: {sum(passed)} of {len(rows)} completions have a reward of at least {least:g} and are trained on"
-        + (f"; {without} have none." if without else "."),
+        f"{name}: {sum(passed)} of {len(rows)} completions have a reward of at least {least:g} and are used for training"
+        + (f"; {without} have no reward." if without else "."),
     )
     if not any(passed):
         best = max((reward for reward in rewards if reward is not None), default=None)
         raise Failure(
             "invalid",
             f"{name}: no completion has a reward of at least {least:g}"
-            + (f"; the best has {best:g}." if best is not None else "; there are no rewards."),
-            'Lower "minReward", or check the reward output on the completions.',
+            + (f"; the highest is {best:g}." if best is not None else "; no rewards are available."),
+            'Lower "minReward", or check the reward output for these completions.',
         )
     return [row for row, good in zip(rows, passed, strict=True) if good]
 

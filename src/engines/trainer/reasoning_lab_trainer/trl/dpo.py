@@ -38,7 +38,7 @@ def run_stage(context: Context, stage: Stage) -> None:
         ref_model=reference_policy(context, saved),
         args=arguments,
         train_dataset=table(training),
-        eval_dataset=table(fitting(context, held, replies, f"{pairs.name}, held out")) if held else None,
+        eval_dataset=table(fitting(context, held, replies, f"{pairs.name} (held-out)")) if held else None,
         processing_class=context.policy.tokenizer,
     )
     trainer.measure_every = context.recipe["evaluate"]["every"]

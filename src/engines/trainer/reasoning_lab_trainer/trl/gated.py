@@ -39,8 +39,8 @@ class Gated:
         if not finite:
             raise Failure(
                 "invalid",
-                f"The gradient of update {self.state.global_step + 1} of this stage is {value}: "
-                "the loss is no longer finite. The weights are those of the previous update.",
+                f"The gradient of update {self.state.global_step + 1} in this stage is {value}: "
+                "the loss is no longer finite. The weights are from the previous update.",
                 "Resume with a lower learning_rate, a smaller max_grad_norm or more warmup_steps; with float16, use "
                 '"precision": "bfloat16" or "float32".',
             )

@@ -63,7 +63,7 @@ class InProcessRewards:
         except self._files.LoadFault as fault:
             line = f", line {fault.data['line']}" if "line" in fault.data else ""
             raise Failure(
-                "invalid", f"The reward file {path}{line}: {fault.data['message']}.", fault.data.get("action")
+                "invalid", f"Reward file {path}{line}: {fault.data['message']}.", fault.data.get("action")
             ) from fault
 
 
@@ -74,7 +74,7 @@ def reward_of(rewards: dict[str, Any], column: Column) -> Any:
     name = column["name"]
     found = rewards.get(name) or rewards.get(name.rpartition(".")[2])
     if found is None:
-        raise Failure("missing", f'The reward file {column["file"]} has no reward "{name}".')
+        raise Failure("missing", f'Reward file {column["file"]} has no reward "{name}".')
     return found
 
 
@@ -82,8 +82,8 @@ def failed(column: Column, message: str, line: int | None) -> Failure:
     place = f"{column['file']}, line {line}" if line is not None else f"{column['file']}"
     return Failure(
         "invalid",
-        f'The reward "{column["name"]}" ({place}) failed inside the trainer: {message}.',
-        'Fix it, or set "rewards" in "pytorch" to "hosts", where a failing reward pauses the run.',
+        f'Reward "{column["name"]}" ({place}) failed inside the trainer: {message}.',
+        'Fix the reward, or set "rewards" in "pytorch" to "hosts", where a failing reward only pauses the run.',
     )
 
 
@@ -101,6 +101,6 @@ def host_module(name: str) -> ModuleType:
             return import_module(f"{HOST}.{name}")
     raise Failure(
         "missing",
-        "Rewards cannot run inside this trainer: the reward host package is missing.",
-        'Set "rewards" in "pytorch" of the recipe to "hosts".',
+        "Rewards cannot run inside this trainer because the reward host package is missing.",
+        'Set "rewards" under "pytorch" in the recipe to "hosts".',
     )

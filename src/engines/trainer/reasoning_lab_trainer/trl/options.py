@@ -11,30 +11,30 @@ from typing import Any
 
 from ..failure import Failure
 
-RUN_FOLDER = "the run directory has its own place and form"
-ENGINE = "the engine sees to it"
+RUN_FOLDER = "the run directory has a fixed location and format"
+ENGINE = "the engine handles it"
 
 ELSEWHERE: dict[str, str] = {
-    "max_steps": '"steps" of the stage',
-    "num_train_epochs": '"steps" of the stage',
-    "optim": 'AdamW by "adam_beta1", "adam_beta2" and "adam_epsilon"',
-    "warmup_ratio": '"warmup_steps" of the stage',
+    "max_steps": '"steps" in the stage',
+    "num_train_epochs": '"steps" in the stage',
+    "optim": 'the optimizer is AdamW, with "adam_beta1", "adam_beta2" and "adam_epsilon"',
+    "warmup_ratio": '"warmup_steps" in the stage',
     "per_device_train_batch_size": '"microBatch" of "pytorch"',
     "per_device_eval_batch_size": '"microBatch" of "pytorch"',
-    "gradient_accumulation_steps": 'the batch of the stage and "microBatch" of "pytorch"',
+    "gradient_accumulation_steps": 'the batch settings in the stage and "microBatch" in "pytorch"',
     "generation_batch_size": '"prompts_per_step" x "num_generations"',
     "auto_find_batch_size": '"microBatch" of "pytorch"',
-    "seed": '"seed" of the recipe',
-    "data_seed": '"seed" of the recipe',
+    "seed": '"seed" in the recipe',
+    "data_seed": '"seed" in the recipe',
     "bf16": '"precision" of "pytorch"',
     "fp16": '"precision" of "pytorch"',
-    "use_cpu": '"device" of the recipe',
+    "use_cpu": '"device" in the recipe',
     "gradient_checkpointing": '"gradientCheckpointing" of "pytorch"',
     "packing": '"packing" of "pytorch"',
     "max_length": '"maxLength" of "pytorch"',
     "step_separator": '"separator" of "labels"',
     "fsdp": '"strategy" of "pytorch"',
-    "reward_weights": '"weight" of each reward',
+    "reward_weights": '"weight" in each reward',
     "use_vllm": '"vllm" of "pytorch"',
     "vllm_mode": '"vllm" of "pytorch"',
     "vllm_server_base_url": '"vllm" of "pytorch"',
@@ -43,31 +43,31 @@ ELSEWHERE: dict[str, str] = {
     "vllm_gpu_memory_utilization": '"vllm" of "pytorch"',
     "vllm_tensor_parallel_size": '"vllm" of "pytorch"',
     "chat_template_path": '"template" of "model"',
-    "model_init_kwargs": '"model" and "pytorch" of the recipe',
-    "trust_remote_code": "code of a model's own is not run",
-    "save_strategy": '"checkpoint" of the recipe',
-    "save_steps": '"checkpoint" of the recipe',
-    "save_total_limit": '"checkpoint" of the recipe',
-    "eval_strategy": '"evaluate" of the recipe',
-    "eval_steps": '"evaluate" of the recipe',
-    "do_eval": '"evaluate" of the recipe',
+    "model_init_kwargs": '"model" and "pytorch" in the recipe',
+    "trust_remote_code": "custom model code is not supported",
+    "save_strategy": '"checkpoint" in the recipe',
+    "save_steps": '"checkpoint" in the recipe',
+    "save_total_limit": '"checkpoint" in the recipe',
+    "eval_strategy": '"evaluate" in the recipe',
+    "eval_steps": '"evaluate" in the recipe',
+    "do_eval": '"evaluate" in the recipe',
     "do_train": ENGINE,
     "do_predict": ENGINE,
     "output_dir": RUN_FOLDER,
     "logging_dir": RUN_FOLDER,
-    "run_name": '"name" of the recipe',
+    "run_name": '"name" in the recipe',
     "report_to": RUN_FOLDER,
     "logging_strategy": RUN_FOLDER,
     "logging_steps": RUN_FOLDER,
     "push_to_hub": RUN_FOLDER,
-    "shuffle_dataset": 'the order of problems follows from "seed"',
-    "train_sampling_strategy": 'the order of rows follows from "seed"',
-    "resume_from_checkpoint": "runs are resumed by the driver",
+    "shuffle_dataset": '"seed" determines the order of problems',
+    "train_sampling_strategy": '"seed" determines the order of rows',
+    "resume_from_checkpoint": "the driver resumes runs",
     "ignore_data_skip": ENGINE,
     "restore_callback_states_from_checkpoint": ENGINE,
-    "load_best_model_at_end": "the best checkpoint is kept beside the newest",
+    "load_best_model_at_end": "both the best and the newest checkpoint are kept",
     "remove_unused_columns": ENGINE,
-    "precompute_ref_log_probs": "the reference is kept, so that a resume has the same one",
+    "precompute_ref_log_probs": "the reference is saved, so a resumed run uses the same one",
     "deepspeed": '"strategy" of "pytorch"',
 }
 """TRL options that the engine sets itself, with the recipe setting that controls each of them."""
@@ -91,20 +91,20 @@ def trainer_options(
     options: dict[str, Any] = {}
     for name, value in (given or {}).items():
         if name in stage and name != "trainer":
-            raise _fault(where, name, "is a key of the stage itself", 'Move it out of "trainer".')
+            raise _fault(where, name, "is a setting of the stage itself", 'Move it out of "trainer".')
         if name in ELSEWHERE:
-            raise _fault(where, name, f"has another place in a recipe: {ELSEWHERE[name]}", 'Remove it from "trainer".')
+            raise _fault(where, name, f"is controlled elsewhere: {ELSEWHERE[name]}", 'Remove it from "trainer".')
         if name not in known:
             near = difflib.get_close_matches(name, known.keys() - ELSEWHERE.keys(), n=1)
             raise _fault(
                 where,
                 name,
-                f"is no option of {config_class.__name__} of the TRL that is installed",
-                f'Did you mean "{near[0]}"?' if near else "Look at TRL's documentation, or update TRL.",
+                f"is not an option of {config_class.__name__} in the installed TRL",
+                f'Did you mean "{near[0]}"?' if near else "See the TRL documentation, or update TRL.",
             )
         hint = hints.get(name, Any)
         if not fits(value, hint):
-            raise _fault(where, name, f"must be {words_of(hint)}, not {_shown(value)}", "Correct its value.")
+            raise _fault(where, name, f"must be {words_of(hint)}, not {_shown(value)}", "Correct the value.")
         options[name] = value
     return options
 
@@ -124,7 +124,7 @@ def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
     except (ValueError, TypeError, NotImplementedError, ImportError) as error:
         text = " ".join(str(error).split()).rstrip(".")
         raise Failure(
-            "invalid", f"{where}: TRL refuses these options: {text[:400]}.", 'Correct the stage or its "trainer" block.'
+            "invalid", f"{where}: TRL rejects these options: {text[:400]}.", 'Correct the stage or its "trainer" block.'
         ) from error
 
 
@@ -174,7 +174,7 @@ def words_of(hint: Any) -> str:
         return " or ".join(repr(part) for part in parts)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return " or ".join(repr(member.value) for member in hint)
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", type(None): "null"}
+    names = {bool: "true or false", int: "an integer", float: "a number", str: "a text", type(None): "null"}
     if hint in names:
         return names[hint]
     if hint is list or origin is list:

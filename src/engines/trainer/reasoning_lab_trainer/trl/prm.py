@@ -53,13 +53,13 @@ def run_stage(context: Context, stage: Stage) -> None:
     separator = labels["separator"]
     for rows in (steps.training, steps.held_out):
         texts = [row["prompt"] + separator.join(row["completions"]) + separator for row in rows]
-        lengths = map(len, encoded(context.policy, texts, f"Steps of {steps.name}"))
+        lengths = map(len, encoded(context.policy, texts, f"Steps in {steps.name}"))
         cut = sum(length > longest_row(context) for length in lengths)
         if cut > 0:
             context.alert(
                 "warning",
-                f"{steps.name}: {cut} of {len(rows)} solutions are longer than {longest_row(context)} tokens;"
-                " labels beyond that are not trained on.",
+                f"{steps.name}: {cut} of {len(rows)} solutions are longer than {longest_row(context)} tokens."
+                " Labels beyond that limit are not used for training.",
             )
     arguments = training_arguments(
         context,

@@ -26,7 +26,7 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 OTHERS: dict[str, str] = {
     "value-model": "TRL does not train value models",
-    "ppo": "TRL has no PPO since 1.0",
+    "ppo": "TRL has not included PPO since 1.0",
 }
 """Stages that have no TRL trainer."""
 
@@ -38,8 +38,8 @@ def find_trainer(stage: str) -> tuple[type, type]:
     if stage in OTHERS:
         raise Failure(
             "unsupported",
-            f'The pytorch engine has no stage "{stage}": {OTHERS[stage]}.',
-            'Set "engine": "embedded", which supports value models and process rewards, or use the stage grpo or rloo.',
+            f'The pytorch engine does not support the "{stage}" stage: {OTHERS[stage]}.',
+            'Set "engine": "embedded", which supports value models and process rewards, or use a grpo or rloo stage.',
         )
     for module, trainer, config in PLACES.get(stage, ()):
         found = imported(module)
@@ -47,15 +47,15 @@ def find_trainer(stage: str) -> tuple[type, type]:
             return getattr(found, trainer), getattr(found, config)
     if stage not in PLACES:
         raise Failure(
-            "unsupported", f'The pytorch engine has no stage "{stage}".', f"It has {', '.join(sorted(PLACES))}."
+            "unsupported", f'The pytorch engine does not support the "{stage}" stage.', f"Supported stages: {', '.join(sorted(PLACES))}."
         )
     embedded = (
-        ' or set "engine": "embedded", which supports it,' if stage in ("sft", "grpo", "process-reward-model") else ""
+        ', set "engine": "embedded", which supports it,' if stage in ("sft", "grpo", "process-reward-model") else ""
     )
     raise Failure(
         "unsupported",
-        f'The installed TRL {trl.__version__} has no trainer for the stage "{stage}".',
-        f'Install another version (pip install "trl==1.13.*"){embedded} or remove the stage.',
+        f'The installed TRL {trl.__version__} has no trainer for the "{stage}" stage.',
+        f'Install a different version (pip install "trl==1.13.*"){embedded} or remove the stage.',
     )
 
 
@@ -75,7 +75,7 @@ def refuse(recipe: dict[str, Any], index: int) -> None:
     if kind == "process-reward-model" and not stage.get("labels"):
         raise Failure(
             "unsupported",
-            f"{where}: TRL trains process rewards from labeled steps only.",
+            f"{where}: TRL can only train process rewards on labeled steps.",
             'Add "labels", or set "engine": "embedded", which labels steps by sampling completions from the policy.',
         )
     if stage.get("dynamic_sampling"):
@@ -89,12 +89,12 @@ def refuse(recipe: dict[str, Any], index: int) -> None:
     if new and settings.get("vllm"):
         raise Failure(
             "unsupported",
-            "vLLM does not support the architecture of a new model.",
-            'Remove "vllm" from "pytorch", or set "path" to a model.',
+            "vLLM does not support the architecture used for new models.",
+            'Remove "vllm" from "pytorch", or set "path" to an existing model.',
         )
     if new and settings.get("lora"):
         raise Failure(
             "invalid",
-            'Adapters ("lora") extend a trained model; a new model has nothing to extend.',
-            'Remove "lora" from "pytorch", or set "path" to a model.',
+            'Adapters ("lora") require a trained model, but the recipe creates a new one.',
+            'Remove "lora" from "pytorch", or set "path" to an existing model.',
         )

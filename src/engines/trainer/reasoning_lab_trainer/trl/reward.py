@@ -39,7 +39,7 @@ def run_stage(context: Context, stage: Stage) -> None:
         model=head,
         args=arguments,
         train_dataset=table(fitting(context, pairs.training, replies, pairs.name)),
-        eval_dataset=table(fitting(context, held, replies, f"{pairs.name}, held out")) if held else None,
+        eval_dataset=table(fitting(context, held, replies, f"{pairs.name} (held-out)")) if held else None,
         processing_class=context.policy.tokenizer,
     )
     trainer.measure_every = context.recipe["evaluate"]["every"]

@@ -32,8 +32,8 @@ def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = Tru
         if lacking is not None:
             raise Failure(
                 "invalid",
-                f"{what} contain the symbol {lacking!r} (U+{ord(lacking):04X}), which the model vocabulary lacks.",
-                "Use only characters of the training data, or a model with a larger vocabulary.",
+                f"{what} contain the symbol {lacking!r} (U+{ord(lacking):04X}), which is not in the model vocabulary.",
+                "Use only characters that occur in the training data, or a model with a larger vocabulary.",
             ) from error
         raise Failure("invalid", f"{what} cannot be tokenized: {first_line(error)}.") from error
 
@@ -76,9 +76,9 @@ def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str]
     `replies`: the columns that follow the prompt.
     """
     policy, longest = context.policy, longest_row(context)
-    prompts = row_ids(policy, rows, None, f"Prompts of {what}")
+    prompts = row_ids(policy, rows, None, f"Prompts in {what}")
     kept = [row for row, tokens in zip(rows, prompts, strict=True) if len(tokens) < longest]
-    whole = [row_ids(policy, kept, reply, f"Completions of {what}") for reply in replies]
+    whole = [row_ids(policy, kept, reply, f"Completions in {what}") for reply in replies]
     cut = sum(any(len(tokens) > longest for tokens in together) for together in zip(*whole, strict=True))
     tell(context, what, len(rows), len(kept), cut)
     return kept
@@ -90,8 +90,8 @@ def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: b
     too long, unless rows are packed.
     """
     policy, longest = context.policy, longest_row(context)
-    prompts = row_ids(policy, rows, None, f"Prompts of {what}")
-    whole = row_ids(policy, rows, "completion", f"Completions of {what}")
+    prompts = row_ids(policy, rows, None, f"Prompts in {what}")
+    whole = row_ids(policy, rows, "completion", f"Completions in {what}")
     ids: list[list[int]] = []
     labels: list[list[int]] = []
     cut = 0
@@ -112,10 +112,10 @@ def tell(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
     if kept < rows:
         context.alert(
             "warning",
-            f"{what}: left out {rows - kept} of {rows} rows whose prompt alone has {longest} tokens or more.",
+            f"{what}: skipped {rows - kept} of {rows} rows because their prompt alone has {longest} tokens or more.",
         )
     if cut > 0:
-        context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and are truncated.")
+        context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and will be truncated.")
     if kept == 0:
         raise Failure(
             "invalid",

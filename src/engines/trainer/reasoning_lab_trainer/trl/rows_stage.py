@@ -64,7 +64,7 @@ def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
     if rest or share == 0:
         raise Failure(
             "invalid",
-            f'Stage {stage.index + 1} ("{stage.type}"): {rows} rows per batch do not divide among {size} processes.',
+            f'Stage {stage.index + 1} ("{stage.type}"): {rows} rows per batch cannot be divided evenly among {size} processes.',
             f'Set "batch_size" to a multiple of {size}.',
         )
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or share
@@ -91,9 +91,9 @@ def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | Non
     if rows == 0:
         raise Failure(
             "invalid",
-            f'Stage {stage.index + 1} ("{stage.type}") has no row to train on: none is shorter than'
+            f'Stage {stage.index + 1} ("{stage.type}") has no rows to train on: none is shorter than'
             f" {longest_row(context)} tokens.",
-            'Raise "maxLength" in "pytorch", or use shorter rows or a model with a longer context.',
+            'Increase "maxLength" in "pytorch", or use shorter rows or a model with a longer context.',
         )
     if order is None:
         needed = min(stage.steps * int(stage.settings["batch_size"]), max(rows, MOST_ROWS))

@@ -22,7 +22,7 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
     """Creates the trainer and trains."""
     columns = RewardColumns(context, stage.first_step)
     if not columns.functions:
-        raise Failure("invalid", f'The stage "{stage.type}" needs at least one reward.', 'Add one to "rewards".')
+        raise Failure("invalid", f'The "{stage.type}" stage requires at least one reward.', 'Add one to "rewards".')
     arguments = training_arguments(
         context, stage, config_class, **sampling_options(context, stage, config_class), reward_weights=columns.weights
     )
@@ -57,9 +57,9 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     if rest:
         raise Failure(
             "invalid",
-            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be divided among '
+            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be divided evenly among '
             f"{settings['steps_per_generation']} update(s) and {context.world.size} process(es).",
-            "Change prompts_per_step so that they can.",
+            "Adjust prompts_per_step so that they can be divided evenly.",
         )
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
@@ -83,8 +83,8 @@ def vllm_options(context: Context) -> dict[str, Any]:
     if find_spec("vllm") is None:
         raise Failure(
             "unavailable",
-            "The recipe generates with vLLM, which is not installed in this Python environment.",
-            'Install it in the environment of the engine (pip install "trl[vllm]"), or remove "vllm" from '
+            "The recipe uses vLLM for generation, but vLLM is not installed in this Python environment.",
+            'Install it in the engine environment (pip install "trl[vllm]"), or remove "vllm" from '
             '"pytorch" in the recipe.',
         )
     options: dict[str, Any] = {"use_vllm": True, "vllm_mode": vllm["mode"]}

@@ -48,8 +48,8 @@ def worked_row(context: Context, problem: Problem) -> dict[str, Any]:
         lacks = "answer" if answer is None else "worked solution"
         raise Failure(
             "invalid",
-            f'The stage "sft" trains on worked solutions, but the problem {problem["prompt"][:80]!r} has no {lacks}.',
-            'Name the column of "solution" in "dataset", or remove the stage.',
+            f'The "sft" stage trains on worked solutions, but problem {problem["prompt"][:80]!r} has no {lacks}.',
+            'Set "solution" in "dataset" to the name of the column, or remove the stage.',
         )
     return {
         "prompt": template.ask(problem["prompt"]),

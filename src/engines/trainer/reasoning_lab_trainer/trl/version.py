@@ -58,7 +58,7 @@ def trl_version() -> str:
         raise Failure(
             "unavailable",
             "TRL is not installed in this Python environment.",
-            "Run Set Up PyTorch Engine, or pip install trl.",
+            "Run Set Up PyTorch Engine, or install it with pip install trl.",
         ) from error
 
 
@@ -67,7 +67,7 @@ def unknown(installed: str, why: str) -> Failure:
     return Failure(
         "version",
         f"TRL {installed} is not supported: {why}. This engine was built for TRL {known}.",
-        f'Install it: pip install "trl=={known}.*".',
+        f'Install a supported version: pip install "trl=={known}.*".',
     )
 
 
@@ -78,6 +78,6 @@ def other_version() -> str | None:
     if tuple(int(part) if part.isdigit() else -1 for part in parts[:2]) == KNOWN:
         return None
     return (
-        f"TRL {installed} is installed; this engine was tested with {KNOWN[0]}.{KNOWN[1]}. It has the required "
-        "interface, but numbers may differ."
+        f"TRL {installed} is installed, but this engine was tested with {KNOWN[0]}.{KNOWN[1]}. It has the required "
+        "interface, but results may differ."
     )

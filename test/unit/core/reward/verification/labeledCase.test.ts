@@ -52,7 +52,7 @@ describe('labeled cases', () => {
 		const good = '{"completion": "x", "expect": 1}';
 		const { cases, faults } = parseCases(
 			[
-				'not JSON',
+				'invalid JSON',
 				good,
 				'[]',
 				'{"expect": 1}',
@@ -77,15 +77,15 @@ describe('labeled cases', () => {
 		assert.deepEqual(
 			faults.map(({ line, message }) => `${line} ${message}`),
 			[
-				'1 is not JSON',
+				'1 is not valid JSON',
 				'3 is not a labeled case',
-				'4 has no string "completion"',
+				'4 is missing a "completion" string',
 				'5 has an invalid "expect"',
 				'6 has an invalid "expect"',
-				'7 has an "expect" that no value or every value meets',
-				'8 has an "expect" that no value or every value meets',
-				'9 has an "expect" that no value or every value meets',
-				'10 has no string "completion"',
+				'7 has an "expect" range that matches no value or every value',
+				'8 has an "expect" range that matches no value or every value',
+				'9 has an "expect" range that matches no value or every value',
+				'10 is missing a "completion" string',
 				'11 has an unknown or invalid "row"',
 				'12 has an unknown or invalid "expcet"',
 			],

@@ -51,7 +51,7 @@ describe('the summary line', () => {
 			'0.75 ± 0.35 · 1 of 2 cases failed · 12 µs/row',
 			'1.00 ± 0.00 · 1 case · 12 µs/row',
 			'0.50 ± 0.71 · 1 of 2 differ from the run · 12 µs/row',
-			'0.50 ± 0.71 · same as in the run · 12 µs/row',
+			'0.50 ± 0.71 · matches the run · 12 µs/row',
 		]);
 	});
 

@@ -62,7 +62,7 @@ describe('wrong answers', () => {
 			'420': 'factor ten',
 			'24': 'digits swapped',
 			'': 'empty',
-			unknown: 'no answer',
+			unknown: 'no response',
 		});
 		assert.deepEqual(
 			wrongFor('42', { others: ['7'] }).filter(({ answer }) => answer === '7'),

@@ -145,8 +145,8 @@ describe('research by Reflexion', () => {
 			[2, null],
 			[3, 'Nothing is known of "nothing".'],
 			[4, 'wiki is down.'],
-			[6, 'This query failed before (Nothing is known of "nothing".) and was not repeated.'],
-			[7, 'This query failed before (wiki is down.) and was not repeated.'],
+			[6, 'Skipped: this query already failed (Nothing is known of "nothing".).'],
+			[7, 'Skipped: this query already failed (wiki is down.).'],
 		]);
 		// What was found before is not asked for again; the revision rests on it all the same.
 		assert.deepEqual(tree.node(8)?.parents, [5, 6, 2, 7]);
@@ -166,8 +166,8 @@ describe('research by Reflexion', () => {
 		assert.deepEqual(
 			of('tool').map(({ name, error }) => [name, error]),
 			[
-				['google', 'Unknown tool "google"; the tools are: calculator.'],
-				['no tool', 'Unknown tool "no tool"; the tools are: calculator.'],
+				['google', 'Unknown tool "google". Available tools: calculator.'],
+				['no tool', 'Unknown tool "no tool". Available tools: calculator.'],
 			],
 		);
 	});
@@ -272,7 +272,7 @@ describe('research by Reflexion', () => {
 					run: async (query) => {
 						if (query !== 'slow') return tool.run(query);
 						first.stop();
-						throw new Failure('cancelled', 'Cancelled.');
+						throw new Failure('cancelled', 'Canceled.');
 					},
 				},
 			]),

@@ -270,7 +270,7 @@ test('a continuation streams, can be stopped, and fails with its reason', async 
 			onText(' one');
 			await new Promise((resolve, reject) => {
 				if (request.prefix === 'go') setTimeout(resolve, 30);
-				signal?.addEventListener('abort', () => reject(new Failure('cancelled', 'Cancelled.')));
+				signal?.addEventListener('abort', () => reject(new Failure('cancelled', 'Canceled.')));
 			});
 			onText(' two');
 			return { text: ' one two', ended: true };

@@ -94,7 +94,7 @@ describe('ART', () => {
 
 	it('says what is wrong with a row', () => {
 		assert.equal(artRow(row({ messages: null }), context), 'has no messages');
-		assert.equal(artRow(row({ messages: [{ content: 'x' }] }), context), 'holds a message without a role');
+		assert.equal(artRow(row({ messages: [{ content: 'x' }] }), context), 'has a message without a role');
 		assert.equal(artRow(row({ group_index: null }), context), 'has no group_index');
 		assert.equal(artRow('x', context), 'is not an object');
 		assert.equal(rolloutOf({ metrics: '{"a": ', metadata: 'x' }).extra, undefined);

@@ -245,7 +245,7 @@ describe('prime-rl', () => {
 		assert.deepEqual(
 			faults.map(({ line, message }) => [line, message]),
 			[
-				[1, 'holds a node without a message'],
+				[1, 'has a node without a message'],
 				[2, 'has no traces'],
 			],
 		);

@@ -177,9 +177,9 @@ describe('rLLM', () => {
 		assert.deepEqual(
 			faults.map(({ file, line, message }) => [file.at(-6), line, message]),
 			[
-				['a', null, 'not JSON'],
+				['a', null, 'invalid JSON'],
 				['b', null, 'has no trajectories'],
-				['c', null, 'holds a trajectory that is not an object'],
+				['c', null, 'has a trajectory that is not an object'],
 				['d', null, 'empty'],
 			],
 		);

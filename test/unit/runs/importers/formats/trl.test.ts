@@ -142,7 +142,7 @@ describe('TRL', () => {
 		assert.equal(metrics[1]?.values.eval_reward ?? metrics[1]?.values['eval/reward'], 0.7);
 		assert.deepEqual(
 			faults.map(({ file, message }) => [file, message]),
-			[['checkpoint-10/trainer_state.json', 'not JSON']],
+			[['checkpoint-10/trainer_state.json', 'invalid JSON']],
 		);
 	});
 

@@ -81,7 +81,7 @@ describe('verifiers before v1', () => {
 		assert.equal(train.length, 2);
 		assert.deepEqual(
 			faults.map(({ line, message }) => [line, message]),
-			[[2, 'not JSON']],
+			[[2, 'invalid JSON']],
 		);
 	});
 
