@@ -27,7 +27,10 @@ const options = {
 	spec: path('FILE', 'All settings as JSON. Command-line options take precedence.'),
 	out: path('DIR', 'Folder for results and trees (default: comparisons/NAME). An existing comparison is continued.'),
 	samples: integer('N', 'Single samples per problem, used as the baseline for gains (default 16).'),
-	'band-samples': integer('N', 'Additional samples per problem for assigning difficulty bands (default 8; 0 disables bands).'),
+	'band-samples': integer(
+		'N',
+		'Additional samples per problem for assigning difficulty bands (default 8; 0 disables bands).',
+	),
 	bands: integer('N', 'Number of difficulty bands (default 5).'),
 	searches: integer('N', 'Concurrent searches (default 64).'),
 	concurrency: integer('N', 'Concurrent requests per search (default 16).'),

@@ -67,7 +67,8 @@ function claimLines({ points, state, done, total, message, failures }: Compariso
 	if (worse.length > 0) lines.push(`worse than a single sample: ${shown(worse)}`);
 	const open = claims.length - better.length - worse.length;
 	if (open > 0) lines.push(`no significant difference from a single sample: ${open} of ${claims.length}`);
-	if (points.some(({ oracle }) => oracle)) lines.push('oracle upper bounds use the gold answer; they are not achievable results');
+	if (points.some(({ oracle }) => oracle))
+		lines.push('oracle upper bounds use the gold answer; they are not achievable results');
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {
 		lines.push(`failed (excluded): ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);

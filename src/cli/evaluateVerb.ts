@@ -35,18 +35,16 @@ const maxForFell = 0.05;
 
 const options = {
 	samples: integer('K', 'Completions per question (default 1).'),
-	benchmark: choice(benchmarkNames, 'NAME', 'Read, score, and sample the rows of --dataset the way this benchmark does.'),
+	benchmark: choice(
+		benchmarkNames,
+		'NAME',
+		'Read, score, and sample the rows of --dataset the way this benchmark does.',
+	),
 	protocol: choice(['r1'], 'NAME', 'Use the DeepSeek-R1 evaluation settings: temperature 0.6, top-p 0.95, 16 samples.'),
 	category: text('NAME', 'Category column, for results per category.'),
 	out: path('DIR', 'Evaluation folder (default: in the run, else evaluations/). An existing evaluation is continued.'),
-	baseline: path(
-		'DIR',
-		'Earlier evaluation on the same questions. Exits with status 1 if accuracy fell (p < 0.05).',
-	),
-	against: text(
-		'OTHER',
-		'Another evaluation, or a policy to evaluate the same way, for a per-question comparison.',
-	),
+	baseline: path('DIR', 'Earlier evaluation on the same questions. Exits with status 1 if accuracy fell (p < 0.05).'),
+	against: text('OTHER', 'Another evaluation, or a policy to evaluate the same way, for a per-question comparison.'),
 	train: repeatable(path('FILE', 'JSONL the policy was trained on, checked for overlap with the questions.')),
 	concurrency: integer('N', 'Concurrent questions (default 16).'),
 	seed: integer('S', 'Random seed (default 0).'),
@@ -65,7 +63,8 @@ export const evaluateVerb = defineVerb({
 	name: 'evaluate',
 	group: 'Search and evaluate',
 	usage: '--policy P --dataset FILE [options]',
-	summary: 'Evaluate a policy on a set of questions: pass@1, pass@k, and cons@k with confidence intervals (docs/evaluation.md).',
+	summary:
+		'Evaluate a policy on a set of questions: pass@1, pass@k, and cons@k with confidence intervals (docs/evaluation.md).',
 	options,
 	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);

@@ -82,15 +82,14 @@ const options = {
 		perturb: text('KIND:SHARE', `sft: perturb each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`),
 		seed: integer('S', 'sft: perturbation seed (default 0).'),
 		'pairs-per-group': integer('N', 'dpo: max pairs per group (default 1).', 1),
-		margin: number('X', 'dpo: min reward difference within a pair. preferences: min difference in mean rating (default: any).'),
+		margin: number(
+			'X',
+			'dpo: min reward difference within a pair. preferences: min difference in mean rating (default: any).',
+		),
 		'length-ratio': number('X', 'dpo: max length ratio within a pair (default: any).'),
 		reward: text('NAME', 'cases: recorded reward that provides the expected values (default accuracy).'),
 		'case-reward': text('NAME', 'cases: reward function tested by the cases.'),
-		neutral: choice(
-			neutralLabels,
-			'LABEL',
-			'trl-stepwise, math-shepherd: label for neutral steps (default wrong).',
-		),
+		neutral: choice(neutralLabels, 'LABEL', 'trl-stepwise, math-shepherd: label for neutral steps (default wrong).'),
 	}),
 } as const satisfies Options;
 
@@ -129,7 +128,11 @@ function formatOf(values: Values): ExportFormat {
 	}
 	for (const [name, formats] of Object.entries(takes) as [keyof Values, readonly ExportFormat[]][]) {
 		if (values[name] === undefined || formats.includes(as)) continue;
-		throw new Failure('invalid', `--${name} does not apply to --as ${as}.`, `It only applies to ${formats.join(', ')}.`);
+		throw new Failure(
+			'invalid',
+			`--${name} does not apply to --as ${as}.`,
+			`It only applies to ${formats.join(', ')}.`,
+		);
 	}
 	if (values.correct && values.wrong) {
 		throw new Failure('invalid', '--correct and --wrong cannot be combined.', 'Use only one of them.');
@@ -192,7 +195,11 @@ async function requestOf(
 		throw new Failure('invalid', '--form messages does not apply to --as dpo.', 'Use --form conversational.');
 	}
 	if (lengthRatio !== undefined && lengthRatio < 1) {
-		throw new Failure('invalid', `Invalid --length-ratio value ${lengthRatio}.`, 'Use a value of at least 1, such as --length-ratio 1.5.');
+		throw new Failure(
+			'invalid',
+			`Invalid --length-ratio value ${lengthRatio}.`,
+			'Use a value of at least 1, such as --length-ratio 1.5.',
+		);
 	}
 	return {
 		as,

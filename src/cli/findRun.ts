@@ -28,7 +28,11 @@ export async function findRun(named: string): Promise<string> {
 	const matches = whole.length > 0 ? whole : known.filter((run) => nameOf(basename(run)) === named);
 	if (matches.length === 1) return matches[0] as string;
 	if (matches.length > 1) {
-		throw new Failure('invalid', `Several runs are named ${named}: ${matches.join(', ')}.`, 'Specify the run folder instead.');
+		throw new Failure(
+			'invalid',
+			`Several runs are named ${named}: ${matches.join(', ')}.`,
+			'Specify the run folder instead.',
+		);
 	}
 	throw new Failure('missing', `Run ${named} not found.`, 'To list known runs, use reasoning-lab status.');
 }

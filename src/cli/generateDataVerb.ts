@@ -21,11 +21,12 @@ const { spec: _, ...omitSpec } = searchOptions;
 const options = {
 	export: text('KINDS', `Comma-separated list of ${dataExports.join(', ')} (default solutions).`),
 	out: path('DIR', 'Output folder (default: data/NAME). An existing one is continued.'),
-	spec: path(
-		'FILE',
-		'All settings as JSON, like data.json in an output folder. Command-line options take precedence.',
+	spec: path('FILE', 'All settings as JSON, like data.json in an output folder. Command-line options take precedence.'),
+	keep: choice(
+		keptSolutions,
+		'WHICH',
+		'Solutions to keep (default: correct if a gold answer is available, else best).',
 	),
-	keep: choice(keptSolutions, 'WHICH', 'Solutions to keep (default: correct if a gold answer is available, else best).'),
 	most: integer('N', 'Max solutions per problem (default 4).'),
 	least: number('X', 'Min reward per solution.'),
 	form: text('FORM', 'sft, journey, dpo: standard (default) or conversational.'),
@@ -105,7 +106,8 @@ export const generateDataVerb = defineVerb({
 /** Explains why no examples were written. */
 function whyNothing({ keep, least }: DataSpec): string {
 	if (keep === 'all') return 'no examples kept: no search found a solution';
-	const missing = keep === 'best' || least !== undefined ? 'no solution meets the reward criterion' : 'no solution is correct';
+	const missing =
+		keep === 'best' || least !== undefined ? 'no solution meets the reward criterion' : 'no solution is correct';
 	return `no examples kept: ${missing} (use --keep all to keep every solution)`;
 }
 

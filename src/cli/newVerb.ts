@@ -27,7 +27,8 @@ export const newVerb = defineVerb({
 	async run({ values, positionals, output }) {
 		const { template: id = 'starter', keep = false, replace = false } = values;
 		const template = projectTemplates.find((one) => one.id === id) as (typeof projectTemplates)[number];
-		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be combined.', 'Use only one of them.');
+		if (keep && replace)
+			throw new Failure('invalid', '--keep and --replace cannot be combined.', 'Use only one of them.');
 		const folder = resolve(positionals[0] as string);
 		const files = await templateFiles(templatesFolder(), template.id);
 		if (!keep && !replace) {

@@ -42,7 +42,11 @@ export const pipelineVerb = defineVerb({
 		}
 		if (action === 'status') return showStatus(context, named);
 		if (named === undefined) {
-			throw new Failure('invalid', `reasoning-lab pipeline ${action} requires a pipeline.`, 'Specify its folder or name.');
+			throw new Failure(
+				'invalid',
+				`reasoning-lab pipeline ${action} requires a pipeline.`,
+				'Specify its folder or name.',
+			);
 		}
 		const folder = await findPipeline(named);
 		if (action === 'stop') return stop(context, folder);
@@ -119,7 +123,11 @@ async function findPipeline(named: string): Promise<string> {
 	const matches = whole.length > 0 ? whole : known.filter((folder) => nameOf(basename(folder)) === named);
 	if (matches.length === 1) return matches[0] as string;
 	if (matches.length > 1) {
-		throw new Failure('invalid', `Several pipelines are named ${named}: ${matches.join(', ')}.`, 'Specify the pipeline folder instead.');
+		throw new Failure(
+			'invalid',
+			`Several pipelines are named ${named}: ${matches.join(', ')}.`,
+			'Specify the pipeline folder instead.',
+		);
 	}
 	throw new Failure('missing', `Pipeline ${named} not found.`, 'To list pipelines, use reasoning-lab pipeline status.');
 }

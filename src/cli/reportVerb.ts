@@ -16,7 +16,10 @@ type Format = keyof typeof renderers;
 const endings: Readonly<Record<Format, string>> = { html: 'html', markdown: 'md' };
 
 const options = {
-	out: path('FILE', 'Output file, overwritten if it exists (default: NAME-report.html in the current folder). Use - for stdout.'),
+	out: path(
+		'FILE',
+		'Output file, overwritten if it exists (default: NAME-report.html in the current folder). Use - for stdout.',
+	),
 	format: choice(['html', 'markdown'], 'FORMAT', 'Output format (default: from the extension of --out, else html).'),
 	part: choice(['evaluations'], 'PART', "Include only the evaluations of a run's checkpoints."),
 } as const satisfies Options;

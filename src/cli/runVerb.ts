@@ -31,8 +31,7 @@ export const runVerb = defineVerb({
 	name: 'run',
 	group: 'Train',
 	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
-	summary:
-		'Start and follow a run, or a pipeline if the recipe has named stages. Ctrl+C stops it with a checkpoint.',
+	summary: 'Start and follow a run, or a pipeline if the recipe has named stages. Ctrl+C stops it with a checkpoint.',
 	options: {
 		...changeOptions,
 		detach: flag('Return as soon as the engine is running. The run continues in the background.'),
@@ -43,7 +42,11 @@ export const runVerb = defineVerb({
 		const recipe = positionals[0] as string;
 		if ((await readPipelineFile(recipe, changes)) !== null) {
 			if (values.summary) {
-				throw new Failure('invalid', '--summary works only with a single run, but this recipe is a pipeline.', 'Omit it.');
+				throw new Failure(
+					'invalid',
+					'--summary works only with a single run, but this recipe is a pipeline.',
+					'Omit it.',
+				);
 			}
 			return foregroundPipeline({
 				output,

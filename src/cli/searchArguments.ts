@@ -26,7 +26,7 @@ import { group, integer, number, type Options, type OptionValues, path, repeatab
 export const policyOptions = group('Policy', {
 	policy: path(
 		'P',
-		"A checkpoint folder, a run (RUN, RUN@12, RUN@best, RUN@live), http://HOST/v1, a script (.json, .jsonl), or JSON.",
+		'A checkpoint folder, a run (RUN, RUN@12, RUN@best, RUN@live), http://HOST/v1, a script (.json, .jsonl), or JSON.',
 	),
 	model: text('NAME', 'Model on the server. Required if the server has several.'),
 	api: text('API', 'Server API: chat (default) or completions.'),
@@ -46,7 +46,10 @@ export const searchOptions = {
 		judge: text('SCORER', 'Scorer that selects the final answer (default: the guide).'),
 		reward: text('R', 'Same as --guide reward:R. R is a built-in reward or FILE#NAME; gold:R uses the gold answer.'),
 		budget: text('LIST', 'Limits such as tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).'),
-		split: text('RULE', 'Rule for splitting completions into steps: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.'),
+		split: text(
+			'RULE',
+			'Rule for splitting completions into steps: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.',
+		),
 		concurrency: integer('N', 'Concurrent requests (default 8).'),
 		seed: integer('S', 'Random seed (default 0).'),
 		spec: path('FILE', 'All settings as JSON. Command-line options take precedence.'),

@@ -193,7 +193,9 @@ export async function problemOf(values: ProblemValues, text: string | undefined,
 		throw new Failure(
 			'invalid',
 			text === undefined ? `reasoning-lab ${verb} requires a problem.` : 'A problem and --dataset cannot be combined.',
-			text === undefined ? 'Pass it as an argument, or select a dataset row with --dataset FILE --row 1.' : 'Use only one of them.',
+			text === undefined
+				? 'Pass it as an argument, or select a dataset row with --dataset FILE --row 1.'
+				: 'Use only one of them.',
 		);
 	}
 	const answer = values.answer ?? null;

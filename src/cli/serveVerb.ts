@@ -16,7 +16,7 @@ const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const
 const options = {
 	...group('Server', {
 		port: integer('N', `Port on 127.0.0.1 (default ${defaults.port}; 0 selects any free port).`),
-		name: text('NAME', "Model name (default: the policy name, with other characters replaced by hyphens)."),
+		name: text('NAME', 'Model name (default: the policy name, with other characters replaced by hyphens).'),
 		'system-messages': choice(
 			['keep', 'prepend', 'drop'],
 			'HOW',
@@ -111,9 +111,7 @@ export const serveVerb = defineVerb({
 					strategies,
 					token: made,
 				});
-				output.line(
-					printable(`${model} is listening on ${url}, using ${spec.strategy} search. Press Ctrl+C to stop.`),
-				);
+				output.line(printable(`${model} is listening on ${url}, using ${spec.strategy} search. Press Ctrl+C to stop.`));
 				if (made !== null) output.line(`Token: ${made}`);
 				if (secret === null) output.line('No token is required: anyone who can reach the port can use the API.');
 				await new Promise<void>((resolve, reject) => {
@@ -139,7 +137,11 @@ async function tokenOf(values: {
 }): Promise<string | null | undefined> {
 	const file = values['token-file'];
 	if (file !== undefined && (values.token !== undefined || values['no-token'])) {
-		throw new Failure('invalid', '--token-file cannot be combined with --token or --no-token.', 'Use only one of them.');
+		throw new Failure(
+			'invalid',
+			'--token-file cannot be combined with --token or --no-token.',
+			'Use only one of them.',
+		);
 	}
 	if (values['no-token']) {
 		if (values.token !== undefined) {

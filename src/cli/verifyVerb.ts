@@ -24,7 +24,10 @@ const options = {
 		'JSONL rows to build correct and incorrect answers from (default: the file given by @dataset or a recipe).',
 	),
 	run: path('DIR', "Score the run's latest recorded rollouts."),
-	cases: path('FILE', 'Score these labeled cases (default: NAME.cases.jsonl next to the reward, together with the dataset).'),
+	cases: path(
+		'FILE',
+		'Score these labeled cases (default: NAME.cases.jsonl next to the reward, together with the dataset).',
+	),
 	reward: text('NAME', 'Verify only this reward (default: all in the file).'),
 	rows: integer('N', 'Number of rows to score (default 200).', 1),
 	seed: integer('S', 'Seed for selecting rows and incorrect answers (default 1).'),
@@ -35,7 +38,8 @@ export const verifyVerb = defineVerb({
 	name: 'verify',
 	group: 'Rewards',
 	arguments: [{ name: 'reward file', phrase: 'a reward file', type: 'path' }],
-	summary: 'Run a reward on data, labeled cases, or recorded rollouts. Exits with status 1 if a case or the reward fails.',
+	summary:
+		'Run a reward on data, labeled cases, or recorded rollouts. Exits with status 1 if a case or the reward fails.',
 	options,
 	async run({ values, positionals, output }) {
 		const file = resolve(positionals[0] as string);

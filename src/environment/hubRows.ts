@@ -44,14 +44,22 @@ export async function downloadHubRows(
 	{ python, rows, out, signal, onProgress, environment = {} }: HubRowsOptions,
 ): Promise<{ readonly rows: number; readonly whole: boolean }> {
 	if (!hasHubDatasetForm(id)) {
-		throw new Failure('invalid', `"${id.slice(0, 200)}" is not a Hugging Face dataset ID.`, 'Use the format openai/gsm8k.');
+		throw new Failure(
+			'invalid',
+			`"${id.slice(0, 200)}" is not a Hugging Face dataset ID.`,
+			'Use the format openai/gsm8k.',
+		);
 	}
 	for (const [what, name] of [
 		['configuration', config],
 		['split', split],
 	] as const) {
 		if (name === null || namePattern.test(name)) continue;
-		throw new Failure('invalid', `"${name.slice(0, 200)}" is not a valid ${what} name.`, "Check the dataset's page for valid names.");
+		throw new Failure(
+			'invalid',
+			`"${name.slice(0, 200)}" is not a valid ${what} name.`,
+			"Check the dataset's page for valid names.",
+		);
 	}
 	await ensureFolder(dirname(out));
 	const aside = `${out}.${randomBytes(4).toString('hex')}.part`;

@@ -47,7 +47,10 @@ export async function torchPython(settings: TorchPythonSettings = {}): Promise<T
 	}
 	const variable = variables[pythonVariable];
 	if (variable) {
-		return { python: await namedInterpreter(variable, `The environment variable ${pythonVariable}`), source: 'variable' };
+		return {
+			python: await namedInterpreter(variable, `The environment variable ${pythonVariable}`),
+			source: 'variable',
+		};
 	}
 	const managed = await ManagedFolder.at(settings.folder ?? null, variables).current();
 	if (managed !== null) return { python: managed.python, source: 'managed' };

@@ -58,7 +58,9 @@ export async function runCli(program: CliProgram): Promise<string> {
 	});
 	try {
 		await new Promise<void>((resolve, reject) => {
-			child.once('error', (error) => reject(new Failure('unavailable', `Cannot start the command-line process: ${error.message}.`)));
+			child.once('error', (error) =>
+				reject(new Failure('unavailable', `Cannot start the command-line process: ${error.message}.`)),
+			);
 			child.once('close', () => resolve());
 		});
 	} finally {

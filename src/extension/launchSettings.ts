@@ -24,7 +24,11 @@ export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartO
 	const node = settings.nodePath();
 	if (node === null) return { engine };
 	if (isAbsolute(node) && !(await isFile(node))) {
-		throw new Failure('missing', `The setting reasoningLab.node.path is ${node}, which does not exist.`, 'Correct the path.');
+		throw new Failure(
+			'missing',
+			`The setting reasoningLab.node.path is ${node}, which does not exist.`,
+			'Correct the path.',
+		);
 	}
 	return { engine, node };
 }

@@ -97,7 +97,11 @@ export class RunStore extends Disposable {
 		if (known !== undefined) return known;
 		const view = this.get(await this.expect(folder));
 		if (view === undefined)
-			throw new Failure('missing', `${folder} is not a run folder.`, 'Choose a folder that contains run.json, or add the run first.');
+			throw new Failure(
+				'missing',
+				`${folder} is not a run folder.`,
+				'Choose a folder that contains run.json, or add the run first.',
+			);
 		return view;
 	}
 

@@ -33,11 +33,7 @@ export async function requireInside(base: string, ...parts: string[]): Promise<s
 async function requireMarked(link: string): Promise<void> {
 	const target = await realpath(link).catch(() => null);
 	if (target === null || !(await stat(target)).isDirectory()) {
-		throw new Failure(
-			'invalid',
-			`${link} is a link, but not to a folder, so nothing was written.`,
-			'Remove the link.',
-		);
+		throw new Failure('invalid', `${link} is a link, but not to a folder, so nothing was written.`, 'Remove the link.');
 	}
 	const names = await readdir(target).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${target}`);

@@ -104,7 +104,11 @@ export class Runs {
 		}
 		const found = isAbsolute(path) && (await realpath(path).catch(() => null)) !== null;
 		if (found) {
-			throw new Failure('denied', `${path} is not inside a folder that this server can access.`, 'Pass its folder with --folder when starting the server.');
+			throw new Failure(
+				'denied',
+				`${path} is not inside a folder that this server can access.`,
+				'Pass its folder with --folder when starting the server.',
+			);
 		}
 		throw new Failure('missing', `${path} was not found in the server's folders.`);
 	}

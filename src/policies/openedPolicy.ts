@@ -64,7 +64,7 @@ export interface BindOptions {
 	readonly think?: readonly [open: string, close: string] | null;
 }
 
-/** An open policy. Whoever opens it must dispose of it, which rejects pending requests. */
+/** An open policy. The caller must dispose of it, which rejects pending requests. */
 export interface OpenPolicy extends IDisposable {
 	/** Display name. */
 	readonly name: string;

@@ -43,7 +43,10 @@ export async function probePolicy(spec: PolicySpec, context: PolicyContext): Pro
 	try {
 		const problem = await problemFor(spec, context);
 		const { sample, capabilities, notes } = await tryOut(policy, problem ?? question, signal);
-		const unknown = problem === null && spec.kind !== 'scripted' ? ['No problem from its dataset was found, so a generic one was used.'] : [];
+		const unknown =
+			problem === null && spec.kind !== 'scripted'
+				? ['No problem from its dataset was found, so a generic one was used.']
+				: [];
 		const all = [...policy.notes, ...unknown, ...notes];
 		return { capabilities, model: policy.model, sample, millis: performance.now() - began, notes: all };
 	} finally {
@@ -85,7 +88,8 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 	const found: { -readonly [K in keyof PolicyCapabilities]: PolicyCapabilities[K] } = { ...claimed };
 	const notes: string[] = [];
 	const sample = greedy.text;
-	if (sample === '') return { sample, capabilities: claimed, notes: ['The policy returned no text for the test problem.'] };
+	if (sample === '')
+		return { sample, capabilities: claimed, notes: ['The policy returned no text for the test problem.'] };
 
 	if (claimed.logprobs && greedy.logprob === null) {
 		found.logprobs = false;

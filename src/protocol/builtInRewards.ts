@@ -114,7 +114,10 @@ export const exactMatchOptions = reward('exact-match', 'The answer is identical 
 
 export const multipleChoiceOptions = reward('multiple-choice', 'The answer is the correct option.', {
 	column: goldColumn,
-	options: v.optional(text('Column with the option texts: either a list, or an object that maps letters to texts.'), 'options'),
+	options: v.optional(
+		text('Column with the option texts: either a list, or an object that maps letters to texts.'),
+		'options',
+	),
 	indexFrom: v.optional(
 		count(
 			'Index of the first option, for gold values that are option numbers. If omitted, gold values cannot be numbers.',
@@ -175,7 +178,11 @@ export const cosineLengthOptions = reward(
 		wrongShort: v.optional(real('Value of an incorrect answer of length 0.', -1000, 1000), -1),
 		wrongLong: v.optional(real('Value of an incorrect answer of length maxLength.', -1000, 1000), -0.5),
 		exceeded: v.optional(
-			real('Value of any answer of length maxLength or more (r_e in the paper; default: same as at maxLength).', -1000, 1000),
+			real(
+				'Value of any answer of length maxLength or more (r_e in the paper; default: same as at maxLength).',
+				-1000,
+				1000,
+			),
 		),
 		...measured,
 	},
@@ -220,7 +227,9 @@ export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that 
 			'Schema for every row (draft 2020-12, 2019-09 or 07).',
 		),
 	),
-	column: v.optional(text('Column with a schema for each row, either an object or its text. Takes precedence over "schema".')),
+	column: v.optional(
+		text('Column with a schema for each row, either an object or its text. Takes precedence over "schema".'),
+	),
 	partial: v.optional(real('Value for valid JSON that does not match the schema.', 0, 1), 0),
 	fence: v.optional(flag('Allow a Markdown code fence around the JSON.'), false),
 });
@@ -239,10 +248,16 @@ export const reflectionOptions = reward('reflection', 'Signs of careful reasonin
 		),
 	),
 	mode: v.optional(
-		choice(['count', 'density'], 'count: total number of markers; density: markers per thousand characters of thinking.'),
+		choice(
+			['count', 'density'],
+			'count: total number of markers; density: markers per thousand characters of thinking.',
+		),
 		'count',
 	),
-	cap: v.optional(real('Number of markers (or markers per thousand characters) at which the value reaches 1.', 0.001, 1000), 4),
+	cap: v.optional(
+		real('Number of markers (or markers per thousand characters) at which the value reaches 1.', 0.001, 1000),
+		4,
+	),
 	perPhrase: v.optional(count('Maximum number of times that the same phrase counts.', 1, 1000), 2),
 });
 
@@ -253,7 +268,10 @@ export const judgeOptions = reward(
 		url: address('Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1.'),
 		model: text('Model name on the server.'),
 		verdict: v.optional(
-			choice(['yes-no', 'score'], 'Type of verdict: yes (1) or no (0), or a score on a scale, mapped to the range 0 to 1.'),
+			choice(
+				['yes-no', 'score'],
+				'Type of verdict: yes (1) or no (0), or a score on a scale, mapped to the range 0 to 1.',
+			),
 			'yes-no',
 		),
 		scale: v.optional(
@@ -305,7 +323,10 @@ export const processOptions = reward('process', 'A process reward model scores e
 	),
 	modelName: v.optional(text('pooling: model name on the server.')),
 	steps: v.optional(
-		choice(stepSplits, 'How to split the thinking into steps: by lines, blank lines, "Step n" or numbered lines, or sentences.'),
+		choice(
+			stepSplits,
+			'How to split the thinking into steps: by lines, blank lines, "Step n" or numbered lines, or sentences.',
+		),
 		'paragraphs',
 	),
 	aggregate: v.optional(choice(stepAggregates, 'How to aggregate step scores.'), 'min'),
@@ -320,8 +341,14 @@ export const processOptions = reward('process', 'A process reward model scores e
 		),
 		'none',
 	),
-	maxSteps: v.optional(count('Maximum number of steps. Further steps are scored as part of the last one.', 1, 10_000), 256),
-	maxTokens: v.optional(count('model: maximum input length in tokens. Longer rows result in an error.', 8, 131_072), 4096),
+	maxSteps: v.optional(
+		count('Maximum number of steps. Further steps are scored as part of the last one.', 1, 10_000),
+		256,
+	),
+	maxTokens: v.optional(
+		count('model: maximum input length in tokens. Longer rows result in an error.', 8, 131_072),
+		4096,
+	),
 	...requests,
 });
 

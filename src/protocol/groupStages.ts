@@ -45,7 +45,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	...groups,
 	beta: beta('Weight of the KL term. 0 skips the forward pass of the reference.'),
 	...clipping,
-	loss_type: key(choice(lossTypes, "How to average token losses. TRL also defaults to dapo."), 'dapo', {
+	loss_type: key(choice(lossTypes, 'How to average token losses. TRL also defaults to dapo.'), 'dapo', {
 		lacking: {
 			embedded: {
 				when: (value) => !(embeddedLossTypes as readonly unknown[]).includes(value),

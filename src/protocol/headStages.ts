@@ -49,7 +49,10 @@ export const processStageSchema = stageOf(
 		num_generations: generations('Solutions per problem whose steps are labeled.', 1, 2),
 		completions: key(count('Completions sampled from each step.', 1, 1024), 8),
 		estimation: key(
-			choice(estimationNames, 'Label of a step: the fraction of correct completions, or whether any completion is correct.'),
+			choice(
+				estimationNames,
+				'Label of a step: the fraction of correct completions, or whether any completion is correct.',
+			),
 			'soft',
 		),
 		split: key(

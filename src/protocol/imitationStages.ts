@@ -25,7 +25,11 @@ export const pretrainStageSchema = stageOf(
 		...optimizer,
 		corpus: key(corpusSchema, null, { or: 'texts in the dataset itself' }),
 		workedShare: key(
-			real('Fraction of worked solutions from the dataset, each as a single text that consists of prompt and completion.', 0, 1),
+			real(
+				'Fraction of worked solutions from the dataset, each as a single text that consists of prompt and completion.',
+				0,
+				1,
+			),
 			0.05,
 		),
 		batch_size: batchSize('Texts per update.'),
@@ -41,7 +45,10 @@ const split = hubSplit('pytorch: split of a Hub dataset.');
 
 /** Location and columns of completions. A path that is neither a file nor a folder is a Hub id. */
 const completionKeys = {
-	path: place('data', text('JSONL file, relative to the recipe. pytorch: JSON, CSV, Parquet and Hub ids are supported as well.')),
+	path: place(
+		'data',
+		text('JSONL file, relative to the recipe. pytorch: JSON, CSV, Parquet and Hub ids are supported as well.'),
+	),
 	split: key(split.schema, 'train', { lacking: split.lacking }),
 	prompt: key(text('Name of the prompt column.'), 'prompt'),
 	completion: key(text('Name of the completion column.'), 'completion'),
@@ -61,7 +68,9 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 		or: 'worked solutions in the dataset',
 		late: true,
 		lacking: {
-			pytorch: { say: 'The pytorch engine trains on completions from a file in the "distill" stage. Use that stage instead.' },
+			pytorch: {
+				say: 'The pytorch engine trains on completions from a file in the "distill" stage. Use that stage instead.',
+			},
 		},
 	}),
 	batch_size: batchSize('Worked solutions per update.'),
@@ -106,9 +115,13 @@ export const distillStageSchema = stageOf(
 			},
 		),
 		temperature: live(key(real('teacher: divisor for the logits of both models.', 0.01, 100), 1, { late: true })),
-		alpha: key(real('teacher: weight of the cross-entropy on the completions. The rest is the weight of the divergence.', 0, 1), 0, {
-			late: true,
-		}),
+		alpha: key(
+			real('teacher: weight of the cross-entropy on the completions. The rest is the weight of the divergence.', 0, 1),
+			0,
+			{
+				late: true,
+			},
+		),
 		on_policy: key(flag('teacher, without data: sample completions from the student instead of the teacher.'), false, {
 			late: true,
 		}),
@@ -160,7 +173,10 @@ export const rejectionSamplingStageSchema = stageOf(
 						described(
 							group({
 								language: choice(languageNames, 'ISO 639-1 code of the language.'),
-								minShare: key(real('Minimum fraction of words in the thinking that must be in that language.', 0, 1), 0.9),
+								minShare: key(
+									real('Minimum fraction of words in the thinking that must be in that language.', 0, 1),
+									0.9,
+								),
 							}),
 							'Keep only completions whose thinking is in a specific language.',
 						),
@@ -168,7 +184,9 @@ export const rejectionSamplingStageSchema = stageOf(
 					),
 					minTokens: key(count('Minimum number of tokens in a completion.'), null),
 					maxTokens: key(count('Maximum number of tokens in a completion.'), null),
-					perProblem: key(count('Maximum number of completions per problem, selected by highest reward.'), null, { or: 'all' }),
+					perProblem: key(count('Maximum number of completions per problem, selected by highest reward.'), null, {
+						or: 'all',
+					}),
 					duplicates: key(
 						choice(['drop', 'keep'], 'Completions of the same problem that differ only in whitespace.'),
 						'drop',

@@ -51,7 +51,9 @@ const heldOutAccuracy = real('Skips the stage at or above this accuracy.', 0, 1)
 
 /** Keys that every pipeline stage has besides those of its type. */
 export const envelope = {
-	name: v.optional(text('Name of the stage and of its folder in the pipeline. Either all stages have a name or none does.')),
+	name: v.optional(
+		text('Name of the stage and of its folder in the pipeline. Either all stages have a name or none does.'),
+	),
 	from: v.optional(
 		described(
 			v.union(
@@ -101,7 +103,9 @@ export const envelope = {
 					v.strictObject({ previous, first, heldOutAccuracy }),
 					v.strictObject({
 						stage: stageName('Name of the stage whose held-out accuracy is checked.'),
-						notAbove: stageName('Name of a baseline stage: skips unless "stage" has a higher accuracy than the baseline.'),
+						notAbove: stageName(
+							'Name of a baseline stage: skips unless "stage" has a higher accuracy than the baseline.',
+						),
 					}),
 				],
 				'must be {"stage", "heldOutAccuracy"}, {"stage", "notAbove"}, or in a loop {"previous", "first", "heldOutAccuracy"}',
@@ -109,7 +113,9 @@ export const envelope = {
 			'Skips the stage if another stage is good enough; stages that start from a skipped stage use its starting point instead.',
 		),
 	),
-	minutes: v.optional(real('Time limit for a training stage. At the limit, the stage saves a checkpoint and counts as finished.', 0.01)),
+	minutes: v.optional(
+		real('Time limit for a training stage. At the limit, the stage saves a checkpoint and counts as finished.', 0.01),
+	),
 };
 export const envelopeKeys = Object.keys(envelope) as (keyof typeof envelope)[];
 
@@ -196,15 +202,19 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy and w
 	...sampled,
 });
 
-export const evaluateStageSchema = stageOf('evaluate', 'Evaluates a policy: pass@1, pass@k and cons@k with confidence intervals.', {
-	problems: key(count('Number of questions.', 1, 1_000_000), 256),
-	part: key(choice(datasetParts, 'Which dataset problems to use.'), 'held-out'),
-	samples: key(count('Completions per question.', 1, 1024), 1),
-	protocol: bareKey(choice(['r1'], 'r1: defaults to temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
-	judge: scorer('Scorer that selects the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
-	category: bareKey(text('Column with the question category.')),
-	...sampled,
-});
+export const evaluateStageSchema = stageOf(
+	'evaluate',
+	'Evaluates a policy: pass@1, pass@k and cons@k with confidence intervals.',
+	{
+		problems: key(count('Number of questions.', 1, 1_000_000), 256),
+		part: key(choice(datasetParts, 'Which dataset problems to use.'), 'held-out'),
+		samples: key(count('Completions per question.', 1, 1024), 1),
+		protocol: bareKey(choice(['r1'], 'r1: defaults to temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
+		judge: scorer('Scorer that selects the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
+		category: bareKey(text('Column with the question category.')),
+		...sampled,
+	},
+);
 
 /** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
 export const evaluationProtocols = { r1: { temperature: 0.6, top_p: 0.95, samples: 16 } } as const;

@@ -17,7 +17,11 @@ export const ppoStageSchema = stageOf(
 		num_ppo_epochs: key(count('Passes over each generation batch; 4 in TRL.', 1, 64), 1),
 		...scoredSampling,
 		kl_coef: key(
-			real("Weight of the per-token KL penalty against the reference in the reward (k1); 0: no reference; 0.05 in TRL.", 0, 1000),
+			real(
+				'Weight of the per-token KL penalty against the reference in the reward (k1); 0: no reference; 0.05 in TRL.',
+				0,
+				1000,
+			),
 			0,
 		),
 		cliprange: key(real('Clip range for the ratio around 1.', 0, 100), 0.2),
@@ -25,10 +29,7 @@ export const ppoStageSchema = stageOf(
 		cliprange_value: key(real('Clip range for the value around its value in the batch.', 0, 1e6), 0.2),
 		gamma: key(real('Per-token discount factor for later rewards.', 0, 1), 1),
 		lam: key(real('Lambda for generalized advantage estimation; 0.95 in TRL.', 0, 1), 1),
-		whiten_advantages: key(
-			flag('Normalize advantages per generation batch to mean 0 and standard deviation 1.'),
-			true,
-		),
+		whiten_advantages: key(flag('Normalize advantages per generation batch to mean 0 and standard deviation 1.'), true),
 		critic_learning_rate: key(real('Peak learning rate of the critic.', 0, 10), null, { or: 'learning_rate' }),
 		critic_warmup_steps: key(count('Initial updates that train only the critic.', 0, 10_000_000), 0),
 	},

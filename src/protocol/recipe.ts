@@ -58,7 +58,10 @@ export const taskDatasetSchema = v.strictObject({
 		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed chooses one for each word.'),
 	),
 	style: v.optional(
-		choice(solutionStyles, 'bilingual: all solutions fully worked, or some too brief and some with a corrected mistake.'),
+		choice(
+			solutionStyles,
+			'bilingual: all solutions fully worked, or some too brief and some with a corrected mistake.',
+		),
 	),
 });
 
@@ -117,7 +120,10 @@ export const newModelSchema = group({
 });
 
 export const givenModelSchema = group({
-	path: place('model', text('A checkpoint folder from this engine, or a model folder or hub id for the pytorch engine.')),
+	path: place(
+		'model',
+		text('A checkpoint folder from this engine, or a model folder or hub id for the pytorch engine.'),
+	),
 	revision: bareKey(text('pytorch: branch, tag or commit of a hub model.'), { lacking: ofTorchModels('revision') }),
 	template: bareKey(
 		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the model chat template.')),
@@ -140,7 +146,9 @@ export const templateSchema = v.union(
 				or: 'false',
 				lacking: ofChat('chat'),
 			}),
-			system: bareKey(text('pytorch: system message before the user message, with "chat".'), { lacking: ofChat('system') }),
+			system: bareKey(text('pytorch: system message before the user message, with "chat".'), {
+				lacking: ofChat('system'),
+			}),
 			think: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 			answer: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 		}),

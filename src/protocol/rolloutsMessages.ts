@@ -89,7 +89,7 @@ export type GroupSummary = v.InferOutput<typeof groupSummarySchema>;
 export const stepFaultsSchema = v.object({
 	/** Number of unreadable lines. */
 	unreadable: count,
-	/** The first few of them as text: "line 3: not JSON". */
+	/** The first few of them as text: "line 3: invalid JSON". */
 	examples: v.array(v.string()),
 });
 

@@ -125,7 +125,10 @@ export const pairsSchema = described(
 	group({
 		path: place('data', text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.')),
 		split: key(split.schema, 'train', { lacking: split.lacking }),
-		prompt: key(text('Name of the prompt column; if the column is missing, the completions contain the prompt.'), 'prompt'),
+		prompt: key(
+			text('Name of the prompt column; if the column is missing, the completions contain the prompt.'),
+			'prompt',
+		),
 		chosen: key(text('Name of the column with the better completion.'), 'chosen'),
 		rejected: key(text('Name of the column with the worse completion.'), 'rejected'),
 		heldOutShare: key(real('Held-out fraction of prompts, selected by hash.', 0.001, 0.9), 0.1),

@@ -25,14 +25,20 @@ export const loraSchema = group({
 });
 
 export const vllmSchema = group({
-	mode: key(choice(['colocate', 'server'], 'Whether vLLM runs in the training processes or on a separate server.'), 'colocate'),
+	mode: key(
+		choice(['colocate', 'server'], 'Whether vLLM runs in the training processes or on a separate server.'),
+		'colocate',
+	),
 	server: key(text('server: base URL, such as http://127.0.0.1:8000.'), null),
 	memory: key(real('colocate: fraction of GPU memory for vLLM.', 0.01, 0.99), 0.3),
 	tensorParallel: key(count('colocate: number of GPUs that share one copy of the model.', 1, 1024), 1),
 });
 
 export const pytorchSchema = group({
-	processes: key(count('Training processes on this machine, one per GPU; more than one requires torchrun.', 1, 1024), 1),
+	processes: key(
+		count('Training processes on this machine, one per GPU; more than one requires torchrun.', 1, 1024),
+		1,
+	),
 	strategy: key(choice(strategyNames, 'How the processes share the model.'), 'ddp'),
 	precision: key(choice(precisionNames, 'Training precision.'), null, {
 		or: 'bfloat16 on GPUs that support it, otherwise float32',
@@ -51,7 +57,10 @@ export const pytorchSchema = group({
 	lora: key(described(loraSchema, 'Train low-rank adapters instead of all weights (Hu et al. 2021).'), null),
 	vllm: key(described(vllmSchema, 'Generate with vLLM.'), null),
 	rewards: key(
-		choice(rewardPlaces, 'Where reward files run: in host processes with resource limits or, Python only, inside the trainer.'),
+		choice(
+			rewardPlaces,
+			'Where reward files run: in host processes with resource limits or, Python only, inside the trainer.',
+		),
 		'hosts',
 	),
 });
@@ -60,7 +69,7 @@ export type ResolvedPytorch = ResolvedValue<typeof pytorchSchema>;
 
 export const raySchema = group({
 	address: key(text("Address of the cluster's dashboard, such as http://127.0.0.1:8265."), null, {
-		or: "RAY_ADDRESS from the environment",
+		or: 'RAY_ADDRESS from the environment',
 	}),
 	workers: key(count('Number of training workers.', 1, 65_536), 1),
 	cpusPerWorker: key(real('CPU cores per worker.', 0, 4096), 1),

@@ -45,7 +45,11 @@ export async function appendCase(file: string, made: RewardCase): Promise<AddedC
 				const now = await again.readFile();
 				const start = before.length;
 				if (now.length !== start + bytes.length || !now.subarray(start).equals(bytes)) {
-					throw new Failure('mismatch', `${file} has been modified since the case was added.`, 'Remove the line manually.');
+					throw new Failure(
+						'mismatch',
+						`${file} has been modified since the case was added.`,
+						'Remove the line manually.',
+					);
 				}
 				await again.truncate(start);
 			}),

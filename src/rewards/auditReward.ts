@@ -307,7 +307,11 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 		honest: honest.length === 0 ? null : honest.reduce((sum, value) => sum + value, 0) / honest.length,
 		probes: results.map(({ outcome }) => outcome),
 		findings: sortFindings(results.map(({ finding }) => finding).filter((finding) => finding !== null)),
-		remarks: [...remarks, ...footing.remarks, ...(error ? [`The reward fails on ordinary completions: ${error.message}`] : [])],
+		remarks: [
+			...remarks,
+			...footing.remarks,
+			...(error ? [`The reward fails on ordinary completions: ${error.message}`] : []),
+		],
 		durationMs: scoring.durationMs,
 	};
 }

@@ -26,7 +26,8 @@ export async function readCases(file: string): Promise<CasesFile> {
 	});
 	try {
 		const info = await handle.stat();
-		if (!info.isFile()) throw new Failure('invalid', `The case file ${file} is not a regular file.`, 'Use a JSONL file.');
+		if (!info.isFile())
+			throw new Failure('invalid', `The case file ${file} is not a regular file.`, 'Use a JSONL file.');
 		if (info.size > largestCases) {
 			throw new Failure(
 				'invalid',

@@ -256,7 +256,11 @@ async function runChecker(
 		}
 		if (why !== null && options.stopAtFailure) break;
 		if (verdicts.fault !== null) {
-			throw new Failure('invalid', `Cannot run the tests in this row: ${verdicts.fault}.`, 'Fix the tests, or remove the row.');
+			throw new Failure(
+				'invalid',
+				`Cannot run the tests in this row: ${verdicts.fault}.`,
+				'Fix the tests, or remove the row.',
+			);
 		}
 		if (verdicts.load !== null) {
 			why ??= verdicts.why ?? verdicts.load;

@@ -57,9 +57,14 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 					];
 		for (const part of parts) files.set(part, await readFile(part));
 	} catch (error) {
-		throw new Failure('missing', `Cannot read the reward host program ${main}.`, 'Reinstall or rebuild the extension.', {
-			cause: error,
-		});
+		throw new Failure(
+			'missing',
+			`Cannot read the reward host program ${main}.`,
+			'Reinstall or rebuild the extension.',
+			{
+				cause: error,
+			},
+		);
 	}
 	const hash = createHash('sha256');
 	for (const [path, content] of files) hash.update(`${path.slice(folder.length)}\0${content.length}\0`).update(content);

@@ -48,7 +48,10 @@ export async function checkOnnxFile(path: string): Promise<void> {
 	try {
 		const { size } = await handle.stat();
 		if (size > onnxLimits.bytes) {
-			throw new Failure('unsupported', `Model ${path} is ${size} bytes, which exceeds the maximum size of an ONNX file.`);
+			throw new Failure(
+				'unsupported',
+				`Model ${path} is ${size} bytes, which exceeds the maximum size of an ONNX file.`,
+			);
 		}
 		const walk = new OnnxWalk(handle.fd, size, path);
 		walk.model();

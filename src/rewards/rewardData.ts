@@ -193,9 +193,7 @@ async function chooseRecipe(request: RewardDataRequest, remarks: string[]): Prom
 	const [first, second] = recipes;
 	if (first?.names && second?.names) {
 		const more = recipes.filter(({ names }) => names).length - 1;
-		remarks.push(
-			`Using ${basename(first.path)}; ${more} more ${more === 1 ? 'recipe uses' : 'recipes use'} the file.`,
-		);
+		remarks.push(`Using ${basename(first.path)}; ${more} more ${more === 1 ? 'recipe uses' : 'recipes use'} the file.`);
 	}
 	if (first === undefined) for (const fault of faults) remarks.push(fault.message);
 	return first ?? null;

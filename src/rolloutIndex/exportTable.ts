@@ -61,7 +61,7 @@ function typeOf(result: SqlResult, column: number): string {
  */
 function cellOf(name: string, type: string): string {
 	const column = quoted(name);
-	// Reward names become column names and are untrusted, because they come from whoever wrote the run.
+	// Reward names become column names and are untrusted, because they come from the author of the run.
 	const head = quoted(spreadsheetText(name));
 	if (type !== 'VARCHAR') return `${column} as ${head}`;
 	const runs = `regexp_matches(${column}, '^[=+\\-@\\t\\r]') and try_cast(${column} as double) is null`;

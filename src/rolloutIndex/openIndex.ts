@@ -53,7 +53,11 @@ export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions
 			throw Failure.from(error, `Cannot open or rebuild the index ${path}`);
 		}
 	}
-	return await inMemory(memoryMb, threads, 'Too many windows have this workspace open, so the index is kept in memory.');
+	return await inMemory(
+		memoryMb,
+		threads,
+		'Too many windows have this workspace open, so the index is kept in memory.',
+	);
 }
 
 type FileOptions = Parameters<typeof Database.open>[0] & { readonly path: string };

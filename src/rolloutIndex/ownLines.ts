@@ -35,7 +35,7 @@ export function* linesOf(
 	let base = from;
 	let filled = 0;
 	let start = 0;
-	// A line that begins before `from` belongs to whoever reads that range; the byte before `from` shows whether a line
+	// A line that begins before `from` belongs to the reader of that range; the byte before `from` shows whether a line
 	// begins there.
 	let skipping = false;
 	if (from > 0) {
@@ -109,7 +109,7 @@ export function rolloutOfLine(bytes: Buffer): RolloutLine | string | null {
 		try {
 			value = parseLooseJson(text);
 		} catch {
-			return 'not JSON';
+			return 'invalid JSON';
 		}
 	}
 	if (isPlainRollout(value)) return value;

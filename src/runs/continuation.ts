@@ -39,7 +39,11 @@ export async function continueText(
 	signal?: AbortSignal,
 ): Promise<ContinuationEnd> {
 	if (!client.engine.capabilities.includes('policy/generate')) {
-		throw new Failure('unsupported', 'This engine does not serve completions.', 'Serve a checkpoint from the run instead.');
+		throw new Failure(
+			'unsupported',
+			'This engine does not serve completions.',
+			'Serve a checkpoint from the run instead.',
+		);
 	}
 	let text = '';
 	let left = maxTokens;

@@ -154,5 +154,9 @@ export function withoutZstd(name: string, version: string): Failure {
 }
 
 function tooLarge(name: string, why: string): Failure {
-	return new Failure('unsupported', `${name} is too large: ${why}.`, 'Export individual samples with "inspect log dump".');
+	return new Failure(
+		'unsupported',
+		`${name} is too large: ${why}.`,
+		'Export individual samples with "inspect log dump".',
+	);
 }

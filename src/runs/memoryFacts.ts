@@ -96,7 +96,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 	}
 	throw new Failure(
 		'invalid',
-		`The folder ${folder} is not a model: it has no config.json.`,
+		`The folder ${folder} does not contain a model: config.json is missing.`,
 		'Use a folder written by save_pretrained, or a checkpoint from a run.',
 	);
 }

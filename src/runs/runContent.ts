@@ -32,7 +32,7 @@ export interface RunFault {
 	readonly file: string;
 	/** Line from 1; null for the whole file, or for a file without lines. */
 	readonly line: number | null;
-	/** Description of the problem: "not JSON", "has no output". */
+	/** Description of the problem: "invalid JSON", "has no output". */
 	readonly message: string;
 	/** Number of records lost, or 1 if unknown. */
 	readonly records: number;

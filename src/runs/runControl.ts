@@ -86,7 +86,11 @@ async function readToken({ socketPath, tokenPath }: ControlLocation): Promise<st
 		const socket = await lstat(socketPath).catch(() => null);
 		if (socket === null) return null;
 		if (!socket.isSocket() || socket.uid !== process.getuid?.()) {
-			throw new Failure('denied', `${socketPath} is not a socket that belongs to this user.`, 'Remove it, then try again.');
+			throw new Failure(
+				'denied',
+				`${socketPath} is not a socket that belongs to this user.`,
+				'Remove it, then try again.',
+			);
 		}
 	}
 	let file: Awaited<ReturnType<typeof open>>;

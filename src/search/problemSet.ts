@@ -159,7 +159,11 @@ export async function readProblemRow(path: string, wanted: number): Promise<Sear
 			if (numberOf(row) > wanted) break;
 			const problem = read(row);
 			if (typeof problem !== 'string') return searchProblem(problem);
-			throw new Failure('invalid', `${path}, ${placeOf(row)}, ${problem}.`, 'Enter the problem directly instead of using --dataset.');
+			throw new Failure(
+				'invalid',
+				`${path}, ${placeOf(row)}, ${problem}.`,
+				'Enter the problem directly instead of using --dataset.',
+			);
 		}
 		throw new Failure('missing', `${path} has no row ${wanted}.`, 'Choose a different row with --row.');
 	} finally {

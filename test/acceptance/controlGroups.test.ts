@@ -1,7 +1,8 @@
 /**
- * Programs in control groups of a kernel that delegates them: `npm run acceptance -- controlGroups`. Few machines that run
- * checks do, so a kernel of its own is started as a process (User Mode Linux) on the files of this machine, which it cannot
- * change. In it the unit tests of control groups run as root, and as a user to whom a group is delegated.
+ * Runs programs in control groups on a kernel that delegates them: `npm run acceptance -- controlGroups`. Few machines
+ * that run the checks delegate control groups, so a separate kernel runs as a process (User Mode Linux) on this
+ * machine's files, which it cannot change. Inside it, the control group unit tests run as root and as a user with a
+ * delegated group.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,7 +17,7 @@ const kernel = await findOnPath('linux.uml');
 const file = 'test/unit/rewards/sandbox/controlGroups.test.ts';
 const timeoutMs = 600_000;
 
-describe('in a kernel that delegates control groups', {
+describe('on a kernel that delegates control groups', {
 	skip: kernel === null && 'there is no linux.uml on PATH (Debian: sudo apt-get install user-mode-linux)',
 }, () => {
 	let folder: string;
@@ -25,7 +26,7 @@ describe('in a kernel that delegates control groups', {
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
-	/** What the first process of the kernel and its children write, after it has started. */
+	/** Returns the output of the kernel's init process and its children. */
 	async function boot(commands: string): Promise<string> {
 		const init = join(folder, 'init.sh');
 		const lines = [
@@ -60,9 +61,9 @@ describe('in a kernel that delegates control groups', {
 		assert.ok(count('pass') > 0, output);
 	};
 
-	it('root makes groups below the root group', async () => passed(await boot(test)));
+	it('root creates groups below the root group', async () => passed(await boot(test)));
 
-	it('a user makes them below a group of its own', async (t) => {
+	it('a user creates groups below their own group', async (t) => {
 		if (!(await isOpenToAll(root))) return t.skip('another user cannot read this checkout');
 		const delegate = [
 			'cd /sys/fs/cgroup; mkdir own own/program',

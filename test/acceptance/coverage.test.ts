@@ -1,8 +1,9 @@
 /**
- * How often the 95% intervals of evaluations hold the truth, and how often equal runs are called different, on simulated
- * evaluations: `npm run acceptance -- coverage` prints a line for each case. Three deviations of the simulation itself are
- * allowed. Counts come in steps: where few samples are right (or wrong), no interval can keep to 97% and to 93% at once, so
- * the upper bound counts from fifty questions and ten right and wrong ones on, and below five the lower is 90%.
+ * Measures, on simulated evaluations, how often 95% confidence intervals contain the true value and how often equal
+ * runs are reported as different: `npm run acceptance -- coverage` prints a line for each case. Allows three standard
+ * deviations of simulation noise. Counts are discrete: with few correct (or incorrect) samples, no interval can stay
+ * both below 97% and above 93%. The upper bound therefore applies only from fifty questions and ten correct and
+ * incorrect samples, and the lower bound is 90% below five.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,14 +42,14 @@ function cases(): CoverageCase[] {
 	return made;
 }
 
-test('95% intervals hold the truth in 93 to 97 of 100 evaluations', () => {
+test('95% intervals contain the true value in 93 to 97 of 100 evaluations', () => {
 	const faults: string[] = [];
 	for (const one of cases()) {
 		const trials = trialsOf(one.questions);
 		const { held, width } = coverageOf(one, trials);
 		const noise = 3 * Math.sqrt((0.05 * 0.95) / trials);
 		const told = `${one.of}, ${one.questions} questions, ${one.samples} samples, p ${one.p}${one.better ? ` + ${one.better}` : ''}, apart ${one.apart}: ${(100 * held).toFixed(1)}%, width ${width.toFixed(3)}`;
-		// Of pass@4 what counts is how near it is to 1; what is paired has its truth near 0.
+		// For pass@4, the distance to 1 matters; for paired differences, the true value is near 0.
 		const share = one.of === 'pass@4' || one.of === 'cons@3' ? truthOf(one) : one.p;
 		const counts = one.questions * Math.min(share, 1 - share);
 		const low = held < (counts >= 5 ? 0.93 : 0.9) - noise;
@@ -59,7 +60,7 @@ test('95% intervals hold the truth in 93 to 97 of 100 evaluations', () => {
 	assert.deepEqual(faults, []);
 });
 
-test('equal runs are called different at most as often as the test says', () => {
+test('equal runs are reported as different no more often than the test allows', () => {
 	for (const questions of [6, 8, 12, 19, 20, 30, 100]) {
 		for (const samples of [1, 4, 16]) {
 			for (const p of [0.05, 0.3, 0.5, 0.9]) {

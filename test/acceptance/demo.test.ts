@@ -1,4 +1,7 @@
-/** The demo learns, on every seed, and does not where its advantages are shuffled. About five minutes a run on 2 cores. */
+/**
+ * Checks that the demo learns with every seed, but not with shuffled advantages. Each run takes about five minutes on 2
+ * cores.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,7 +26,7 @@ interface Summary {
 
 const folder = mkdtempSync(join(tmpdir(), 'rl-acceptance-'));
 
-/** Runs `npm run demo -- --headless ...` and reads its last line. */
+/** Runs `npm run demo -- --headless ...` and parses its last line. */
 async function demo(...args: string[]): Promise<Summary> {
 	const script = join(root, 'test/scripts/demo.ts');
 	const child = spawn(node, [script, join(folder, args.join('')), '--headless', ...args], {
@@ -45,7 +48,7 @@ describe('the demo', () => {
 	let first: Summary | undefined;
 
 	for (const seed of [1, 2, 3]) {
-		it(`learns with seed ${seed}: 0.30 more held-out accuracy within five minutes of GRPO`, async () => {
+		it(`gains 0.30 held-out accuracy within five minutes of GRPO with seed ${seed}`, async () => {
 			const summary = await demo('--seed', String(seed));
 			first ??= summary;
 			const { before, after, trainingSeconds } = summary;
@@ -56,7 +59,7 @@ describe('the demo', () => {
 		});
 	}
 
-	it('does not learn from the same checkpoint with permuted advantages', async () => {
+	it('does not learn from the same checkpoint when advantages are permuted', async () => {
 		const { before, after } = await demo('--seed', '1', '--control', 'shuffle');
 		assert.deepEqual(before, first?.before);
 		assert.ok(after.accuracy - before.accuracy < 0.05, `${before.accuracy} -> ${after.accuracy}`);

@@ -1,6 +1,7 @@
 /**
- * The extension host is killed while a run trains that it has started: `npm run acceptance -- extensionHost [--count N] [--seed N]`.
- * The engine must not notice, what the editor starts for itself must end with it, and the next window must show the run.
+ * Kills the extension host while a run it started is training: `npm run acceptance -- extensionHost [--count N] [--seed
+ * N]`. The engine must be unaffected, processes that the editor starts for itself must exit with it, and the next
+ * window must show the run.
  */
 // @reaches engine extension dashboard
 import assert from 'node:assert/strict';
@@ -17,7 +18,7 @@ const { CHECK_COUNT: count = '5', CHECK_SEED: seed = '1' } = process.env;
 const steps = 300;
 const recipe = smallRecipe(steps);
 
-/** Living processes with this folder of sockets in their environment, by command line. */
+/** Returns the running processes that have this socket folder in their environment, with their command lines. */
 function processesOf(sockets: string): { readonly pid: number; readonly command: string }[] {
 	const found: { pid: number; command: string }[] = [];
 	for (const name of readdirSync('/proc')) {

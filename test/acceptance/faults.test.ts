@@ -1,8 +1,8 @@
 /**
- * Small runs, pipelines and searches are killed, frozen, left without disk or permission, given another clock or a second
- * window at random moments; resumed, each must come to what it would have been, with every line still there and nothing left
- * behind. `npm run acceptance -- faults [--count N] [--seed N] [--from N] [--only KIND]`; outcomes go to faults.json beside
- * the logs.
+ * Kills or freezes small runs, pipelines and searches at random moments, fills their disk, removes their permissions,
+ * changes their clock, or opens a second window. Once resumed, each must produce its normal outcome, with every line
+ * intact and nothing left behind. `npm run acceptance -- faults [--count N] [--seed N] [--from N] [--only KIND]`;
+ * outcomes are written to faults.json next to the logs.
  */
 // @reaches engine driver trainer rewardHost rewardPython pipeline cli search
 import assert from 'node:assert/strict';
@@ -29,7 +29,7 @@ const all = [
 if ('python' in found) process.env.REASONING_LAB_TORCH_PYTHON = found.python;
 const kinds = all.filter(({ name }) => only === undefined || name === only);
 
-test(`${count} faults chosen by seed ${seed} are survived`, {
+test(`work survives ${count} faults chosen by seed ${seed}`, {
 	skip: process.platform === 'linux' ? false : 'needs /proc',
 }, async () => {
 	assert.ok(

@@ -13,19 +13,19 @@ import { skip } from '../support/chromium.ts';
 import { madeUpMetrics, writeMetricsRun } from '../unit/webview/dashboard/dashboardFixture.ts';
 
 /*
- * What dashboards cost that cannot be seen: ten of them are behind another tab while one of their runs writes 20 steps a
- * second. Processor time and memory are those of the browser's renderers, the workbench's own included.
+ * Overhead of hidden dashboards: ten dashboards are behind another tab while one of their runs writes 20 steps per
+ * second. CPU time and memory are measured for the browser's renderers, including the workbench's own.
  */
 
 const dashboards = 10;
 const stepsPerSecond = 20;
 const measuredSeconds = 20;
-/** Of one core, more than without any dashboard. */
+/** Maximum additional load compared with no dashboards, as a percentage of one core. */
 const maxHiddenPercent = 5;
-/** Of one dashboard of 500 steps, in megabytes. */
+/** Maximum memory per dashboard with 500 steps, in megabytes. */
 const maxMegabytes = 25;
 
-/** What a page did since it was last asked. */
+/** Work done by a page since the previous query. */
 interface Work {
 	readonly drawings: number;
 	readonly changes: number;
@@ -55,7 +55,7 @@ const workOf = (frame: Frame): Promise<Work> =>
 		return done;
 	});
 
-test('dashboards behind another tab draw nothing, and are up to date when they are shown', {
+test('dashboards behind another tab draw nothing and are up to date when shown', {
 	skip,
 	timeout: 900_000,
 }, async (t) => {
@@ -85,7 +85,7 @@ test('dashboards behind another tab draw nothing, and are up to date when they a
 			const pages = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1];
 			return sum + Number(pages ?? 0) / 1024;
 		}, 0);
-	/** Percent of a core that renderers take. */
+	/** Returns the renderers' CPU usage as a percentage of one core. */
 	const percent = async () => {
 		await workbench.page.waitForTimeout(3000);
 		const [before, begin] = [await processorSeconds(), performance.now()];

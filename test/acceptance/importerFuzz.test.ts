@@ -1,5 +1,6 @@
 /**
- * Ten thousand damaged files of all importers, by fixed seeds: no crash, no hang over 2 s, nothing lost without a word.
+ * Fuzzes all importers with ten thousand damaged files from fixed seeds: no crashes, no hangs over 2 s, and no silent
+ * data loss.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,12 +13,12 @@ import { type FuzzCase, fuzzCase, fuzzedFormats } from '../support/importerFuzz.
 const cases = 10_000;
 const chunk = 500;
 const longestMs = 2000;
-/** A case that says nothing for so long hangs. */
+/** A case without output for this long counts as hung. */
 const silenceMs = 30_000;
 
 type Line = { readonly begins: number } | (FuzzCase & { readonly heapMb: number });
 
-/** Cases in a process of its own; a crash or a hang is the problem of the case that it came in. */
+/** Runs cases in a separate process and attributes a crash or hang to the case that was running. */
 async function runChunk(from: number, to: number): Promise<(FuzzCase & { readonly heapMb: number })[]> {
 	const results: (FuzzCase & { readonly heapMb: number })[] = [];
 	for (let next = from; next < to; ) {
@@ -52,11 +53,11 @@ async function runChunk(from: number, to: number): Promise<(FuzzCase & { readonl
 	return results;
 }
 
-describe('importers and damaged files', () => {
-	it(`reads or tells every record of ${cases} damaged files`, async (context) => {
+describe('importers with damaged files', () => {
+	it(`read or report every record in ${cases} damaged files`, async (context) => {
 		const results: Awaited<ReturnType<typeof runChunk>> = [];
 		for (let from = 0; from < cases; from += chunk) results.push(...(await runChunk(from, from + chunk)));
-		// Another process may have had the machine: what was slow is looked at once more, alone.
+		// Another process may have used the CPU, so rerun slow cases once on their own.
 		const slow: FuzzCase[] = [];
 		for (const { seed, millis } of results) if (millis > longestMs) slow.push(await fuzzCase(seed));
 		const counts = results.flatMap((result) => result.counts ?? []);

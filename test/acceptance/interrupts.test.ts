@@ -1,4 +1,4 @@
-/** Ctrl+C at `npm test` while Python, a trainer, Ray or the extension host runs: nothing of them stays. */
+/** Checks that Ctrl+C during `npm test` leaves no Python, trainer, Ray or extension host processes behind. */
 import { describe, it } from 'node:test';
 import { interrupted } from '../support/interrupted.ts';
 
@@ -19,6 +19,6 @@ const cases: readonly { readonly when: string; readonly file: string; readonly r
 
 describe('an interrupt', { skip: process.platform === 'linux' ? false : 'processes are found in /proc' }, () => {
 	for (const { when, file, running } of cases) {
-		it(`while ${when} leaves no process and no file behind`, (t) => interrupted(t, [file], running));
+		it(`while ${when} leaves no processes or files behind`, (t) => interrupted(t, [file], running));
 	}
 });

@@ -1,9 +1,9 @@
-/** A run that is killed at random moments ends, once resumed, as if it had not been. */
+/** Checks that a run killed at random moments and resumed ends like an uninterrupted run. */
 import { test } from 'node:test';
 import { tinyRecipe, Workplace } from '../unit/engines/embedded/engineProcess.ts';
 import { checkKillResume } from '../unit/engines/embedded/killResume.ts';
 
-/** Long enough, about ten seconds, that moments fall into both stages, evaluations and checkpoints. */
+/** About ten seconds long, so that random moments hit both stages, evaluations and checkpoints. */
 const recipe = {
 	...tinyRecipe,
 	model: { layers: 2, width: 48, heads: 2 },
@@ -14,7 +14,7 @@ const recipe = {
 	checkpoint: { every: 15, keep: 2 },
 };
 
-test('twenty kills at random moments change neither metrics, rollouts, evaluations nor weights', async () => {
+test('twenty kills at random moments do not change metrics, rollouts, evaluations or weights', async () => {
 	await using place = await Workplace.make();
 	await checkKillResume(place, recipe, {
 		moments: 20,

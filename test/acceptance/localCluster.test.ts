@@ -1,4 +1,7 @@
-/** The Ray cluster that the editor starts on this machine: Ray itself, its Jobs API, and what is left when it is stopped. */
+/**
+ * Tests the Ray cluster that the editor starts on this machine: Ray itself, its Jobs API, and what remains after it
+ * stops.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
@@ -15,7 +18,7 @@ const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : process.platform !== 'linux';
 
-/** Processes of clusters that were started here, with their listening sockets as the kernel writes them. */
+/** Returns the processes of clusters started here, with their listening sockets in the kernel's notation. */
 async function processes(): Promise<{ pid: string; listens: string[] }[]> {
 	const listening = new Map<string, string>();
 	for (const table of ['tcp', 'tcp6']) {
@@ -35,7 +38,7 @@ async function processes(): Promise<{ pid: string; listens: string[] }[]> {
 	return own;
 }
 
-test('a local cluster runs jobs, listens on loopback alone, and leaves nothing when it is stopped', {
+test('a local cluster runs jobs, listens only on loopback, and leaves nothing behind when stopped', {
 	skip,
 }, async (t) => {
 	const home = await mkdtemp(join(tmpdir(), 'cluster-'));

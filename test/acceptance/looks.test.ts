@@ -12,7 +12,7 @@ import { skip } from '../support/chromium.ts';
 const kinds = ['vs-dark', 'vs', 'hc-black', 'hc-light'] as const;
 const widths = { narrow: 640, wide: 1900 } as const;
 
-test('the panels in every theme, narrow and wide', { skip }, async (t) => {
+test('panels in every theme, narrow and wide', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'looks');
 	const step = inOrder(t);
 	const workbench = await lab.workbench();

@@ -1,9 +1,9 @@
 /**
- * Changes the product at places chosen by a seed, one at a time, and runs the unit, page and trainer tests that can reach
- * the place: at least 85% of the changes must make one fail.
- * With `--only checkers`: places of each checker of code tests, of which the table of checkerCases.ts must notice 90%.
- * `npm run acceptance -- mutations [--count N] [--seed N] [--from N] [--tree FOLDER]`; FOLDER is another checkout, which is
- * changed at the same places, but for those whose lines are not there. `--from` leaves out the places before the Nth.
+ * Mutates the product at locations chosen by a seed, one at a time, and runs the unit, page and trainer tests that can
+ * reach the location. At least 85% of the mutations must make a test fail. With `--only checkers`, mutates each code
+ * test checker; the table in checkerCases.ts must catch 90%. `npm run acceptance -- mutations [--count N] [--seed N]
+ * [--from N] [--tree FOLDER]`; FOLDER is another checkout that gets the same mutations, except where its lines differ.
+ * `--from` skips the locations before the Nth.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const minCaught = 0.85;
 const minCaughtOfCheckers = 0.9;
 
 for (const checker of only === 'checkers' ? checkers : []) {
-	test(`${basename(checker.file)} of code tests, ${checker.places} changes chosen by seed ${seed}`, async (t) => {
+	test(`${basename(checker.file)} for code tests: ${checker.places} mutations chosen by seed ${seed}`, async (t) => {
 		assert.deepEqual(await otherVerdicts(checker, null, true), []);
 		const text = readFileSync(join(root, checker.file), 'utf8');
 		const survivors: string[] = [];
@@ -44,10 +44,10 @@ for (const checker of only === 'checkers' ? checkers : []) {
 	});
 }
 
-test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100}% are caught`, {
+test(`${count} mutations chosen by seed ${seed}: at least ${minCaught * 100}% are caught`, {
 	skip: only === 'checkers',
 }, async (t) => {
-	// The places are those of this checkout; another one is changed at the same ones.
+	// Locations come from this checkout; another checkout is mutated at the same ones.
 	const places = choosePlaces(root, Number(count), Number(seed));
 	assert.equal(places.length, Number(count));
 	const text = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8');

@@ -1,4 +1,4 @@
-/** The packaged extension: its size and speed, and the demo with its own recipe from where it is installed. */
+/** Tests the packaged extension: its size, its speed, and the demo recipe run from the installed package. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
@@ -14,7 +14,7 @@ before(async () => {
 	await makePackage(`${process.platform}-${process.arch}`, vsix);
 });
 
-test('it activates in less than 50 ms where there is no run', { skip }, async (t) => {
+test('activates in less than 50 ms when there are no runs', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'activation', { vsix, testDriver: false });
 	lab.write('some.recipe.json', '{}');
 	const workbench = await lab.workbench({ installed: true });
@@ -35,7 +35,7 @@ test('it activates in less than 50 ms where there is no run', { skip }, async (t
 	assert.ok(median < 50, `${median} ms`);
 });
 
-test('the demo learns from where the package is installed', { skip }, async (t) => {
+test('the demo learns when run from the installed package', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'installed-demo', { vsix, testDriver: false });
 	const workbench = await lab.workbench({ installed: true });
 	await workbench.command('Reasoning Lab: Start Demo Run');

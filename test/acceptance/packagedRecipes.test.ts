@@ -1,6 +1,7 @@
 /**
- * Every template and every dataset preset from the unpacked VSIX: what a recipe needs when it runs must lie in the package. The
- * source is not on any path here: the programs, templates and Python packages are the package's own.
+ * Runs every template and every dataset preset from the unpacked VSIX, to check that the package contains everything a
+ * recipe needs at run time. The sources are not on any path: programs, templates and Python packages come from the
+ * package.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -37,13 +38,13 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
-/** The packaged command line in a folder; what it prints. Fails where it does. */
+/** Runs the packaged command line in a folder and returns its output. Throws if it fails. */
 async function lab(where: string, ...args: string[]): Promise<string> {
 	const environment = {
 		...process.env,
 		REASONING_LAB_HOME: join(folder, 'home'),
 		XDG_RUNTIME_DIR: join(folder, 'r'),
-		// Nothing is downloaded, whatever a recipe names.
+		// Prevent downloads, whatever a recipe names.
 		HF_HUB_OFFLINE: '1',
 		...(python === null ? {} : { REASONING_LAB_TORCH_PYTHON: python }),
 	};
@@ -55,7 +56,7 @@ async function lab(where: string, ...args: string[]): Promise<string> {
 	return stdout;
 }
 
-/** A model of random weights in a folder, made once. */
+/** Creates a model with random weights on first use and returns its folder. */
 async function model(): Promise<string> {
 	const path = join(folder, 'model');
 	if ((await stat(path).catch(() => null)) !== null) return path;
@@ -72,7 +73,10 @@ const ended = (text: string) =>
 			.findLast((line) => line.startsWith('{')) ?? '{}',
 	);
 
-/** A recipe of a template with two steps a stage and nothing that waits for a result, in place of the template's. */
+/**
+ * Shortens a template's recipe in place: two steps per stage and no conditions to wait for. Returns the total number of
+ * steps.
+ */
 async function shorten(path: string): Promise<number> {
 	const recipe = parseJsonc(await readFile(path, 'utf8'));
 	for (const stage of recipe.stages) {
@@ -86,11 +90,11 @@ async function shorten(path: string): Promise<number> {
 
 for (const { id, recipe } of projectTemplates) {
 	const needsTorch = id === 'pytorch';
-	test(`the template ${id} is made and starts`, { skip: needsTorch && skip }, async () => {
+	test(`creates and starts the ${id} template`, { skip: needsTorch && skip }, async () => {
 		const project = join(folder, 'projects', id);
 		await lab(folder, 'new', project, '--template', id);
 		if (needsTorch) {
-			// Of a model of the hub and for a GPU: all of it but these is checked, and its memory is estimated.
+			// The template uses a hub model and a GPU, so only check the rest of the recipe and estimate its memory.
 			const told = JSON.parse(
 				await lab(
 					project,
@@ -100,7 +104,7 @@ for (const { id, recipe } of projectTemplates) {
 			assert.deepEqual([told.kind, told.fits], ['estimate', true]);
 		}
 		if (id === 'r1' || id === 'expert-iteration') {
-			// A pipeline takes minutes: its first stage trains, and it stops.
+			// A full pipeline takes minutes, so stop it while its first stage trains.
 			const started = ended(await lab(project, 'run', recipe, '--detach', '--json'));
 			assert.equal(started.kind, 'started');
 			const stopped = ended(await lab(project, 'pipeline', 'stop', started.folder, '--json'));
@@ -113,7 +117,7 @@ for (const { id, recipe } of projectTemplates) {
 	});
 }
 
-test('the table of presets lies beside the module that reads it', async () => {
+test('the preset table is next to the module that reads it', async () => {
 	const trainer = join(dirname(cli), 'trainer');
 	const { stdout } = await execute(
 		'python3',
@@ -124,17 +128,17 @@ test('the table of presets lies beside the module that reads it', async () => {
 });
 
 for (const preset of presetNames) {
-	test(`a PyTorch recipe with the preset ${preset} trains on rows of its shape`, { skip }, async () => {
+	test(`a PyTorch recipe with the ${preset} preset trains on rows in its format`, { skip }, async () => {
 		const project = join(folder, 'presets', preset);
 		await mkdir(project, { recursive: true });
 		const { prompt, reading, example } = datasetPresets[preset];
-		// Other prompts each, because a share is held out by their hash.
+		// Use different prompts because the held-out rows are chosen by prompt hash.
 		const rows = Array.from({ length: 16 }, (_, i) =>
 			reading === 'countdown'
 				? { ...example.row, target: 10 + i }
 				: { ...example.row, [prompt]: `${i}. ${example.row[prompt]}` },
 		);
-		// Parquet, which the trainer reads itself.
+		// Parquet, which the trainer reads without conversion.
 		const write =
 			'import sys, json, pyarrow as a, pyarrow.parquet as p; p.write_table(a.Table.from_pylist(json.loads(sys.argv[1])), sys.argv[2])';
 		await execute(python ?? '', ['-c', write, JSON.stringify(rows), join(project, 'rows.parquet')]);

@@ -1,6 +1,7 @@
 /**
- * `npm run acceptance -- peers`: programs from PyPI, as they are published, against the Reasoner API and what is exported: openai,
- * litellm, langchain-openai, inspect-ai, lm-eval (multiple choice and generated answers), verifiers (also vf-eval), TRL.
+ * `npm run acceptance -- peers`: tests programs published on PyPI against the Reasoner API and our exports: openai,
+ * litellm, langchain-openai, inspect-ai, lm-eval (multiple choice and generated answers), verifiers (including
+ * vf-eval), TRL.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -31,14 +32,14 @@ const script = {
 		{ prompt: '1+1=', say: '<think>one and one</think><answer>2</answer>' },
 		{ prompt: '2+2=', say: '<think>two and two</think><answer>4</answer>' },
 		{ prompt: '3+3=', say: '<think>three and three</think><answer>6</answer>' },
-		{ prompt: 'ä*', fail: { reason: 'invalid', message: 'The symbol "ä" does not exist in the vocabulary.' } },
+		{ prompt: 'ä*', fail: { reason: 'invalid', message: 'The symbol "ä" is not in the vocabulary.' } },
 	],
 };
 
 let folder: string;
 const servers: ChildProcess[] = [];
 
-/** The server as people start it. */
+/** Starts the server as a user would. */
 async function serve(...args: string[]): Promise<string> {
 	const child = spawn(process.execPath, [join(root, 'dist/cli.js'), 'serve', '--port', '0', '--json', ...args], {
 		env: { ...process.env, REASONING_LAB_TOKEN: token, REASONING_LAB_HOME: join(folder, 'home') },
@@ -50,7 +51,7 @@ async function serve(...args: string[]): Promise<string> {
 	return (JSON.parse(first) as { url: string }).url;
 }
 
-/** Policies that answer as they are told, and a checkpoint that the embedded engine has trained. */
+/** Scripted policies, and a checkpoint trained by the embedded engine. */
 let adder: string;
 let checkpoint: string;
 const single = ['--strategy', 'best-of-n', '--param', 'n=1'];
@@ -77,7 +78,7 @@ const thought = {
 	two: '<think>two and two</think><answer>4</answer>',
 };
 
-/** What the openai client has to find, whatever its version. */
+/** Expected results from the openai client in any version. */
 const openaiSays = {
 	model,
 	chat: ['2', '2', '2'],
@@ -95,9 +96,9 @@ const openaiSays = {
 	tools: [400, 'tools'],
 };
 
-describe('other programs', () => {
+describe('third-party programs', () => {
 	for (const environment of ['clients', 'inspect'] as const) {
-		test(`openai (as ${environment} has it)`, async () => {
+		test(`openai (version in ${environment})`, async () => {
 			const python = await peerPython(environment);
 			const said = await runPeer(python, 'openai_client.py', [checkpoint], clientOf(adder));
 			const { read, ...rest } = said as { read: Record<string, unknown> };
@@ -116,7 +117,7 @@ describe('other programs', () => {
 		assert.ok(tokens > 5);
 	});
 
-	test('langchain-openai, forty requests at once', async () => {
+	test('langchain-openai with forty concurrent requests', async () => {
 		const said = await runPeer(await peerPython('clients'), 'langchain_client.py', [model], clientOf(adder));
 		const { logprobs, batch, ...rest } = said as { logprobs: number; batch: string[] };
 		assert.deepEqual(rest, { chat: '2', streamed: '2', response: '2', text: thought.two });
@@ -124,7 +125,7 @@ describe('other programs', () => {
 		assert.ok(logprobs > 5);
 	});
 
-	test('tools: loops of openai and langchain-openai over a policy on a server that calls them', async () => {
+	test('tools: openai and langchain-openai loops with a policy on a tool-calling server', async () => {
 		await using upstream = await callingServer(addsOnce);
 		const search = ['--name', 'tiny', '--strategy', 'self-consistency', '--param', 'n=3', '--max-tokens', '20'];
 		const url = await serve('--policy', upstream.url, '--model', 'tiny', ...search);
@@ -145,7 +146,7 @@ describe('other programs', () => {
 		});
 	});
 
-	test('lm-eval scores choices and generated answers, by token ids and by text alike', async () => {
+	test('lm-eval scores choices and generated answers identically by token ids and by text', async () => {
 		interface Said {
 			readonly choice: number;
 			readonly rows: number;
@@ -166,7 +167,7 @@ describe('other programs', () => {
 		for (const [i, row] of byIds.loglikelihoods.entries()) {
 			assert.equal(row.length, 4);
 			assert.ok(row.every((one) => Number.isFinite(one) && one < 0));
-			// What the model wrote itself is greedy and more probable than what it would not write.
+			// The model's own output is greedy and more likely than text it would not generate.
 			assert.deepEqual(byIds.greedy[i], [false, false, false, true]);
 			assert.equal(Math.max(...row), row[3]);
 		}
@@ -184,7 +185,7 @@ describe('other programs', () => {
 		return adapter;
 	};
 
-	test('verifiers records the values of an exported reward', async () => {
+	test('verifiers records the values from an exported reward', async () => {
 		const python = await peerPython('verifiers');
 		const adapter = await adapterFor(python);
 		const rows = [
@@ -210,12 +211,12 @@ describe('other programs', () => {
 		assert.notDeepEqual(said[0]?.[0]?.values, said[2]?.[0]?.values);
 	});
 
-	test('vf-eval has the policy write whole rollouts, which an exported reward scores, and its run is read', async () => {
+	test('vf-eval generates full rollouts with the policy, an exported reward scores them, and the run can be read', async () => {
 		const python = await peerPython('verifiers');
 		const place = join(folder, 'vf-eval');
 		const args = [adder, model, place, await adapterFor(python)];
 		const said = await runPeer(python, 'vf_eval.py', args, clientOf(adder));
-		// The second task asks for 5, which the policy does not write.
+		// The second task expects 5, which the policy never outputs.
 		const known = [0, 0, 1, 1, 2, 2].map((task) => ({ task, ok: true, digits: task === 1 ? 0 : 1 }));
 		const rollouts = said as { task: number; ok: boolean; rewards: Record<string, number> }[];
 		assert.deepEqual(
@@ -230,7 +231,7 @@ describe('other programs', () => {
 		assert.ok(read.every(({ line }) => line.reward !== null));
 	});
 
-	test('TRL with weights: rewards and the order of exported pairs are those it trained by', async () => {
+	test('TRL with weights: rewards and the order of exported pairs match those used for training', async () => {
 		const place = join(folder, 'trl');
 		const options = JSON.stringify({ weights: [1, -0.25], steps: 4 });
 		const said = await runPeer(await peerPython('trl'), '../../python/weighted_run.py', [place, options]);

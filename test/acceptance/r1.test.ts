@@ -1,6 +1,7 @@
 /**
- * The template of R1 on three seeds: what its stages buy, and that each seed takes half an hour at most. By itself:
- * `reasoning-lab new r1 --template r1`, then `reasoning-lab run r1.recipe.json --seed N` and `reasoning-lab report runs/r1-*`.
+ * Runs the R1 template on three seeds: checks the gain from each stage, and that each seed takes at most half an hour.
+ * To run it manually: `reasoning-lab new r1 --template r1`, then `reasoning-lab run r1.recipe.json --seed N` and
+ * `reasoning-lab report runs/r1-*`.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -12,10 +13,10 @@ import { lab } from './commandLine.ts';
 
 const seeds = [1, 2, 3];
 const longest = 30 * 60;
-/** Does not come out, for a reason that docs/r1.md tells. */
+/** Claims that do not hold here, for the reason given in docs/r1.md. */
 const doubtful = ['R1-Zero thinks longer than its base model'];
 
-test('each stage of R1 buys on three seeds what the paper says, in half an hour a seed', async () => {
+test('each R1 stage brings the gain claimed in the paper on three seeds, within half an hour per seed', async () => {
 	const home = await mkdtemp(join(tmpdir(), 'r1-'));
 	try {
 		await mkdir(join(home, 'r'), { mode: 0o700 });
@@ -44,7 +45,7 @@ test('each stage of R1 buys on three seeds what the paper says, in half an hour 
 	}
 });
 
-/** The section that matters. */
+/** Returns the relevant section of the report. */
 function bought(markdown: string): string {
 	const start = markdown.indexOf('## Gain by stage');
 	return markdown.slice(start, markdown.indexOf('\n## ', start + 4));

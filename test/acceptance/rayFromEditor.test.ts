@@ -1,4 +1,4 @@
-/** A recipe for a Ray cluster, started, watched and stopped from the workbench, on a cluster of this machine. */
+/** Starts, watches and stops a Ray recipe from the workbench, on a cluster on this machine. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inOrder, Laboratory, recordOf, stepsOf, waitUntil } from '../e2e/laboratory.ts';
@@ -12,10 +12,10 @@ const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
 const skip = noBrowser || ('missing' in found && process.env.CI === undefined ? found.missing : false);
 
-/** The first torch of a process takes its time on a busy machine. */
+/** Importing torch for the first time in a process is slow on a busy machine. */
 const patience = 180;
 
-test('a recipe of a Ray cluster runs from the editor', { skip }, async (t) => {
+test('a Ray cluster recipe runs from the editor', { skip }, async (t) => {
 	const cluster = { opened: null as RayCluster | null };
 	t.after(() => cluster.opened?.stop());
 	const lab = await Laboratory.open(t, 'ray-runs', {

@@ -1,4 +1,4 @@
-/** A run on a Ray cluster that is resumed as a second job and loses a worker: no step is missing and none is there twice. */
+/** Resumes a run on a Ray cluster as a second job and kills a worker: no step may be missing or duplicated. */
 // @reaches driver trainer
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import {
 
 useRayCluster();
 
-test('a stopped run is resumed as a job of its own, survives the loss of a worker, and finishes', {
+test('a stopped run resumes as a separate job, survives the loss of a worker, and finishes', {
 	skip,
 }, async () => {
 	const run = await prepare('whole');
@@ -66,7 +66,7 @@ test('a stopped run is resumed as a job of its own, survives the loss of a worke
 	const events = (await readEvents(run)).map(({ type }) => type);
 	assert.equal(events.filter((type) => type === 'finished').length, 1);
 	assert.equal(events.filter((type) => type === 'resumed').length, 2);
-	// What is here is what lies on the cluster.
+	// The local copy must match the file on the cluster.
 	const there = join(process.env.REASONING_LAB_HOME as string, 'ray', id, 'metrics.jsonl');
 	assert.equal(await readFile(join(run, 'metrics.jsonl'), 'utf8'), await readFile(there, 'utf8'));
 });

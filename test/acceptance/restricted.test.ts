@@ -11,11 +11,11 @@ import { Laboratory } from '../e2e/laboratory.ts';
 import { skip } from '../support/chromium.ts';
 
 /*
- * Every command in Restricted Mode with everything of a hostile workspace that a menu, a link or another extension could
- * hand it. `test/e2e/restricted.test.ts` calls each once.
+ * Runs every command in Restricted Mode with every argument that a menu, a link or another extension could pass it from
+ * a hostile workspace. `test/e2e/restricted.test.ts` calls each command once.
  */
 
-test('no command runs anything of a workspace that is not trusted, whatever it is given', {
+test('no command runs anything from an untrusted workspace, whatever its arguments', {
 	skip,
 	timeout: 3_600_000,
 }, async (t) => {

@@ -13,7 +13,7 @@ import { skip } from '../support/chromium.ts';
 const kinds = ['vs', 'hc-black', 'hc-light', 'vs-dark'] as const;
 const widths = { narrow: 640, wide: 1900 } as const;
 
-/** Fails on some rows, pays for the answer anywhere, and prints. */
+/** Throws on some rows, rewards the answer anywhere in the completion, and prints. */
 const faulty = `// @dataset ../data/train.jsonl
 export const faulty = ({ completion, answer, prompt }) => {
 	if (prompt.startsWith('9')) throw new Error('no nines');
@@ -22,7 +22,7 @@ export const faulty = ({ completion, answer, prompt }) => {
 };
 `;
 
-test('results and audits of rewards in every theme, narrow and wide', { skip }, async (t) => {
+test('reward results and audits in every theme, narrow and wide', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'reward-looks');
 	cpSync(join(root, 'media/templates/starter'), lab.workspace, { recursive: true });
 	lab.write('rewards/faulty.reward.mjs', faulty);
@@ -30,7 +30,7 @@ test('results and audits of rewards in every theme, narrow and wide', { skip }, 
 	const { page } = workbench;
 	const reward = new RewardPage(workbench, 'faulty.reward.mjs');
 	const step = inOrder(t);
-	/** The panel whose text has the words: hidden panels stay in the page. */
+	/** Returns the panel that visibly contains the text. Hidden panels stay in the page. */
 	const panel = async (words: string): Promise<Frame> => {
 		let found: Frame | undefined;
 		await waitUntil(async () => {
@@ -52,7 +52,7 @@ test('results and audits of rewards in every theme, narrow and wide', { skip }, 
 			await reward.untilInline(/errors in line 3/);
 			await reward.lens(lens).click();
 			await panel(words);
-			// What else is in the panel's group would only be looked through.
+			// Hide the side bars so that they do not obstruct the panel.
 			await workbench.command('View: Maximize Editor Group and Hide Side Bars');
 		});
 		for (const kind of kinds) {

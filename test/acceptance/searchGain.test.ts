@@ -1,8 +1,8 @@
 /**
- * Searches that are guided by learned heads beat a single sample. A policy is trained to middling accuracy, then a value and a
- * process head beside it, and one command prints the table of strategies on 500 problems that nothing was trained on. By
- * itself: train with `reasoning-lab run test/acceptance/searchGain.recipe.json`, then
- * `reasoning-lab compare-strategies --spec test/acceptance/searchGain.comparison.json --policy CHECKPOINT`.
+ * Checks that searches guided by learned heads beat a single sample. Trains a policy to medium accuracy and then a
+ * value head and a process head for it, and prints the strategy table on 500 held-out problems with one command. To run
+ * it manually: train with `reasoning-lab run test/acceptance/searchGain.recipe.json`, then `reasoning-lab
+ * compare-strategies --spec test/acceptance/searchGain.comparison.json --policy CHECKPOINT`.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { lab } from './commandLine.ts';
 
 const own = (name: string) => join(root, 'test/acceptance', name);
 
-test('majority, weighted best-of-16, beam and MCTS by learned heads beat a single sample on 500 held-out problems', async () => {
+test('majority, weighted best-of-16, beam and MCTS with learned heads beat a single sample on 500 held-out problems', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'gain-'));
 	try {
 		await mkdir(join(folder, 'r'), { mode: 0o700 });
@@ -47,7 +47,7 @@ test('majority, weighted best-of-16, beam and MCTS by learned heads beat a singl
 		const out = ['--out', join(folder, 'comparison'), '--no-trees'];
 		const text = await lab(folder, folder, ...compare, ...out);
 		console.error(text);
-		// What was printed, as data: everything is done, so that it is read from the folder.
+		// The comparison is complete, so its printed results can be read as data from the folder.
 		const summary = JSON.parse(await readFile(join(folder, 'comparison', 'summary.json'), 'utf8')) as ComparisonSummary;
 		assert.equal(summary.state, 'ended');
 		assert.equal(summary.problems, 500);

@@ -1,4 +1,4 @@
-/** Real runs that stop making progress: the engine is suspended by a signal, and a reward waits for what never comes. */
+/** Tests real runs that stop making progress: an engine suspended by a signal, and a reward that never returns. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ const longRecipe = {
 	evaluate: { every: 100_000, problems: 8 },
 	checkpoint: { every: 100_000, keep: 1 },
 };
-/** A stall is named after a minute; a busy machine may take a few. */
+/** A stall is reported after a minute; allow several minutes on a busy machine. */
 const patience = 300_000;
 
 const stallsOf = async (folder: string) =>
 	(await diagnoseRun(await openRun(folder))).alerts.filter(({ rule }) => rule === 'stalled').map(({ id }) => id);
 const rowsOf = async (folder: string) => (await readMetrics(folder).catch(() => [])).length;
 
-/** The first stall that is named, looking every ten seconds. */
+/** Returns the first reported stall, polling every ten seconds. */
 async function stallOf(folder: string): Promise<string | undefined> {
 	for (const end = Date.now() + patience; Date.now() < end; await setTimeout(10_000)) {
 		const [stall] = await stallsOf(folder);
@@ -31,7 +31,7 @@ async function stallOf(folder: string): Promise<string | undefined> {
 	return undefined;
 }
 
-test('an engine that is suspended is named, and is not once it continues', async () => {
+test('a suspended engine is reported as stalled until it continues', async () => {
 	await using place = await Workplace.make();
 	const folder = await place.prepare(longRecipe);
 	const engine = place.start('--run', folder);
@@ -48,7 +48,7 @@ test('an engine that is suspended is named, and is not once it continues', async
 	assert.deepEqual(await stallsOf(folder), []);
 });
 
-test('a reward that waits for ever is named while the engine writes its heartbeat', async () => {
+test('a reward that never returns is reported while the engine still writes its heartbeat', async () => {
 	await using place = await Workplace.make();
 	await writeFile(
 		join(place.folder, 'judge.reward.ts'),

@@ -16,29 +16,29 @@ import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/compari
 import { writeMicroscopeRun } from '../unit/webview/rollouts/microscopeFixture.ts';
 import { makeComparison } from '../unit/webview/strategies/strategiesHarness.ts';
 
-/** A panel, and what a person does in it. */
+/** A panel and the user interactions to perform in it. */
 interface Kind {
 	readonly app: AppName;
 	readonly command: string;
 	readonly arguments: readonly unknown[];
-	/** Of its tab. */
+	/** Matches the tab's title. */
 	readonly tab: RegExp;
-	/** What is there when the page has all it shows. */
+	/** Selector of an element that exists once the page is complete. */
 	readonly ready: string;
-	/** Types, chooses and filters. */
+	/** Types, selects and filters. */
 	readonly use: (frame: Frame) => Promise<unknown>;
-	/** What has to be done after a reload to see the same data. */
+	/** Steps required after a reload to show the same data. */
 	readonly again?: (frame: Frame) => Promise<unknown>;
 }
 
 interface Seen {
-	/** Values of fields, what is selected, pressed, open or checked. */
+	/** Field values and the selected, pressed, open or checked elements. */
 	readonly chosen: readonly string[];
-	/** Places that are scrolled to, by element. */
+	/** Scroll positions by element. */
 	readonly scrolled: readonly string[];
 }
 
-/** What a person has typed, chosen and scrolled to on a page, whatever the page is. */
+/** Returns what the user has typed, selected and scrolled to on any page. */
 function look(frame: Frame): Promise<Seen> {
 	return frame.evaluate(() => {
 		const nameOf = (node: Element) =>
@@ -62,7 +62,7 @@ function look(frame: Frame): Promise<Seen> {
 	});
 }
 
-/** The same once nothing changes any more: what was typed takes effect a moment later, and what was asked for arrives. */
+/** Returns the page state once it stops changing: input takes effect with a delay, and requested data arrives later. */
 async function settled(frame: Frame): Promise<Seen> {
 	for (let before = await look(frame), same = 0; ; ) {
 		await frame.waitForTimeout(150);
@@ -73,7 +73,7 @@ async function settled(frame: Frame): Promise<Seen> {
 	}
 }
 
-/** Scrolls everything that scrolls a little. */
+/** Scrolls every scrollable element a little. */
 async function scroll(frame: Frame): Promise<void> {
 	await frame.evaluate(async () => {
 		for (const node of document.querySelectorAll('*')) {
@@ -85,7 +85,7 @@ async function scroll(frame: Frame): Promise<void> {
 	});
 }
 
-test('every panel is as it was left when its tab comes back', { skip }, async (t) => {
+test('every panel keeps its state when its tab is shown again', { skip }, async (t) => {
 	const driver = new HostDriver();
 	t.after(() => driver.dispose());
 	const lab = await Laboratory.open(t, 'tabs', { extensions: [driver.folder] });
@@ -196,7 +196,7 @@ test('every panel is as it was left when its tab comes back', { skip }, async (t
 			},
 			ready: '.block-text',
 			use: (frame) => frame.getByRole('textbox', { name: /^Search/ }).fill('2'),
-			// Results are not kept on disk.
+			// Verification results are not stored on disk.
 			again: (frame) => frame.getByRole('button', { name: 'Verify', exact: true }).click(),
 		},
 		{
@@ -235,7 +235,7 @@ test('every panel is as it was left when its tab comes back', { skip }, async (t
 	}
 	await workbench.openFile('note.txt');
 	for (const { app, tab } of kinds) {
-		await t.test(`${app}: another tab was in front`, async () => {
+		await t.test(`${app}: after switching to another tab and back`, async () => {
 			await workbench.editorTab(tab).first().click();
 			const frame = await workbench.app(app, 20_000);
 			assert.deepEqual(await settled(frame), left.get(app));
@@ -244,7 +244,7 @@ test('every panel is as it was left when its tab comes back', { skip }, async (t
 	await workbench.openFile('note.txt');
 	await workbench.reload();
 	for (const { app, tab, ready, again } of kinds) {
-		await t.test(`${app}: the window was loaded again`, async () => {
+		await t.test(`${app}: after reloading the window`, async () => {
 			await workbench.editorTab(tab).first().click();
 			const frame = await workbench.app(app, 20_000);
 			await again?.(frame);

@@ -1,4 +1,4 @@
-/** A trainer that is killed at random moments: the run that is resumed is the run that nobody disturbed. */
+/** Kills a trainer at random moments and checks that the resumed run matches an uninterrupted one. */
 // @reaches driver trainer
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -40,7 +40,7 @@ const recipe = {
 
 const kills = 8;
 
-/** Everything that a clock has no part in. */
+/** Returns everything in the run that does not depend on time. */
 async function told(run: string): Promise<{ metrics: object[]; rollouts: Record<string, string> }> {
 	const metrics = (await readMetrics(run)).map(({ step, stage, values }) => ({
 		step,
@@ -56,7 +56,7 @@ async function told(run: string): Promise<{ metrics: object[]; rollouts: Record<
 	return { metrics, rollouts };
 }
 
-/** The trainer that a driver has started. */
+/** Returns the process id of the trainer that the driver started. */
 function trainerOf(engine: Engine): number | null {
 	const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
 	for (const line of lines) {
@@ -66,12 +66,12 @@ function trainerOf(engine: Engine): number | null {
 	return null;
 }
 
-describe('a trainer that is killed', { skip, timeout: 1_800_000 }, async () => {
+describe('a killed trainer', { skip, timeout: 1_800_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
 	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
 
-	it('goes on from its last checkpoint, and every number is what it would have been', async (t) => {
+	it('continues from its last checkpoint and reproduces every number', async (t) => {
 		const seed = process.env.KILL_SEED ?? String(Date.now());
 		t.diagnostic(`KILL_SEED=${seed}`);
 		const random = Random.of('kill', seed);
@@ -88,7 +88,7 @@ describe('a trainer that is killed', { skip, timeout: 1_800_000 }, async () => {
 			const before = (await readMetrics(killed)).length;
 			const until = before + 1 + Math.floor(random.next() * 4);
 			while (!over && (await readMetrics(killed)).length < until) await setTimeout(50);
-			// Somewhere in a step: what it does then is left to chance, which the result must not show.
+			// Kill at a random point within the step; the result must not depend on it.
 			await setTimeout(random.next() * 150);
 			const pid = trainerOf(engine);
 			if (pid !== null) process.kill(pid, 'SIGKILL');

@@ -1,28 +1,28 @@
 import { treeProcesses } from './processTimes.ts';
 
-/** So long one works while the other stands, in milliseconds: short against the drifts of a machine, long against a step. */
+/** Length of a turn in milliseconds: short compared with drift on the machine, long compared with a step. */
 const turnMs = 2000;
 
-/** A program that is under way. */
+/** A running program. */
 export interface Working<T> {
-	/** Its process; null: not begun. */
+	/** Returns its process id, or null if it has not started. */
 	readonly pid: () => number | null;
 	readonly end: Promise<T>;
 }
 
-/** While a program stood, in seconds since 1970. */
+/** Time during which a program was paused, in seconds since 1970. */
 export interface Pause {
 	readonly from: number;
 	readonly to: number;
 }
 
-/** How a program of two by turns ended. */
+/** Result of one of two programs that ran in turns. */
 export interface Alternated<T> {
 	readonly result: T;
 	readonly pauses: readonly Pause[];
 }
 
-/** A program whose processes can be stopped. */
+/** A program whose processes can be paused. */
 class Stoppable {
 	readonly #pid: () => number | null;
 	readonly pauses: Pause[] = [];
@@ -48,7 +48,7 @@ class Stoppable {
 	}
 }
 
-/** Whether it is there to get it. */
+/** Sends a signal. Returns whether the process exists. */
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): boolean {
 	try {
 		process.kill(pid, name);
@@ -59,8 +59,8 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): boolean {
 }
 
 /**
- * Lets two programs work by turns, so that what changes on the machine meanwhile meets both alike: the processes of one are
- * stopped while those of the other work. `worked` leaves out of a step what it stood.
+ * Runs two programs in turns, so that changes on the machine affect both equally: one program's processes are stopped
+ * while the other runs. `worked` subtracts these pauses from a step's duration.
  */
 export async function alternately<A, B>(
 	first: Working<A>,
@@ -91,7 +91,7 @@ export async function alternately<A, B>(
 	];
 }
 
-/** Seconds from one time to another in which a program did not stand. */
+/** Returns the seconds between two times in which a program was not paused. */
 export function worked(from: number, to: number, pauses: readonly Pause[]): number {
 	const overlap = (pause: Pause) => Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from));
 	return to - from - pauses.reduce((sum, pause) => sum + overlap(pause), 0);

@@ -15,25 +15,28 @@ const steps = 100_000;
 const metrics = 60;
 
 interface Opened {
-	/** Milliseconds from the wish to see the run: to the first curve over its whole range, to all of its rows. */
+	/**
+	 * Milliseconds from the request to show the run until the first curve covers its whole range and until all rows are
+	 * there.
+	 */
 	readonly painted: number;
 	readonly complete: number;
 }
 
-/** Opens the page and watches what it draws. */
+/** Opens the page and records when it draws. */
 async function open(page: Page, url: string): Promise<Opened> {
 	await page.addInitScript((lastStep) => {
 		const times: { painted?: number; complete?: number } = {};
 		Object.assign(window, { times });
 		const chart = () => document.querySelector<HTMLElement>('[data-chart="reward"] .plot');
-		/** What was drawn when the app had not yet heard of the last step; undefined until it has. */
+		/** Chart image before the app received the last step, or undefined until it has received it. */
 		let before: string | null | undefined;
 		window.addEventListener('message', ({ data }) => {
 			if (before === undefined && data?.event?.chunk?.step.at(-1) === lastStep) {
 				before = chart()?.querySelector('canvas')?.toDataURL() ?? null;
 			}
 		});
-		/** Whether there are colored pixels, so a curve, in both the first and the last tenth of the chart. */
+		/** Returns whether the first and last tenths of the chart both contain colored pixels, which means a curve. */
 		const isPainted = (canvas: HTMLCanvasElement, plot: HTMLElement): boolean => {
 			const context = canvas.getContext('2d', { willReadFrequently: true });
 			const over = plot.querySelector<HTMLElement>('.u-over');
@@ -76,7 +79,7 @@ async function open(page: Page, url: string): Promise<Opened> {
 	return { painted: times.painted - start, complete: times.complete - start };
 }
 
-/** Wheel events of a person that zooms and pans, one each frame. @returns milliseconds between the frames */
+/** Sends one wheel event per frame, like a user zooming or panning. @returns milliseconds between frames */
 function frames(page: Page, gesture: 'zoom' | 'pan'): Promise<number[]> {
 	return page.evaluate(async (kind) => {
 		const over = document.querySelector<HTMLElement>('[data-chart="reward"] .u-over') as HTMLElement;
@@ -95,7 +98,7 @@ function frames(page: Page, gesture: 'zoom' | 'pan'): Promise<number[]> {
 		const frame = () => new Promise<number>((resolve) => requestAnimationFrame(resolve));
 		const gaps: number[] = [];
 		if (kind === 'pan') {
-			// A third of the run in view.
+			// Zoom in to a third of the run.
 			for (let i = 0; i < 12; i++) wheel({ ctrlKey: true, deltaY: -40 });
 		}
 		await frame();

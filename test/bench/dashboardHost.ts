@@ -6,16 +6,16 @@ import { DashboardSession } from '../../src/extension/panels/dashboard/dashboard
 import { type HostPage, serveHostPage } from './hostPage.ts';
 
 /*
- * The host's side of a dashboard in a process of its own, as an extension host has it: dashboardHost.ts RUN. Says where its
- * page is in one line, and ends with its parent.
+ * Runs the host side of a dashboard in a separate process, like an extension host: dashboardHost.ts RUN. Prints the
+ * page's URL on one line and exits with its parent.
  */
 
-/** What GET /stats answers. */
+/** Response to GET /stats. */
 export interface HostStats {
-	/** Most memory of the process so far, in MB; and what it was before the run was opened. */
+	/** Peak memory of the process in MB, and its memory before the run was opened. */
 	readonly most: number;
 	readonly before: number;
-	/** How late the event loop was since the run was opened, in milliseconds. */
+	/** Event loop delay since the run was opened, in milliseconds. */
 	readonly late95: number;
 	readonly latest: number;
 }

@@ -10,7 +10,7 @@ import { PolicyPool } from '../../src/search/policyPool.ts';
 import type { Bench, Measurement } from './measurement.ts';
 
 const problems = 10_000;
-/** Caches are warm, and every problem that is under way at a time has been. */
+/** Number of warm-up problems: fills the caches and the pool of concurrent problems. */
 const warm = 2000;
 
 const thought = 'a line of thought that is about as long as one is\n';
@@ -19,7 +19,7 @@ const say = (answer: string, weight: number) => ({
 	weight,
 });
 
-/** Training data of 10,000 problems: how fast, and what memory does meanwhile. */
+/** Generation of training data from 10,000 problems: throughput and memory use. */
 export const bench: Bench = {
 	title: `training data by MCTS over ${problems} problems of a scripted policy`,
 	async run() {

@@ -14,7 +14,7 @@ import { type EngineRun, runEngine } from './engineRun.ts';
 import { type Bench, type BenchOptions, type Measurement, median } from './measurement.ts';
 import { runOther } from './otherProgram.ts';
 
-/** Three-digit addition with 24 or fewer symbols: 800 thousand parameters. */
+/** Three-digit addition with up to 24 symbols: 800 thousand parameters. */
 const shape: ModelShape = { vocabulary: 20, context: 48, width: 128, heads: 4, layers: 4, feedForward: 512 };
 const { layers, width, heads, context } = shape;
 
@@ -26,7 +26,7 @@ const common = {
 	checkpoint: { every: 100_000 },
 };
 
-/** Enough that completions have the form and length of solutions, and their rewards differ. */
+/** Enough training that completions have the format and length of solutions and their rewards differ. */
 const coldStart = {
 	...common,
 	seed: 1,
@@ -34,7 +34,7 @@ const coldStart = {
 	stages: [{ type: 'sft', steps: 180, learning_rate: 1e-3, warmup_steps: 20, batch_size: 64, adam_beta2: 0.98 }],
 };
 
-/** Generation batches per round: the first compile programs and do not count. */
+/** Generation batches per round. The first ones compile programs and are not counted. */
 const batches = 14;
 const warmUp = 2;
 
@@ -48,7 +48,7 @@ const grpo = {
 	adam_beta2: 0.98,
 };
 
-/** The settings that other programs are compared at. */
+/** Settings used for comparison with other programs. */
 const two = { ...grpo, steps: 2 * batches, steps_per_generation: 2, beta: 0.02, skip_dead_groups: false };
 const one = { ...grpo, steps: batches, beta: 0 };
 
@@ -59,7 +59,7 @@ interface BatchFigures {
 	readonly dead: number[];
 }
 
-/** The figures of each generation batch of a run, all its updates together. */
+/** Returns the metrics for each generation batch of a run, summed over its updates. */
 function perBatch(run: EngineRun, updates: number): BatchFigures {
 	const steps = run.metrics.filter((line) => typeof line.step_time === 'number');
 	const figures: BatchFigures = { seconds: [], completions: [], tokens: [], dead: [] };

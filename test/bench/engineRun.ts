@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { prepareRun } from '../../src/runs/prepareRun.ts';
 import { treeSeconds } from './processTimes.ts';
 
-/** What trains a recipe, by its `engine`. */
+/** Program for each `engine` value. */
 const programs = {
 	embedded: fileURLToPath(new URL('../../src/engines/embedded/main.ts', import.meta.url)),
 	pytorch: fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url)),
@@ -13,26 +13,29 @@ const programs = {
 
 export interface EngineRun {
 	readonly folder: string;
-	/** metrics.jsonl, a line each. */
+	/** Parsed lines of metrics.jsonl. */
 	readonly metrics: readonly Readonly<Record<string, unknown>>[];
-	/** Largest resident set seen, in bytes; NaN where the system does not tell. */
+	/** Largest observed resident set size in bytes, or NaN if the system does not report it. */
 	readonly memory: number;
-	/** Processor time of all its processes, in seconds, by how many lines of metrics there were; empty where the system does not tell. */
+	/**
+	 * Total CPU time of all processes in seconds, by number of metrics lines written. Empty if the system does not report
+	 * it.
+	 */
 	readonly processor: readonly { readonly lines: number; readonly seconds: number }[];
 }
 
 export interface EngineRunOptions {
 	readonly engine?: keyof typeof programs;
-	/** Threads, where they are not to be what a recipe gets on this machine. */
+	/** Overrides the number of threads that a recipe gets on this machine. */
 	readonly workers?: number;
 	readonly environment?: Readonly<Record<string, string>>;
 	readonly onStart?: (pid: number) => void;
 }
 
-/** Rarely: what is measured shares the machine with it. */
+/** Long interval, because polling shares the machine with the program being measured. */
 const pollMs = 5000;
 
-/** Runs a recipe in an engine process of its own, from the sources, to its end. */
+/** Runs a recipe from the sources in a separate engine process until it exits. */
 export async function runEngine(
 	folder: string,
 	name: string,

@@ -22,11 +22,11 @@ const scripts = fileURLToPath(new URL('./trl/', import.meta.url));
 const rewards = 'letter_rewards.py';
 const attention = 'sdpa';
 
-/** Of a sum of two numbers of three digits, a token a character. */
+/** Number of tokens in a sum of two three-digit numbers, one token per character. */
 const promptTokens = 8;
 
 interface Sizes {
-	/** As Qwen2Config names them. */
+	/** Uses the names in Qwen2Config. */
 	readonly shape: Readonly<Record<string, number | boolean>>;
 	readonly prompts: number;
 	readonly group: number;
@@ -34,13 +34,13 @@ interface Sizes {
 	readonly completion: number;
 	readonly steps: number;
 	readonly warmUp: number;
-	/** Pairs of runs, whatever `--rounds` says: time on such machines is dear. */
+	/** Number of run pairs, regardless of `--rounds`, because GPU time is expensive. */
 	readonly pairs: number;
 	readonly device: 'cuda' | 'cpu';
 	readonly precision: 'bfloat16' | 'float32';
 }
 
-/** Qwen2.5-0.5B's shape (Qwen Team 2024, table 1), 64 completions of 128 tokens a step. */
+/** Shape of Qwen2.5-0.5B (Qwen Team 2024, table 1), with 64 completions of 128 tokens per step. */
 const full: Sizes = {
 	shape: {
 		num_hidden_layers: 24,
@@ -63,7 +63,7 @@ const full: Sizes = {
 	precision: 'bfloat16',
 };
 
-/** Shows on any machine that everything fits together. */
+/** Smoke test that runs on any machine. */
 const tiny: Sizes = {
 	...full,
 	shape: {
@@ -87,7 +87,7 @@ const tiny: Sizes = {
 	precision: 'float32',
 };
 
-/** Name and memory of the first CUDA GPU as torch sees it; null: there is none. */
+/** Returns the name of the first CUDA GPU that torch sees, or null if there is none. */
 async function findGpu(python: string): Promise<string | null> {
 	const script = [
 		'import torch',
@@ -99,7 +99,7 @@ async function findGpu(python: string): Promise<string | null> {
 	return name === '' ? null : name;
 }
 
-/** Whether a driver of NVIDIA answers at all: without one no Python needs to be looked for. */
+/** Returns whether an NVIDIA driver responds. Without one, there is no need to look for Python. */
 async function hasDriver(): Promise<boolean> {
 	return execute('nvidia-smi', ['-L']).then(
 		({ stdout }) => stdout.includes('GPU'),
@@ -107,14 +107,14 @@ async function hasDriver(): Promise<boolean> {
 	);
 }
 
-/** What the recipe of a run was estimated to hold in tensors, in bytes. */
+/** Returns the estimated tensor memory for the run's recipe, in bytes. */
 async function estimateOf(run: EngineRun, model: string, device: Sizes['device']): Promise<number> {
 	const config: unknown = JSON.parse(await readFile(join(model, 'config.json'), 'utf8'));
 	const facts = { model: shapeOfConfig(config, model), promptTokens, textTokens: null, device, deviceBytes: null };
 	return estimateRecipe(decodeResolvedRecipe(await readResolvedRecipe(run.folder)), facts).tensors;
 }
 
-/** The most memory that torch held for tensors in a run of the engine, in bytes; null: nobody said. */
+/** Returns the peak tensor memory that torch reported during an engine run, in bytes, or null if none was reported. */
 function peakOf(run: EngineRun): number | null {
 	const peaks = run.metrics.map((line) => line['gpu/0/memory_peak']).filter((x) => typeof x === 'number');
 	return peaks.length === 0 ? null : Math.max(...peaks);

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { themes } from '../unit/webview/vscodeThemes.ts';
 
 /*
- * A webview app in a plain browser, told by a process of its own as by an extension host: what the host posts crosses a
- * socket once, typed arrays as the bytes they are.
+ * Runs a webview app in a plain browser, driven by a separate process like an extension host. Each message from the
+ * host is sent once over a socket, with typed arrays as raw bytes.
  */
 
 export interface HostPage {
-	/** Where the page is. */
+	/** URL of the page. */
 	readonly url: string;
-	/** Resolves when the message is on its way. */
+	/** Resolves once the message has been sent. */
 	post(message: unknown): Promise<void>;
 	close(): void;
 }
@@ -18,15 +18,15 @@ export interface HostPage {
 export interface HostPageOptions {
 	readonly script: string;
 	readonly style: string;
-	/** The page was asked for: the time at which a panel is made. */
+	/** Called when the page is requested, which is when a panel would be created. */
 	readonly onOpen: () => void;
-	/** What the app posts. */
+	/** Receives messages from the app. */
 	readonly onMessage: (message: unknown) => void;
-	/** Answers GET /stats. */
+	/** Returns the response to GET /stats. */
 	readonly stats: () => unknown;
 }
 
-/** Stands for `acquireVsCodeApi`; runs in the page. */
+/** Replaces `acquireVsCodeApi`. Runs in the page. */
 function webviewApi(): void {
 	let saved: unknown;
 	Object.assign(window, {

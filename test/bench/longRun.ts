@@ -12,11 +12,11 @@ import { runRecord } from '../unit/webview/rollouts/rolloutsFixture.ts';
 
 export interface LongRun {
 	readonly steps: number;
-	/** Metrics of each line, at least those that a GRPO step has (37). */
+	/** Metrics per line, at least those of a GRPO step (37). */
 	readonly metrics: number;
 }
 
-/** Lines of a GRPO run without end: what an engine writes, and metrics of others with all digits of a double. */
+/** Yields the lines of a GRPO run: the engine's own metrics plus other metrics with the full precision of a double. */
 export function* longMetrics({ steps, metrics }: LongRun): Generator<MetricsLine> {
 	const random = Random.of(7, 'long run');
 	for (const line of madeUpMetrics({ sft: 0, grpo: steps, seed: 7, evaluateEvery: 500 })) {
@@ -28,7 +28,7 @@ export function* longMetrics({ steps, metrics }: LongRun): Generator<MetricsLine
 	}
 }
 
-/** Writes such a run, finished. @returns bytes of its metrics */
+/** Writes such a run as finished. @returns size of its metrics in bytes */
 export async function writeLongRun(run: string, options: LongRun): Promise<number> {
 	await mkdir(run, { recursive: true });
 	const file = join(run, runFiles.metrics);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createMathComparer } from '../../src/rewards/mathVerifier.ts';
 import type { Bench, Measurement } from './measurement.ts';
 
-/** What the accuracy reward costs a pair, over the golden table (hostile pairs included), and for plain numbers. */
+/** Cost of the accuracy reward per pair, over the golden table (including hostile pairs) and for plain numbers. */
 export const bench: Bench = {
 	title: 'accuracy reward on file datasets',
 	async run({ rounds }) {

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** Samples of one quantity, in its unit. */
+/** Samples of one quantity in a given unit. */
 export interface Measurement {
 	readonly name: string;
 	readonly unit: string;
@@ -8,23 +8,23 @@ export interface Measurement {
 }
 
 export interface BenchOptions {
-	/** Another program to run in turns with the bench: its command line. */
+	/** Command line of another program to run in turns with the bench. */
 	readonly against: string | null;
-	/** Finds the other program's figure (first group) in what it prints. */
+	/** Finds the other program's value (first group) in its output. */
 	readonly againstPattern: RegExp;
-	/** How often each is measured. */
+	/** Number of measurements of each quantity. */
 	readonly rounds: number;
-	/** The smallest sizes that go through everything: they show that the bench works and measure nothing. */
+	/** Uses the smallest sizes that cover everything. Shows that the bench works, but the results are meaningless. */
 	readonly tiny: boolean;
 }
 
-/** One bench: a file NAME.bench.ts beside this one exports it as `bench`. */
+/** A bench, exported as `bench` from a file NAME.bench.ts in this folder. */
 export interface Bench {
 	readonly title: string;
 	run(options: BenchOptions): Promise<Measurement[]>;
 }
 
-/** The bench cannot run here: what it needs is missing. Nothing is wrong with what it would measure. */
+/** Thrown when the bench cannot run because this machine lacks something it needs, which is not a failure. */
 export class NotHere extends Error {}
 
 export function median(samples: readonly number[]): number {
@@ -55,7 +55,7 @@ export function table(measurements: readonly Measurement[]): string {
 		.join('\n');
 }
 
-/** Puts medians into the results file, `{name: {value, unit, samples}}`; other benches' results stay. */
+/** Writes medians to the results file as `{name: {value, unit, samples}}` and keeps results of other benches. */
 export async function writeResults(file: URL, measurements: readonly Measurement[]): Promise<void> {
 	let results: Record<string, unknown> = {};
 	try {

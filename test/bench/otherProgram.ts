@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a shell command to its end and finds its figure. Throws if it fails or prints none. */
+/** Runs a shell command and extracts its value. Throws if the command fails or prints no value. */
 export async function runOther(command: string, pattern: RegExp): Promise<number> {
 	const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
 	let output = '';

@@ -8,7 +8,10 @@ import type { PlainOptions } from './plainRun.ts';
 
 let written = 0;
 
-/** A recipe with one stage `grpo` as a person would write it for TRL: the same problems in the same order, the same settings. */
+/**
+ * Converts a recipe with a single `grpo` stage to plain TRL: the same problems in the same order, and the same
+ * settings.
+ */
 export async function plainOf(folder: string, recipe: object): Promise<Pick<PlainOptions, 'problems' | 'config'>> {
 	const path = join(folder, `plain-${++written}.recipe.json`);
 	await writeFile(path, JSON.stringify({ format: 1, name: 'plain', ...recipe, engine: 'pytorch' }));

@@ -10,14 +10,14 @@ const trainer = fileURLToPath(new URL('../../src/engines/trainer/', import.meta.
 
 const stepSchema = v.looseObject({
 	step: v.number(),
-	/** When it was over, in seconds. */
+	/** Time when the step ended, in seconds. */
 	time: v.number(),
-	/** Processor time of the process so far, in seconds. */
+	/** CPU time of the process so far, in seconds. */
 	cpu: v.number(),
 	phases: v.record(v.string(), v.number()),
 	frac_reward_zero_std: v.number(),
 	'completions/mean_length': v.number(),
-	/** Bytes in tensors on a GPU, the most so far. */
+	/** Peak tensor memory on a GPU so far, in bytes. */
 	memory_peak: v.optional(v.number()),
 });
 
@@ -27,14 +27,14 @@ export interface PlainRun {
 
 export interface PlainOptions {
 	readonly python: string;
-	/** A model folder, or a checkpoint of the embedded engine. */
+	/** A model folder or an embedded engine checkpoint. */
 	readonly model: string;
 	readonly problems: readonly { readonly prompt: string; readonly answer: unknown }[];
-	/** A file in trl/ and its functions: `rewards.py:accuracy,format`. */
+	/** A file in trl/ and its functions, such as `rewards.py:accuracy,format`. */
 	readonly rewards: string;
-	/** Arguments of GRPOConfig. */
+	/** Arguments for GRPOConfig. */
 	readonly config: Readonly<Record<string, unknown>>;
-	/** 0: as many as torch chooses. */
+	/** Number of threads, or 0 for torch's default. */
 	readonly threads: number;
 	readonly attention: string;
 	readonly onStart?: (pid: number) => void;
@@ -42,7 +42,7 @@ export interface PlainOptions {
 
 let runs = 0;
 
-/** Trains with the script trl/plain.py in a process of its own. Throws with what it complained of if it fails. */
+/** Trains with the script trl/plain.py in a separate process. If it fails, throws an error with its stderr output. */
 export async function runPlain(scratch: string, options: PlainOptions): Promise<PlainRun> {
 	const problems = join(scratch, `problems-${++runs}.jsonl`);
 	await writeFile(problems, options.problems.map((problem) => `${JSON.stringify(problem)}\n`).join(''));
@@ -58,7 +58,7 @@ export async function runPlain(scratch: string, options: PlainOptions): Promise<
 	const child = spawn(options.python, args, {
 		cwd: scratch,
 		stdio: ['ignore', 'pipe', 'pipe'],
-		// The engine's own: what is compared is not how memory is kept.
+		// Use the engine's memory settings, because the comparison is not about memory allocation.
 		env: { ...keptMemory, ...process.env, PYTHONPATH: trainer, PYTHONDONTWRITEBYTECODE: '1', PYTHONSAFEPATH: '1' },
 	});
 	if (child.pid !== undefined) options.onStart?.(child.pid);

@@ -1,13 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Of Linux, everywhere: USER_HZ. */
+/** Clock ticks per second (USER_HZ), the same on all Linux systems. */
 const ticksPerSecond = 100;
 
-/** Of a process and of its children that have ended and were waited for. Null: it is gone, or there is no /proc. */
+/**
+ * Returns the CPU ticks of a process and of its reaped children, or null if the process is gone or there is no /proc.
+ */
 async function ticksOf(pid: number): Promise<number | null> {
 	const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
 	if (stat === null) return null;
-	// The name in parentheses may hold anything.
+	// The name in parentheses can contain any characters.
 	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 	return [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
 }
@@ -20,12 +22,14 @@ async function childrenOf(pid: number): Promise<number[]> {
 	return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
 }
 
-/** A process and all that it started. */
+/** Returns the ids of a process and all its descendants. */
 export async function treeProcesses(root: number): Promise<number[]> {
 	return [root, ...(await Promise.all((await childrenOf(root)).map(treeProcesses))).flat()];
 }
 
-/** User and system seconds of a process and all that it started; null where the system does not tell. */
+/**
+ * Returns the user and system seconds of a process and all its descendants, or null if the system does not report them.
+ */
 export async function treeSeconds(root: number): Promise<number | null> {
 	const own = await ticksOf(root);
 	if (own === null) return null;

@@ -16,7 +16,7 @@ const context: RewardContext = {
 	folder: '',
 };
 
-/** Completions of about 150 characters, every third of the wrong form. */
+/** Returns rows with completions of about 150 characters, a third of them with an invalid format. */
 function rowsOf(n: number): ScoreRow[] {
 	return Array.from({ length: n }, (_, i) => {
 		const thinking = `${i} plus ${2 * i}: first the units, then the tens, and what is carried over; that makes ${3 * i}.`;
@@ -31,7 +31,7 @@ function rowsOf(n: number): ScoreRow[] {
 	});
 }
 
-/** The format as the built-in reward judges it, in both languages of reward files. */
+/** Format check equivalent to the built-in reward, in both reward file languages. */
 const python = `import re
 
 FORM = re.compile(r"\\s*<think>((?:(?!</?think>|</?answer>).)*)</think>\\s*<answer>((?:(?!</?think>|</?answer>).)+)</answer>\\s*", re.DOTALL)
@@ -44,7 +44,7 @@ const typescript = `import type { Reward } from 'reasoning-lab';
 export const form: Reward = ({ trace }) => (trace.faults.length === 0 ? 1 : 0);
 `;
 
-/** Faults of a reward: name of the measurement -> the body of a Python function. */
+/** Reward failures: measurement name -> body of a Python function. */
 const harm: Readonly<Record<string, string>> = {
 	'an infinite loop': 'while True: pass',
 	'growing memory': 'x = []\n    while True: x.append(bytearray(1 << 20))',
@@ -93,7 +93,7 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 				const runner = hosts.open(source);
 				const start = performance.now();
 				await runner.describe();
-				// The first start also makes the copy of the program.
+				// Skip the first start because it also copies the program.
 				if (i > 0) cold.push(performance.now() - start);
 				hosts.dispose();
 				await hosts.closed();
@@ -126,7 +126,7 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 			await runner.score('form', rows, { coverage: true });
 			const times: number[] = [];
 			for (let i = 0; i < 10 * rounds; i++) {
-				// As after a person has typed: the spare is there.
+				// Wait until the spare process is ready, as it would be after a user has typed.
 				await new Promise((resolve) => setTimeout(resolve, 700));
 				await writeFile(files[language], `${texts[language]}${'\n'.repeat(1 + (i % 7))}`);
 				const start = performance.now();

@@ -4,13 +4,13 @@ import { Random } from '../../src/base/random.ts';
 
 export interface RolloutFolderOptions {
 	readonly rollouts: number;
-	/** Rollouts of a group, groups of a step. */
+	/** Rollouts per group, and groups per step. */
 	readonly perGroup?: number;
 	readonly groups?: number;
-	/** Mean bytes of a line. */
+	/** Mean line size in bytes. */
 	readonly bytes?: number;
 	readonly seed?: number;
-	/** Every how many steps the token texts and log-probabilities of a step are recorded; 0: never. */
+	/** Interval, in steps, at which token texts and log-probabilities are recorded; 0 means never. */
 	readonly tokensEvery?: number;
 }
 
@@ -37,9 +37,10 @@ const middles = [
 const rare = ['überraschend', 'kaleidoscope', '双重检查', 'perpendicular bisector'];
 
 /**
- * Writes a run of this product's own format with as many rollouts as are asked for: completions of arithmetic reasoning
- * with tags, quotes, line breaks, LaTeX and some letters beyond ASCII; about one rollout in 50,000 holds "kaleidoscope".
- * @returns bytes of the rollout files
+ * Writes a run in Reasoning Lab's own format with the requested number of rollouts: completions of arithmetic reasoning
+ * with tags, quotes, line breaks, LaTeX and some non-ASCII letters. About one rollout in 50,000 contains
+ * "kaleidoscope".
+ * @returns size of the rollout files in bytes
  */
 export async function makeRolloutFolder(folder: string, options: RolloutFolderOptions): Promise<number> {
 	const { rollouts, perGroup = 8, groups = 125, bytes: mean = 5000, seed = 0, tokensEvery = 0 } = options;

@@ -10,8 +10,9 @@ import type { Bench, Measurement } from './measurement.ts';
 import { makeRolloutFolder } from './rolloutFolder.ts';
 
 /**
- * A run of 1,000,000 rollouts, 5 GB, in the system's temporary folder; gone afterwards. BENCH_ROLLOUTS and BENCH_FOLDER
- * make it smaller and put it elsewhere. Every figure of files is warm: they were just written, and are read twice.
+ * Number of rollouts in the test run. The default of 1,000,000 takes 5 GB in the system's temporary folder, deleted
+ * afterwards. BENCH_ROLLOUTS makes the run smaller and BENCH_FOLDER moves it. All file measurements use a warm cache:
+ * the files were just written and are read twice.
  */
 const rollouts = Number(process.env.BENCH_ROLLOUTS ?? 1_000_000);
 
@@ -24,13 +25,16 @@ const searches: readonly (readonly [name: string, query: TextQuery])[] = [
 	['rare expression of three letters', { pattern: 'q[a-z]*zqx', regex: true, caseSensitive: true }],
 ];
 
-/** Largest resident memory of a process, in MB, where the system tells it. */
+/** Returns the peak resident memory of a process in MB, if the system reports it. */
 async function peakMb(pid: number): Promise<number> {
 	const text = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
 	return Number(/VmHWM:\s+(\d+) kB/.exec(text)?.[1] ?? Number.NaN) / 1024;
 }
 
-/** Seconds of processor time that a process has used, where the system tells it: says more than a clock on a busy machine. */
+/**
+ * Returns the CPU seconds used by a process, if the system reports them; more reliable than wall time on a busy
+ * machine.
+ */
 async function processorSeconds(pid: number): Promise<number> {
 	const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -114,7 +118,7 @@ export const bench: Bench = {
 					const asked = { search: name, query, filter: {}, limit: 10_000 };
 					const [millis, outcome] = await timed(() => client.request('search', asked));
 					if (!outcome.complete || outcome.bytes !== bytes) throw new Error(JSON.stringify(outcome));
-					// The first one warms the files up.
+					// The first iteration warms the file cache.
 					if (i > 0) samples.push(millis / 1000);
 					if (i > 0) used.push((await processorSeconds(client.pid ?? 0)) - before);
 				}

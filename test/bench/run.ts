@@ -5,10 +5,11 @@ import { type Bench, type Measurement, NotHere, table, writeResults } from './me
 /**
  * npm run bench [-- NAME ...] [--rounds N] [--tiny] [--against COMMAND [--against-pattern REGEXP]]
  *
- * Without names all benches run; one that lacks something here says so. `--tiny` goes through a bench with the smallest
- * sizes, where it has such, and writes no results. `--against` runs another program in turns with the bench and prints the ratio: the
- * command is run by the shell once per round and must print its figure (seconds per step for `engine`) in a line that the
- * pattern finds; its first group is the number, and the last match counts.
+ * Without names, runs all benches; a bench whose requirements are missing here reports that. `--tiny` runs a bench with
+ * its smallest sizes, if it has any, and writes no results. `--against` runs another program in turns with the bench
+ * and prints the ratio: the shell runs the command once per round, and the command must print its value (seconds per
+ * step for `engine`) on a line matching the pattern. The pattern's first group is the number, and the last match
+ * counts.
  */
 const { values, positionals } = parseArgs({
 	allowPositionals: true,

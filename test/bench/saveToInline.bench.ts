@@ -12,7 +12,9 @@ import type { Bench, BenchOptions, Measurement } from './measurement.ts';
 
 const starter = join(import.meta.dirname, '../../media/templates/starter');
 
-/** The starter project's rewards: 200 rows of its dataset, its labeled cases, and the recipe's other rewards. */
+/**
+ * Rewards from the starter project, verified on 200 dataset rows, with labeled cases and the recipe's other rewards.
+ */
 const files = { TypeScript: 'steps.reward.ts', Python: 'concise.reward.py' } as const;
 
 function percentile(samples: readonly number[], share: number): number {
@@ -47,7 +49,7 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 			await session.verify();
 			const times: number[] = [];
 			for (let i = 0; i < 20 * rounds; i++) {
-				// As after a person has typed: the spare is there.
+				// Wait until the spare process is ready, as it would be after a user has typed.
 				await new Promise((resolve) => setTimeout(resolve, 700));
 				await writeFile(file, `${text}${'\n'.repeat(1 + (i % 7))}`);
 				const start = performance.now();

@@ -10,10 +10,10 @@ const names = Array.from({ length: 8 }, (_, i) => `step ${i}\n`);
 const depth = 8;
 const many = 100_000;
 const few = 20_000;
-/** A request that is never at the last step. */
+/** Rewrites a request so that it is never at the last step. */
 const withoutEnd = (request: GenerateRequest): GenerateRequest => ({ ...request, prefix: '' });
 
-/** Four of eight steps at each place; the eighth states an answer. */
+/** Proposes four of eight steps at each node; the eighth step states an answer. */
 const policy: Policy = {
 	name: 'scripted',
 	capabilities: {
@@ -70,7 +70,7 @@ async function search(concurrency: number, onEvent: (event: TreeEvent) => void, 
 	return (1000 * simulations) / (performance.now() - began);
 }
 
-/** How fast a search is by itself, with a policy and a scorer that cost nothing, and how fast its log is gone through. */
+/** Speed of the search itself, with a policy and a scorer that cost nothing, and of replaying its log. */
 export const bench: Bench = {
 	title: 'Monte-Carlo tree search with a scripted policy, and replay of its log',
 	async run({ rounds }) {
@@ -93,7 +93,7 @@ export const bench: Bench = {
 		for (let i = 0; i < rounds; i++) {
 			const replay = new Replay(events);
 			const times = Array.from({ length: 100 }, (_, k) => {
-				// The first goes through the whole log; then moments here and there, as a slider is dragged.
+				// The first replay covers the whole log; the others jump around, like dragging a slider.
 				const moment = k === 0 ? events.length : mix32(k) % events.length;
 				const began = performance.now();
 				replay.treeAt(moment);

@@ -3,20 +3,20 @@ import type { EngineRun } from './engineRun.ts';
 import { type Measurement, median } from './measurement.ts';
 import type { PlainRun } from './plainRun.ts';
 
-/** Where the time of a step goes, as the metrics `time/<phase>` of both engines have it. */
+/** Phases of a step that both engines report as `time/<phase>`. */
 export const phases = ['generate', 'reward', 'logprobs', 'update'] as const;
 export type Phase = (typeof phases)[number];
 
-/** What the steps of one run took. */
+/** Measurements of one run's steps. */
 export interface StepFigures {
-	/** From the end of one step to the end of the next, all that happens between included but for pauses. */
+	/** Time from the end of one step to the end of the next, excluding pauses. */
 	readonly seconds: readonly number[];
-	/** Processor time a step, of all processes of the run; NaN where it is not known. */
+	/** CPU time per step over all processes of the run, or NaN if unknown. */
 	readonly processor: number;
 	readonly phases: Readonly<Record<Phase, readonly number[]>>;
-	/** Completion tokens a step. */
+	/** Completion tokens per step. */
 	readonly tokens: readonly number[];
-	/** Share of groups without any advantage. */
+	/** Fraction of groups without any advantage, per step. */
 	readonly dead: readonly number[];
 }
 
@@ -30,14 +30,14 @@ function differences(times: readonly number[]): number[] {
 	return times.slice(1).map((time, i) => time - (times[i] as number));
 }
 
-/** From each time to the next, in seconds, without what the program stood. */
+/** Returns the seconds between consecutive times, excluding the program's pauses. */
 function durations(times: readonly number[], pauses: readonly Pause[]): number[] {
 	return times.slice(1).map((time, i) => worked(times[i] as number, time, pauses));
 }
 
-/** @param warmUp steps at the beginning that do not count: programs are compiled there, memory is taken */
+/** @param warmUp initial steps to ignore, which compile programs and allocate memory */
 export function figuresOfRun(run: EngineRun, rows: number, warmUp: number, pauses: readonly Pause[] = []): StepFigures {
-	// At the end comes the last evaluation: the time of that line is not the step's alone.
+	// Drop the last line because it also includes the time of the final evaluation.
 	const lines = run.metrics.filter((line) => typeof line.loss === 'number').slice(0, -1);
 	const counted = lines.slice(warmUp);
 	const seen = run.processor.filter((at) => at.lines >= warmUp && at.lines <= lines.length);
@@ -54,7 +54,7 @@ export function figuresOfRun(run: EngineRun, rows: number, warmUp: number, pause
 	};
 }
 
-/** @param warmUp as in `figuresOfRun` */
+/** @param warmUp see `figuresOfRun` */
 export function figuresOfPlain(
 	run: PlainRun,
 	rows: number,
@@ -78,7 +78,7 @@ export function figuresOfPlain(
 	};
 }
 
-/** The step and its phases, over all runs of one kind. */
+/** Measurements of the step and its phases over all runs of one type. */
 export function stepMeasurements(prefix: string, runs: readonly StepFigures[]): Measurement[] {
 	const all = (pick: (figures: StepFigures) => readonly number[]) => runs.flatMap((figures) => [...pick(figures)]);
 	const processor = runs.map((figures) => figures.processor).filter(Number.isFinite);

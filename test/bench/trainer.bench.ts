@@ -10,7 +10,7 @@ import { plainOf } from './plainRecipe.ts';
 import { type PlainRun, runPlain } from './plainRun.ts';
 import { figuresOfPlain, figuresOfRun, medianStep, type StepFigures, stepMeasurements } from './stepFigures.ts';
 
-/** The addition recipe: 800 thousand parameters, 16 prompts x 8 completions a batch, one update each. */
+/** The addition recipe: 800 thousand parameters, 16 prompts x 8 completions per batch, one update per batch. */
 const common = {
 	device: 'cpu',
 	whenBusy: 'share',
@@ -19,7 +19,7 @@ const common = {
 	checkpoint: { every: 100_000 },
 };
 
-/** Enough that completions have the form and length of solutions. */
+/** Enough training that completions have the format and length of solutions. */
 const coldStart = {
 	...common,
 	seed: 1,
@@ -43,29 +43,31 @@ const grpo = {
 
 interface Lengths {
 	readonly coldStart: number;
-	/** After so many steps the groups of what is learned already are dead. */
+	/** Number of steps after which groups for learned problems are dead. */
 	readonly learned: number;
-	/** Of a run that counts, of two by turns, and of one that finds out how TRL is fastest here (0: it is not asked). */
+	/**
+	 * Steps of a measured run, of a pair run in turns, and of a trial that finds TRL's fastest settings (0: no trial).
+	 */
 	readonly run: number;
 	readonly pair: number;
 	readonly trial: number;
-	/** Steps of each run that do not count. */
+	/** Steps of each run to ignore. */
 	readonly warmUp: number;
 }
 const full: Lengths = { coldStart: 180, learned: 150, run: 28, pair: 40, trial: 12, warmUp: 4 };
 const tiny: Lengths = { coldStart: 20, learned: 2, run: 4, pair: 4, trial: 0, warmUp: 1 };
 
 const withKl = { ...grpo, beta: 0.02, skip_dead_groups: false };
-/** Groups without advantage are left out where the engine can: they change nothing at beta 0. */
+/** Skips groups without advantages if the engine supports it, which changes nothing at beta 0. */
 const withoutKl = { ...grpo, beta: 0 };
 
-/** How torch is run: as is fastest. */
+/** Fastest torch settings. */
 interface Setting {
 	readonly threads: number;
 	readonly attention: string;
 }
 
-/** Everything that the parts of the bench share. */
+/** State shared by all parts of the bench. */
 class Comparison {
 	readonly folder: string;
 	readonly python: string;
@@ -80,7 +82,7 @@ class Comparison {
 		return runEngine(this.folder, `embedded-${++this.#count}`, recipe);
 	}
 
-	/** The same recipe by the pytorch engine. Only one engine has `skip_dead_groups`: the other computes them all. */
+	/** Runs the same recipe with the pytorch engine. Drops `skip_dead_groups`, which only the other engine supports. */
 	pytorch(
 		recipe: { stages: readonly object[] },
 		{ threads, attention }: Setting,
@@ -98,7 +100,7 @@ class Comparison {
 		);
 	}
 
-	/** The same by a plain script. */
+	/** Runs the same recipe with a plain script. */
 	async plain(
 		recipe: object,
 		model: string,
@@ -119,7 +121,7 @@ async function lastCheckpoint(run: EngineRun): Promise<string> {
 	return join(checkpoints, (await readdir(checkpoints)).sort().at(-1) as string);
 }
 
-/** Tries the plain script with one thread and with all, and with torch's attention and its plain form. */
+/** Tries the plain script with one thread and all threads, and with SDPA and eager attention. */
 async function fastest(comparison: Comparison, model: string, lengths: Lengths): Promise<Setting> {
 	const cores = availableParallelism();
 	if (lengths.trial === 0) return { threads: cores, attention: 'sdpa' };
@@ -136,7 +138,7 @@ async function fastest(comparison: Comparison, model: string, lengths: Lengths):
 	return tried.reduce((a, b) => (b.seconds < a.seconds ? b : a)).setting;
 }
 
-/** One number a step: equal lists mean that two programs have computed the same. */
+/** Returns one loss per step. Equal lists mean that two programs computed the same thing. */
 function losses(lines: readonly Readonly<Record<string, unknown>>[]): number[] {
 	return lines.map((line) => line.loss).filter((loss) => typeof loss === 'number');
 }
@@ -151,13 +153,16 @@ function ratios(of: readonly StepFigures[], against: readonly StepFigures[]): nu
 	return of.map((figures, i) => medianStep(figures) / medianStep(against[i] as StepFigures));
 }
 
-/** A program that is begun, and its process. */
+/** Starts a program and tracks its process. */
 function working<T>(begin: (begun: (pid: number) => void) => Promise<T>): Working<T> {
 	let pid: number | null = null;
 	return { end: begin((own) => (pid = own)), pid: () => pid };
 }
 
-/** How much longer the steps of one take, in percent: the median over the steps, which compute the same in both. */
+/**
+ * Returns the percentage by which the engine's steps take longer: the median over steps, which compute the same in
+ * both.
+ */
 function overheadOf(engine: StepFigures, plain: StepFigures): number {
 	return 100 * (median(engine.seconds.map((seconds, i) => seconds / (plain.seconds[i] as number))) - 1);
 }
@@ -179,8 +184,8 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		const both = { ...first, stages: [{ ...withKl, steps: pairSteps }] };
 		const second = { ...common, seed: round, model: { path: learned }, stages: [{ ...withoutKl, steps }] };
 		const told: number[][][] = [];
-		// Several pairs a round, because two processes of the same program differ by more than what is looked for; who begins
-		// is the slower one now and then.
+		// Run several pairs per round because two processes of the same program differ by more than the effect being
+		// measured, and alternate which one starts because the first is sometimes slower.
 		const byTurns = (begins: 'engine' | 'script') => async () => {
 			const engine = () => working((begun) => comparison.pytorch(both, setting, begun));
 			const script = () => working((begun) => comparison.plain(both, cold, setting, begun));
@@ -202,7 +207,8 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 			async () => free.pytorch.push(figuresOfRun(await comparison.pytorch(second, setting), rows, warmUp)),
 			byTurns('script'),
 		];
-		// Forth and back, so that what changes on the machine meanwhile meets nobody always first.
+		// Alternate between forward and reverse order, so that drift on the machine does not always hit the same program
+		// first.
 		for (const turn of round % 2 === 1 ? turns : turns.toReversed()) await turn();
 		const same = told.map(([engine = [], plain = []]) => likeness(engine, plain));
 		console.log(`  round ${round}: the losses of engine and plain script are ${[...new Set(same)].join(', and ')}`);

@@ -15,10 +15,10 @@ import type { TreeHostStats } from './treeHost.ts';
 
 const nodes = 50_000;
 const logged = 50_000;
-/** Nodes that are added each second, and for how long. */
+/** Nodes added per second, duration in seconds, and initial number of nodes. */
 const growth = { rate: 1000, seconds: 4, before: 5000 } as const;
 
-/** The page as the bench finds it: what is drawn is asked of its canvas. */
+/** Records when the page draws the tree, by inspecting its canvas. */
 async function watch(page: Page): Promise<void> {
 	await page.addInitScript((expected) => {
 		const times: { first?: number; all?: number } = {};
@@ -43,7 +43,7 @@ async function watch(page: Page): Promise<void> {
 	}, nodes);
 }
 
-/** Wheel events and drags as a person makes them, one each frame. @returns milliseconds between the frames */
+/** Sends one wheel or drag event per frame, like a user. @returns milliseconds between frames */
 function frames(page: Page, gesture: 'zoom' | 'pan'): Promise<number[]> {
 	return page.evaluate(async (kind) => {
 		const stage = document.querySelector<HTMLElement>('.tree-stage') as HTMLElement;
@@ -77,13 +77,13 @@ function frames(page: Page, gesture: 'zoom' | 'pan'): Promise<number[]> {
 	}, gesture);
 }
 
-/** Lets a search grow in the page. @returns milliseconds between frames, and how long a node waited until it was drawn */
+/** Streams a growing search to the page. @returns milliseconds between frames, and the delay until a node was drawn */
 async function grow(page: Page): Promise<{ gaps: number[]; behind: number }> {
 	const total = growth.before + growth.rate * growth.seconds;
 	const events = mctsEvents({ nodes: total, seed: 7, open: true });
 	const first = events.findIndex((event) => event.t === 'node' && event.id === growth.before);
 	const lines = (from: number, to: number): string => treeEventLines(events.slice(from, to));
-	// Ten batches a second, as a followed log has them.
+	// Ten batches per second, the same rate as for a followed log.
 	const batches: { from: number; text: string }[] = [];
 	const count = growth.seconds * 10;
 	for (let i = 0; i < count; i++) {
@@ -163,7 +163,10 @@ async function withHost<T>(folder: string, work: (url: string) => Promise<T>): P
 	}
 }
 
-/** Milliseconds to the tree at moments of a log in an order that jumps, the worst and the usual one. */
+/**
+ * Measures how long it takes to build the tree at random positions in a log. Returns the worst and typical times in
+ * milliseconds.
+ */
 function replayTimes(): { worst: number; usual: number } {
 	const events = mctsEvents({ nodes: logged / 4 + 1000, open: true }).slice(0, logged);
 	const replay = new Replay(events);
@@ -207,7 +210,7 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 				if (i === 0) console.log(`${nodes} nodes, ${events} events`);
 				measure('tree: lateness of the host, p95', 'ms', late95);
 				measure('tree: lateness of the host, most', 'ms', latest);
-				// All of it, not only its largest branches.
+				// Show the entire tree, not only its largest branches.
 				await page.getByRole('combobox', { name: 'Open' }).click();
 				await page.getByRole('option', { name: 'All nodes open' }).click();
 				await page.evaluate(

@@ -10,11 +10,13 @@ import { mctsEvents } from '../support/treeEvents.ts';
 import { type HostPage, serveHostPage } from './hostPage.ts';
 
 /*
- * The host's side of a tree view in a process of its own, as an extension host has it: treeHost.ts FOLDER NODES. It writes the
- * log of a search, says where its page is in one line, and ends with its parent.
+ * Runs the host side of a tree view in a separate process, like an extension host: treeHost.ts FOLDER NODES. Writes a
+ * search log, prints the page's URL on one line, and exits with its parent.
  */
 
-/** What GET /stats answers: how late the event loop was since the tree was opened, in milliseconds; when `ready` came. */
+/**
+ * Response to GET /stats: event loop delay since the tree was opened, in milliseconds, and the time `ready` arrived.
+ */
 export interface TreeHostStats {
 	readonly late95: number;
 	readonly latest: number;
@@ -43,7 +45,7 @@ async function main(folder: string, nodes: number): Promise<void> {
 				tree: 0,
 				other: null,
 				post: (event) => page?.post({ kind: 'event', event }) ?? Promise.resolve(),
-				// The log is our own.
+				// The log is in our own format.
 				reader: { request: () => Promise.reject(new Error('Nobody reads other programs’ files here.')) } as never,
 				running: () => false,
 				forbidden: () => null,

@@ -3,11 +3,11 @@ import axe from 'axe-core';
 import type { Frame } from 'playwright-core';
 
 /**
- * Violations of WCAG 2 A and AA, in words.
- * @param rules `contrast`: what a theme decides, alone
+ * Returns violations of WCAG 2 A and AA as text.
+ * @param rules `contrast`: only the rules that depend on the theme
  */
 export async function violations(frame: Frame, rules: 'all' | 'contrast' = 'all'): Promise<string[]> {
-	// Evaluated by the debugger, which the page's content security policy does not concern.
+	// Evaluate through the debugger because the page's content security policy does not apply to it.
 	await frame.evaluate(axe.source);
 	const results = await frame.evaluate(
 		async (runOnly) => {
@@ -24,12 +24,12 @@ export async function violations(frame: Frame, rules: 'all' | 'contrast' = 'all'
 	);
 }
 
-/** By how many pixels a page is wider than its panel. */
+/** Returns the number of pixels by which a page is wider than its panel. */
 export async function overflow(frame: Frame): Promise<number> {
 	return await frame.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
-/** What VS Code calls the kinds of themes in a webview's body. */
+/** Theme kinds as VS Code names them in a webview's body. */
 export const bodyKinds = {
 	'vs-dark': 'vscode-dark',
 	vs: 'vscode-light',

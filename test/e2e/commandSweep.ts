@@ -3,29 +3,29 @@ import type { WorkbenchPage } from './pages/workbenchPage.ts';
 
 export interface SweptCommand {
 	readonly command: string;
-	/** Which of the arguments it was given. */
+	/** Name of the arguments passed. */
 	readonly given: string;
-	/** Notices that it showed. */
+	/** Notifications shown by the command. */
 	readonly notices: readonly string[];
-	/** It had not ended in time. */
+	/** Whether the command did not finish in time. */
 	readonly pending: boolean;
 }
 
 export interface SweepOptions {
 	readonly commands: readonly string[];
-	/** Arguments by name: texts, objects, or `{"file": PATH}` for a file as menus name it. */
+	/** Arguments by name: strings, objects, or `{"file": PATH}` for a file as menus pass it. */
 	readonly arguments: Readonly<Record<string, readonly unknown[]>>;
-	/** What a call may take. */
+	/** Time limit per call. */
 	readonly milliseconds: number;
 }
 
-/** Calls each command with each of the arguments inside the extension host. Whatever asks something gets no answer. */
+/** Calls each command with each set of arguments inside the extension host. Prompts are dismissed unanswered. */
 export async function sweepCommands(
 	driver: HostDriver,
 	workbench: WorkbenchPage,
 	options: SweepOptions,
 ): Promise<SweptCommand[]> {
-	// Dialogs are no business of commands: a key closes them.
+	// Native dialogs are outside the commands' control, so close them with Escape.
 	const closing = setInterval(() => void workbench.page.keyboard.press('Escape').catch(() => undefined), 300);
 	try {
 		return await sweep(driver, options);

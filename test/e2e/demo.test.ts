@@ -10,10 +10,10 @@ import { skip } from '../support/chromium.ts';
 import { inOrder, isAlive, Laboratory, recordOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 
-/** Few steps of the demo's own recipe, each quick. */
+/** The demo's own recipe with few, quick steps. */
 const changes = ['stages.0.steps=30', 'stages.1.steps=2000', 'evaluate.problems=16', 'workers=1'];
 
-test('npm run demo prints an address at which its run can be watched', { skip }, async (t) => {
+test('npm run demo prints an address where its run can be watched', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'demo', { serve: false });
 	const step = inOrder(t);
 	const folder = join(lab.workspace, 'demo');
@@ -25,7 +25,7 @@ test('npm run demo prints an address at which its run can be watched', { skip },
 	await step('it starts the run, and a workbench that asks for a login', async () => {
 		const set = changes.flatMap((change) => ['--set', change]);
 		demo = spawn(node, [join(root, 'test/scripts/demo.ts'), folder, '--browser', '--no-open', ...set], {
-			// Its own cache folder has no workbench, and would get one.
+			// Use the shared cache because a separate cache folder would download its own workbench.
 			env: { ...process.env, ...lab.server.environment, REASONING_LAB_TEST_CACHE: sharedCache() },
 			stdio: ['ignore', 'pipe', 'inherit'],
 		});
@@ -46,7 +46,7 @@ test('npm run demo prints an address at which its run can be watched', { skip },
 		await page.frame.getByText('grpo', { exact: true }).first().waitFor();
 		await workbench.screenshot('demo');
 
-		// The first TypeScript file needs the language server, which the workbench has to have.
+		// The first TypeScript file needs the language server, which the workbench must include.
 		const reward = 'export const first = (samples: readonly unknown[]): number[] => samples.map(() => 0);\n';
 		writeFileSync(join(folder, 'first.reward.ts'), reward);
 		await workbench.openFile('first.reward.ts');

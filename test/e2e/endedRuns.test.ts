@@ -10,14 +10,14 @@ import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { smallRecipe } from './smallRecipe.ts';
 
-/** A recipe whose completions have no room to answer in: what goes wrong is real. */
+/** Returns a recipe whose completions have too few tokens to answer, so it goes wrong for real. */
 function tightRecipe(): object {
 	const recipe = smallRecipe(20_000) as { stages: { type: string }[] };
 	const stages = recipe.stages.map((stage) => (stage.type === 'grpo' ? { ...stage, max_completion_length: 4 } : stage));
 	return { ...recipe, name: 'tight', stages };
 }
 
-test('runs that finish, crash and go wrong', { skip }, async (t) => {
+test('runs that finish, crash or go wrong', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'ended-runs');
 	let finished = '';
 	let crashed = '';
@@ -39,7 +39,7 @@ test('runs that finish, crash and go wrong', { skip }, async (t) => {
 
 	const workbench = await lab.workbench();
 
-	await t.test('a finished and a crashed run are opened by the same views', async (t) => {
+	await t.test('a finished run and a crashed run open in the same views', async (t) => {
 		const step = inOrder(t);
 		await step('the tree tells their states', async () => {
 			await workbench.openSideBar();
@@ -83,7 +83,7 @@ test('runs that finish, crash and go wrong', { skip }, async (t) => {
 		});
 	});
 
-	await t.test('a run that goes wrong is diagnosed while it trains', async (t) => {
+	await t.test('a failing run is diagnosed while it trains', async (t) => {
 		const step = inOrder(t);
 		await workbench.command('View: Close All Editors');
 		await workbench.openSideBar();

@@ -14,7 +14,7 @@ interface Rollout {
 	readonly completion: string;
 }
 
-test('train by GRPO, watch it, read its rollouts, through a reload and a resume', { skip }, async (t) => {
+test('trains with GRPO, watches the run and reads its rollouts through a reload and a resume', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'first-light');
 	lab.write(demoRecipe, smallRecipe(20_000));
 	const workbench = await lab.workbench();
@@ -48,11 +48,11 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		await (await dashboard()).action('Rollouts').click();
 		const page = new RolloutsPage(await workbench.app('rollouts'));
 		await page.groups().nth(2).click();
-		// Who reads is not disturbed: the panel stays at this step from now on.
+		// The panel must stay at this step from here on, so as not to disturb the reader.
 		const open = await page.openStep();
 		const file = join(run, 'rollouts', `step_${String(open).padStart(6, '0')}.jsonl`);
 		const group = readLines<Rollout>(file).filter((rollout) => rollout.group === 2);
-		// Identical completions share a card.
+		// Identical completions share one card.
 		const distinct = [...new Map(group.toReversed().map((rollout) => [rollout.completion, rollout])).values()];
 		await waitUntil(async () => (await page.cards().count()) === distinct.length, 'the group is shown');
 		for (const { index, completion } of distinct.slice(-2)) {
@@ -126,7 +126,7 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 	await step('resume from a checkpoint is a new run with a parent', async () => {
 		await workbench.command('Reasoning Lab: Resume from Checkpoint');
 		await workbench.asked(/as a new run$/);
-		// The oldest.
+		// Oldest run.
 		await workbench
 			.quickItems()
 			.filter({ hasText: /Step \d+/ })

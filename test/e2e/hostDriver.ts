@@ -1,6 +1,6 @@
 /**
- * Runs functions of a test inside the extension host of a workbench, beside the extension under test. Suites that the
- * editor itself runs there (test/integration) find every workspace trusted; a person's may be in Restricted Mode.
+ * Runs test functions inside a workbench's extension host, next to the extension under test. In suites that the editor
+ * itself runs there (test/integration), every workspace is trusted; here, a workspace can be in Restricted Mode.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ interface Answer {
 }
 
 export class HostDriver {
-	/** An extension for `ServerOptions.extensions`. */
+	/** Folder of an extension to pass to `ServerOptions.extensions`. */
 	readonly folder: string;
 	readonly #place = mkdtempSync(join(tmpdir(), 'rl-d'));
 	readonly #server: Server;
@@ -42,7 +42,7 @@ export class HostDriver {
 			join(this.folder, 'main.js'),
 			`exports.activate = () => (${answerOnSocket})(${JSON.stringify(path)})`,
 		);
-		// The newest host counts: a window that is loaded again has another one.
+		// Use the newest host: reloading a window starts another one.
 		this.#server = createServer((socket) => {
 			socket.on('error', () => undefined);
 			socket.once('close', () => this.#lose('The extension host is gone'));
@@ -52,7 +52,7 @@ export class HostDriver {
 		}).listen(path);
 	}
 
-	/** Calls `body` in the host; it sees nothing of the test but its argument. Both ways JSON. */
+	/** Calls `body` in the host, where it can only access its argument. Arguments and results are sent as JSON. */
 	async run<A, T>(body: (api: typeof vscode, argument: A) => T | Promise<T>, argument?: A): Promise<T> {
 		const host = await this.#host.promise;
 		const id = ++this.#asked;
@@ -81,7 +81,7 @@ export class HostDriver {
 	}
 }
 
-/** The extension: what it is asked to run, it runs. Its text is all that is written. */
+/** Source of the extension: runs whatever it receives. Only this function's source is written to the file. */
 function answerOnSocket(path: string): void {
 	const { createConnection } = process.getBuiltinModule('node:net');
 	const { createInterface } = process.getBuiltinModule('node:readline');

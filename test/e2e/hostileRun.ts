@@ -6,7 +6,9 @@ export const perGroup = 8;
 export const texts = Object.entries(hostileTexts);
 export const groups = Math.ceil(texts.length / perGroup);
 
-/** Folder of an ended run whose every text is one of the corpus: completions, prompts, answers, names. */
+/**
+ * Writes the folder of a finished run whose completions, prompts, answers and names all come from the hostile corpus.
+ */
 export function writeHostileRun(folder: string): void {
 	const nasty = hostileTexts['image error'] ?? '';
 	mkdirSync(join(folder, 'rollouts'), { recursive: true });

@@ -1,4 +1,4 @@
-/** A workspace of somebody who wishes its reader ill: all that can name a program or a server names one of theirs. */
+/** A malicious workspace, where every setting that can name a program or a server names an attacker's. */
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -9,15 +9,15 @@ import { mctsEvents } from '../support/treeEvents.ts';
 import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/comparisonFixture.ts';
 import { enginesUnder } from './laboratory.ts';
 
-/** Of two files of one name, *Go to File* takes either: copies in runs are not offered. */
+/** Hides copies of files in runs, because *Go to File* picks either of two files with the same name. */
 export const notCopies = { 'search.exclude': { 'runs/**': true } };
 
 export class HostileWorkspace {
 	readonly folder: string;
-	/** What started writes its name here, which is outside of the workspace. */
+	/** File outside the workspace to which each started program appends its name. */
 	readonly #started: string;
 	readonly #server: Server;
-	/** Connections to the server that the workspace names. */
+	/** Number of connections to the server named in the workspace. */
 	connections = 0;
 
 	private constructor(folder: string, started: string) {
@@ -29,7 +29,7 @@ export class HostileWorkspace {
 		});
 	}
 
-	/** @param started a file that is not there */
+	/** @param started a nonexistent file */
 	static async write(folder: string, started: string): Promise<HostileWorkspace> {
 		const workspace = new HostileWorkspace(folder, started);
 		await new Promise<void>((listening) => workspace.#server.listen(0, '127.0.0.1', listening));
@@ -37,13 +37,13 @@ export class HostileWorkspace {
 		return workspace;
 	}
 
-	/** Names of the programs and files that were run, in the order of their first time. */
+	/** Returns the names of the programs and files that ran, in order of first execution. */
 	started(): string[] {
 		if (!existsSync(this.#started)) return [];
 		return [...new Set(readFileSync(this.#started, 'utf8').trim().split('\n'))];
 	}
 
-	/** Fails where something of it was run, asked or trained. */
+	/** Fails if anything in the workspace was run, contacted or trained. */
 	untouched(when: string): void {
 		assert.deepEqual(this.started(), [], `programs and files that were run, ${when}`);
 		assert.equal(this.connections, 0, `connections to the server that the workspace names, ${when}`);
@@ -73,7 +73,7 @@ export class HostileWorkspace {
 		await new Promise((closed) => this.#server.close(closed));
 	}
 
-	/** A program that says it was started. */
+	/** Writes a program that records that it was started. */
 	#program(name: string): string {
 		const path = this.put(name, `#!/bin/sh\necho '${name}' >> '${this.#started}'\nexit 1\n`);
 		chmodSync(path, 0o755);

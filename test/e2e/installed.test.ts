@@ -8,8 +8,8 @@ import { enginesUnder, inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUnti
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { demoRecipe, smallRecipe } from './smallRecipe.ts';
 
-test('the package installs, and its engine trains from where it is installed', { skip }, async (t) => {
-	// Without the test driver: the workbench that a person has, with its notifications.
+test('the package installs, and its engine trains from the installed location', { skip }, async (t) => {
+	// Run without the test driver to get the user's workbench, including notifications.
 	const vsix = await packageIfStale();
 	const lab = await Laboratory.open(t, 'installed', { vsix, testDriver: false });
 	lab.write(demoRecipe, smallRecipe(100));

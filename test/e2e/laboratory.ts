@@ -1,6 +1,6 @@
 /**
- * What an end-to-end test has: a workspace folder of its own, a browser workbench with the extension, the CLI, and the
- * certainty that nothing of it stays: engines are ended, folders removed. A failing test leaves a screenshot.
+ * Fixture for an end-to-end test: its own workspace folder, a browser workbench with the extension, the CLI, and
+ * complete cleanup, including engines and folders. A failing test leaves a screenshot.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const themes: Record<ThemeKind, string> = {
 	'hc-light': 'Default High Contrast Light',
 };
 
-/** Those of the running tests. */
+/** Laboratories of the running tests. */
 const open = new Set<Laboratory>();
 
 export class Laboratory {
@@ -41,8 +41,8 @@ export class Laboratory {
 	}
 
 	/**
-	 * A started workbench that ends with the test.
-	 * @param options `serve: false`: the test starts one itself
+	 * Starts a workbench that stops when the test ends.
+	 * @param options `serve: false`: the test starts a workbench itself
 	 */
 	static async open(
 		t: TestContext,
@@ -56,14 +56,14 @@ export class Laboratory {
 			...options,
 		});
 		const lab = new Laboratory(name, server, await launchChromium());
-		// `passed` is missing in the type declarations of Node 24.
+		// `passed` is missing from the Node 24 type declarations.
 		t.after(() => lab.dispose(!(t as unknown as { passed: boolean }).passed));
 		if (vsix !== undefined) await server.installExtension(vsix);
 		if (serve) await server.start();
 		return lab;
 	}
 
-	/** Opens the workspace with the extension, from its sources' build or (`installed`) as it was installed. */
+	/** Opens the workspace with the extension, either built from source or (`installed`) as installed. */
 	async workbench(options: BrowserContextOptions & { installed?: boolean } = {}): Promise<WorkbenchPage> {
 		const { installed = false, ...context } = options;
 		const page = new WorkbenchPage(await this.server.openPage(this.chrome, { colorScheme: 'dark', ...context }));
@@ -72,15 +72,15 @@ export class Laboratory {
 		return page;
 	}
 
-	/** The browser that the workbench is shown in, for pages of its own. */
+	/** Browser that shows the workbench, for tests that open their own pages. */
 	get browser(): Browser {
 		return this.chrome;
 	}
 
-	/** Changes the color theme and waits until it is on screen. */
+	/** Changes the color theme and waits until it is visible. */
 	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
-		// Workspace settings, since the workbench does not watch its user settings. A change before it knows its themes is
-		// lost, and the same value again is no change.
+		// Use workspace settings because the workbench does not watch its user settings. A change made before it knows its
+		// themes is lost, and setting the same value again has no effect.
 		const choose = (theme: string) => this.write('.vscode/settings.json', { 'workbench.colorTheme': theme });
 		for (let attempt = 0; attempt < 15; attempt++) {
 			choose(themes[kind]);
@@ -91,7 +91,7 @@ export class Laboratory {
 		throw new Error(`The theme did not become ${kind}`);
 	}
 
-	/** A page on a workbench that somebody else serves. */
+	/** Opens a page on a workbench served by another process. */
 	async foreignWorkbench(url: string): Promise<WorkbenchPage> {
 		const context = await this.chrome.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: 'dark' });
 		const page = new WorkbenchPage(await context.newPage());
@@ -107,7 +107,7 @@ export class Laboratory {
 		return target;
 	}
 
-	/** The project's CLI in the environment of the workbench, so that both know the same runs. */
+	/** Runs the project's CLI in the workbench's environment, so that both see the same runs. */
 	async cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
 		try {
 			const { stdout, stderr } = await promisify(execFile)(node, [join(root, 'dist/cli.js'), ...args], {
@@ -122,7 +122,7 @@ export class Laboratory {
 		}
 	}
 
-	/** Folders of the workspace's runs, oldest first. */
+	/** Returns the folders of the workspace's runs, oldest first. */
 	runs(folder = '.'): string[] {
 		const runs = join(this.workspace, folder, 'runs');
 		try {
@@ -144,7 +144,9 @@ export class Laboratory {
 		rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 	}
 
-	/** What is on screen, for who looks into a failure; the first of a test is its cause. */
+	/**
+	 * Takes a screenshot to help diagnose a failure. Only the first failure of a test counts, because it is the cause.
+	 */
 	async pictureFailure(): Promise<void> {
 		if (this.#pictured) return;
 		this.#pictured = true;
@@ -155,7 +157,7 @@ export class Laboratory {
 		}
 	}
 
-	/** Ends engines of this workspace that a failed test left behind; they are detached by design. */
+	/** Stops engines left in this workspace by a failed test. Engines are detached by design. */
 	private async endEngines(): Promise<void> {
 		for (const { pid } of enginesUnder(this.workspace)) {
 			process.kill(pid, 'SIGKILL');
@@ -164,7 +166,7 @@ export class Laboratory {
 	}
 }
 
-/** Subtests that build on each other: after one that fails the rest is not tried. */
+/** Runs subtests that build on each other: if one fails, the rest are skipped. */
 export function inOrder(t: TestContext): (name: string, body: () => Promise<void>) => Promise<void> {
 	return async (name, body) => {
 		let failed = false;
@@ -181,7 +183,7 @@ export function inOrder(t: TestContext): (name: string, body: () => Promise<void
 	};
 }
 
-/** Engines whose command line names a run inside `folder` (Linux). */
+/** Returns the engines whose command line names a run inside `folder` (Linux). */
 export function enginesUnder(folder: string): { readonly pid: number; readonly script: string }[] {
 	const engines: { pid: number; script: string }[] = [];
 	for (const name of readdirSync('/proc')) {
@@ -209,7 +211,7 @@ export function isAlive(pid: number): boolean {
 	}
 }
 
-/** Polls until a condition holds; the error names it. */
+/** Polls until a condition holds. On timeout, the error names the condition. */
 export async function waitUntil(
 	condition: () => boolean | Promise<boolean>,
 	what: string,
@@ -222,7 +224,7 @@ export async function waitUntil(
 	}
 }
 
-/** The lines of a JSONL file that are whole. */
+/** Returns the complete lines of a JSONL file. */
 export function readLines<T>(path: string): T[] {
 	let text: string;
 	try {
@@ -237,7 +239,7 @@ export function readLines<T>(path: string): T[] {
 		.map((line) => JSON.parse(line));
 }
 
-/** Steps in a run's metrics.jsonl, in file order. */
+/** Returns the steps in a run's metrics.jsonl, in file order. */
 export function stepsOf(run: string): number[] {
 	return readLines<{ step: number }>(join(run, 'metrics.jsonl')).map(({ step }) => step);
 }
@@ -254,7 +256,7 @@ export interface RecordedRun {
 	readonly parent: { readonly run: string } | null;
 }
 
-/** A run's run.json, or a pipeline's pipeline.json; it is replaced as a whole, so it can be read at any time. */
+/** Reads a run's run.json or a pipeline's pipeline.json, which are replaced atomically and can be read at any time. */
 export function recordOf<T = RecordedRun>(folder: string, file = 'run.json'): T {
 	return JSON.parse(readFileSync(join(folder, file), 'utf8'));
 }

@@ -14,14 +14,14 @@ import { RolloutsPage } from './pages/rolloutsPage.ts';
 
 const read = (folder: string): PipelineRecord => recordOf(folder, 'pipeline.json');
 
-/** Of the first stage: long enough to be looked at while it is at work. */
+/** Steps in the first stage, enough for it to be inspected while it is running. */
 const steps = 400;
 
-/** Every kind of stage with as little to do as shows it. */
+/** Replacements that shrink every stage to the minimum that still shows it working. */
 const smaller = [
 	['"steps": 300,', `"steps": ${steps},`],
 	['"batch_size": 64', '"batch_size": 16'],
-	// Nothing is learned in so little time: what was sampled is kept, right or wrong.
+	// Nothing is learned in such a short run, so keep samples regardless of correctness.
 	['"correct": true', '"correct": false'],
 	['"steps": 8,', '"steps": 2,'],
 	['"steps": 6,', '"steps": 2,'],
@@ -33,7 +33,7 @@ const smaller = [
 	['"problems": 60', '"problems": 12'],
 ] as const;
 
-test('a person makes a project of R1, runs its pipeline, measures, rates and reports', { skip }, async (t) => {
+test('creates an R1 project, runs its pipeline, then measures, rates and reports', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'pipelines');
 	const step = inOrder(t);
 	const workbench = await lab.workbench();
@@ -83,7 +83,7 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 	await step('it is stopped with a checkpoint, and goes on where it was', async () => {
 		await workbench.runAction(/^pipeline r1-quick/, 'Stop Pipeline');
 		await pipelineRow('stopped').waitFor();
-		// Which stage it meets depends on the machine.
+		// The stage that is stopped depends on the machine's speed.
 		const name = read(pipeline).stages.find(({ status }) => status === 'stopped')?.name ?? '';
 		await row(name, 'stopped').waitFor();
 		const { step: done, attempt, totalSteps } = recordOf(join(pipeline, name));
@@ -138,12 +138,12 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 		await workbench.runMenu(row('reasoning'), 'Open Rollouts');
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
 		await rollouts.cards().nth(1).waitFor();
-		// Beside its buttons.
+		// Click next to the card's buttons.
 		await rollouts.cards().first().getByText('#0', { exact: true }).click();
 		const { keyboard } = workbench.page;
 		const file = join(pipeline, 'reasoning/annotations/feedback.jsonl');
 		const given = (index: number) => rollouts.cards().nth(index).locator('.rating.given');
-		// The first press starts from the middle.
+		// The first key press starts from the middle of the scale.
 		await keyboard.press('+');
 		await given(0)
 			.filter({ hasText: /^[345]$/ })

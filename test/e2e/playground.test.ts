@@ -8,7 +8,7 @@ import { violations } from './accessibility.ts';
 import { enginesUnder, inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
 import { smallRecipe } from './smallRecipe.ts';
 
-test('the playground asks a run’s checkpoint, branches at a token, compares, saves a case, and comes back', {
+test('the playground queries a run’s checkpoint, branches at a token, compares, saves a case, and is restored', {
 	skip,
 }, async (t) => {
 	const lab = await Laboratory.open(t, 'playground');

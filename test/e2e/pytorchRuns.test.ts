@@ -14,10 +14,10 @@ const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
 const skip = noBrowser || ('missing' in found && process.env.CI === undefined ? found.missing : false);
 
-/** The first torch of a process takes its time on a busy machine. */
+/** Importing torch for the first time in a process is slow on a busy machine. */
 const patience = 180;
 
-test('recipes of the PyTorch engine run from the editor', { skip }, async (t) => {
+test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'pytorch-runs', {
 		env: { REASONING_LAB_TORCH_PYTHON: undefined, OMP_NUM_THREADS: '1' },
 	});
@@ -32,7 +32,7 @@ test('recipes of the PyTorch engine run from the editor', { skip }, async (t) =>
 		await workbench.command('Reasoning Lab: Start Run');
 		await workbench
 			.announcements()
-			.filter({ hasText: /Set Up PyTorch Engine|no Python/i })
+			.filter({ hasText: /Set Up PyTorch Engine|no PyTorch/i })
 			.first()
 			.waitFor();
 		assert.deepEqual(lab.runs(), [], 'nothing was started');
@@ -44,8 +44,8 @@ test('recipes of the PyTorch engine run from the editor', { skip }, async (t) =>
 			.frameLocator('iframe.webview.ready:visible')
 			.last()
 			.frameLocator('iframe#active-frame');
-		// The change of the setting takes its time to arrive. A report is waited for before another is asked for, which would
-		// come up over what is opened next.
+		// The changed setting takes time to arrive. Wait for each report before requesting another, or it would cover
+		// whatever is opened next.
 		await waitUntil(
 			async () => {
 				await workbench.command('Reasoning Lab: Doctor');

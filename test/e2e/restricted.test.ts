@@ -13,7 +13,7 @@ import { inOrder, Laboratory, waitUntil } from './laboratory.ts';
 import { RewardPage } from './pages/rewardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 
-test('a workspace that is not trusted is looked at, and nothing of it runs until it is trusted', {
+test('an untrusted workspace can be viewed, and nothing in it runs until it is trusted', {
 	skip,
 }, async (t) => {
 	const driver = new HostDriver();
@@ -98,7 +98,7 @@ test('a workspace that is not trusted is looked at, and nothing of it runs until
 	});
 
 	await step('once it is trusted, its settings count and its files are run, without a reload', async () => {
-		// What names programs would be run now; what lists servers stays.
+		// Settings that name programs would now run them; keep only those that list servers.
 		hostile.put('.vscode/settings.json', {
 			...notCopies,
 			'reasoningLab.policies': [{ ...hostile.policy, kind: undefined }],
@@ -116,7 +116,7 @@ test('a workspace that is not trusted is looked at, and nothing of it runs until
 		await reward.open();
 		await reward.untilInline(/^0\.45 .* 1 case/);
 		await reward.lens('Verify').waitFor();
-		// The recipe that names it pays the other one, too.
+		// The recipe that names this reward also uses the other one.
 		assert.deepEqual([...new Set(hostile.started())].sort(), ['hostile.reward.ts', 'snake.reward.py']);
 		assert.equal(
 			(await driver.run((vscode) => vscode.workspace.getConfiguration('reasoningLab').get<object[]>('policies')))

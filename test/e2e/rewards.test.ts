@@ -11,7 +11,7 @@ import { RewardPage } from './pages/rewardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { TestExplorerPage } from './pages/testExplorerPage.ts';
 
-/** Pays whoever names the answer anywhere, as many first rewards do. */
+/** Rewards any mention of the answer, like many first attempts at a reward. */
 const planted = `import type { Reward } from 'reasoning-lab';
 
 // @dataset ../data/train.jsonl
@@ -34,9 +34,9 @@ const cases = [
 	{ name: 'named, not chosen', prompt: '2*7+31', completion: unsure, row: { answer: '45' }, expect: { max: 0 } },
 ];
 
-test('write rewards, and train with them: what they do stands behind their signatures', { skip }, async (t) => {
+test('writes rewards whose results appear next to their signatures, and trains with them', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'rewards', {
-		// What is typed is what stands there.
+		// Keep the typed text exactly as entered.
 		settings: { 'editor.autoIndent': 'none', 'editor.autoClosingBrackets': 'never' },
 	});
 	const path = (name: string) => join(lab.workspace, name);
@@ -47,7 +47,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		assert.ok(line > 0, `${name} has no ${text}`);
 		return line;
 	};
-	// High enough for a file, its problems and its marks at once.
+	// Tall enough to show a file, its problems and its decorations together.
 	const workbench = await lab.workbench({ viewport: { width: 1400, height: 1200 } });
 	const { page } = workbench;
 	const sidebar = page.locator('.sidebar');
@@ -56,7 +56,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 	const concise = new RewardPage(workbench, 'concise.reward.py');
 	const right = new RewardPage(workbench, 'right.reward.ts');
 	const tests = new TestExplorerPage(workbench);
-	/** The results panel of this title, when it is on screen with what it has alone among the panels. */
+	/** Returns the results panel with this title once it is visible with content that no other panel has. */
 	const results = async (title: string, wanted: (frame: Frame) => Locator): Promise<Frame> => {
 		await page.locator('.editor-group-container .tab.active', { hasText: title }).waitFor();
 		let found: Frame | undefined;
@@ -120,7 +120,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 	await step('a broken line is marked with the row that broke it, and the mark goes with the fault', async () => {
 		const line = lineOf('rewards/steps.reward.ts', 'return found.length > 3');
 		await steps.setLine(line, 'return found.nothing.length;');
-		await steps.untilInline(new RegExp(`^\\d+ errors in line ${line} · `));
+		await steps.untilInline(new RegExp(`^\\d+ errors on line ${line} · `));
 		await workbench.command('Problems: Focus on Problems View');
 		const problem = steps.problems().filter({ hasText: `Ln ${line},` });
 		await problem.first().waitFor();
@@ -146,7 +146,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await concise.setLine(line, 'return 0.5');
 		await concise.untilInline(/^\d of \d cases failed · 0\.1\d ± 0\.2\d/);
 		await concise.setLine(line, 'return 1 / (len(answer) - len(gold))');
-		await concise.untilInline(new RegExp(`errors in line ${line} · `));
+		await concise.untilInline(new RegExp(`errors on line ${line} · `));
 		const problem = concise.problems().filter({ hasText: `Ln ${line},` });
 		await problem
 			.filter({ hasText: /concise on row \d+/ })
@@ -166,7 +166,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await steps.setLine(line, "return sign === '/'\n? a / b\n: sign === '-' ? a - b : a * b;");
 		await steps.goTo(line);
 		await waitUntil(async () => (await steps.unreachedMarks()) > 0, 'a mark is shown');
-		// Its picture comes from the server.
+		// Wait for its image, which comes from the server.
 		await page.waitForTimeout(500);
 		await workbench.screenshot('rewards-unreached');
 	});
@@ -267,7 +267,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await waitUntil(async () => (await workbench.quickInput().inputValue()) === '0.1', 'the weight is asked for');
 		await page.keyboard.press('Enter');
 		await workbench.editorTab(/starter\.recipe\.json/).waitFor();
-		// While it is saved, the file is empty for a moment.
+		// The file is briefly empty while it is being saved.
 		await waitUntil(() => textOf('starter.recipe.json').includes('right.reward.ts'), 'it is saved');
 		assert.equal(
 			textOf('starter.recipe.json'),
@@ -315,7 +315,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 			.filter({ hasText: /finished/ })
 			.waitFor();
 		await page.keyboard.press('Enter');
-		await right.untilInline(/rollouts: -0\.\d+ ± 0\.\d+.* · same as in the run/);
+		await right.untilInline(/rollouts: -0\.\d+ ± 0\.\d+.* · matches the run/);
 		await workbench.screenshot('rewards-on-rollouts');
 	});
 

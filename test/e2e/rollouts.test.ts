@@ -24,7 +24,7 @@ interface Pair {
 	readonly rejected: unknown;
 }
 
-test('rollouts of another trainer, of an own run, and hostile ones, side by side', { skip }, async (t) => {
+test('rollouts from another trainer, from our own run, and hostile ones, side by side', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'rollouts');
 	const run = join(lab.workspace, 'outputs', 'trl-run');
 	cpSync(join(root, 'test/fixtures/trl-run'), run, { recursive: true });
@@ -59,7 +59,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		assert.ok(wider <= 0, `${where}: the page is ${wider} px wider than its panel`);
 	};
 
-	/** The rollouts of a run in the tree, alone in the window. */
+	/** Opens a run's rollouts from the tree after closing all other editors. */
 	const openRollouts = async (name: string) => {
 		await workbench.command('View: Close All Editors');
 		await workbench.editorTab(/./).first().waitFor({ state: 'detached' });
@@ -68,7 +68,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		return new RolloutsPage(await workbench.app('rollouts'));
 	};
 
-	await t.test("another trainer's: its widest group, two completions, labels, pairs", async (t) => {
+	await t.test("another trainer's rollouts: the widest group, two completions, labels, pairs", async (t) => {
 		const step = inOrder(t);
 		await step('the folder of a TRL run is opened', async () => {
 			await workbench.openSideBar();
@@ -119,7 +119,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 			await page.locator('.monaco-diff-editor').first().waitFor();
 			await workbench.screenshot('foreign-diff');
 			await workbench.editorTab(/^Rollouts/).click();
-			// The panel was hidden, and its page is the one of before.
+			// The panel was hidden and keeps its previous page.
 			rollouts = new RolloutsPage(await workbench.app('rollouts'));
 			assert.equal(await rollouts.frame.evaluate(() => document.body.dataset.seen), 'before');
 			({ frame } = rollouts);
@@ -151,7 +151,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 
 		await step('pairs of the step are exported', async () => {
 			const target = join(lab.workspace, 'pairs.jsonl');
-			// What was chosen for the comparison would be exported alone.
+			// Otherwise only the completions selected for comparison would be exported.
 			await frame.getByRole('button', { name: 'Clear', exact: true }).click();
 			await frame.getByRole('button', { name: 'Export…' }).click();
 			await workbench.pick(/DPO/);
@@ -174,7 +174,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		});
 	});
 
-	await t.test('an own run’s: labels beside the run, and behaviors over training', async (t) => {
+	await t.test('our own run’s rollouts: labels stored next to the run, and behaviors over training', async (t) => {
 		const step = inOrder(t);
 		const { frame } = await openRollouts('bakery');
 		await workbench.closeSideBar();
@@ -209,7 +209,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 		});
 	});
 
-	await t.test('hostile ones are shown and take no effect', async (t) => {
+	await t.test('hostile rollouts are displayed without taking effect', async (t) => {
 		const step = inOrder(t);
 		await step('the tree names the run in one line of plain text', async () => {
 			await workbench.openSideBar();
@@ -250,7 +250,7 @@ test('rollouts of another trainer, of an own run, and hostile ones, side by side
 	});
 });
 
-/** The lab's words on the one foreign run, in the folder of the user. */
+/** Returns the path of the annotations for the only foreign run, in the user's folder. */
 function annotationsOf(lab: Laboratory): string {
 	const folder = join(lab.server.environment.XDG_DATA_HOME ?? '', 'reasoning-lab', 'annotations');
 	const [name = ''] = existsSync(folder) ? readdirSync(folder) : [];

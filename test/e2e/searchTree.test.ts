@@ -12,7 +12,7 @@ import { TreePage } from './pages/treePage.ts';
 const thought = (lines: readonly string[], answer: string) =>
 	`<think>\n${lines.join('\n')}\n</think>\n<answer>${answer}</answer>`;
 
-/** A policy of 3 * 4 + 5 - 2 that may go wrong at every step; each request takes long enough for the tree to be seen growing. */
+/** Policy for 3 * 4 + 5 - 2 that can make a mistake at every step. Requests are slow enough to watch the tree grow. */
 const script = {
 	name: 'a careless pupil',
 	rules: [
@@ -45,7 +45,7 @@ const trees: readonly { readonly file: string; readonly title: RegExp; readonly 
 	},
 ];
 
-test('a search is started on a row, watched, replayed, branched; two are compared; trees of other programs opened', {
+test('starts a search on a row, watches, replays and branches it, compares two, and opens trees from other programs', {
 	skip,
 }, async (t) => {
 	const lab = await Laboratory.open(t, 'search-tree');
@@ -65,7 +65,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 
 	await step('MCTS starts from the palette on a row of a dataset', async () => {
 		await workbench.openFile('problems.jsonl');
-		// Then the extension has it, too.
+		// By then the extension has read the file as well.
 		await page.locator('.codelens-decoration').filter({ hasText: 'Search on This Row' }).first().waitFor();
 		await workbench.command('Search on This Row');
 		await workbench.asked('New Search: policy');
@@ -76,7 +76,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await workbench.pick('Monte Carlo Tree Search');
 		await workbench.asked('parameters of');
 		await workbench.screenshot('search-params');
-		await workbench.pick('Continue with these');
+		await workbench.pick('Continue with these settings');
 		await workbench.asked(/(step|answer) scorer/);
 		await workbench.quickInput().fill('accuracy');
 		await workbench.pick('accuracy');

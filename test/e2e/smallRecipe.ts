@@ -1,4 +1,4 @@
-/** A run that is quick enough to be watched in a test: one-digit sums by a model of 60,000 parameters, on one core. */
+/** Returns a recipe short enough to watch in a test: one-digit sums with a 60,000-parameter model on one core. */
 export function smallRecipe(grpoSteps: number): object {
 	return {
 		format: 1,
@@ -25,10 +25,10 @@ export function smallRecipe(grpoSteps: number): object {
 	};
 }
 
-/** As the demo's, so that Start Demo Run takes this one in a workspace that has it. */
+/** Same name as the demo's recipe, so that Start Demo Run uses this one if the workspace contains it. */
 export const demoRecipe = 'addition.recipe.json';
 
-/** A recipe of GRPO for the engines in Python, whose run lasts until it is stopped. */
+/** Returns a GRPO recipe for the Python engines whose run lasts until it is stopped. */
 export const pytorchRecipe = (name: string, steps: number, more: object) => ({
 	format: 1,
 	name,

@@ -12,7 +12,7 @@ import { overflow, violations } from './accessibility.ts';
 import { inOrder, Laboratory } from './laboratory.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 
-test('views of what several files hold', { skip }, async (t) => {
+test('views that combine several files', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'views');
 	const runs = join(lab.workspace, 'runs');
 	await makeRolloutFolder(join(runs, 'sums'), { rollouts: 2000, perGroup: 4, groups: 5, bytes: 900 });
@@ -26,14 +26,14 @@ test('views of what several files hold', { skip }, async (t) => {
 	const workbench = await lab.workbench();
 	const { page } = workbench;
 
-	await t.test('a person asks about rollouts, by the form and in SQL, and opens one', async (t) => {
+	await t.test('queries rollouts with the form and with SQL, and opens one', async (t) => {
 		const step = inOrder(t);
 		await step('the view opens, and knows the runs when they are indexed', async () => {
 			await workbench.openSideBar();
 			await workbench.command('Open Run Folder');
 			await workbench.fileDialog(`${trl}/`, 'completions', 'Open');
 			await workbench.run(/^trl-run/).waitFor();
-			// Its dashboard takes the focus when it is there.
+			// The dashboard takes the focus when it opens.
 			await (await workbench.app('dashboard')).locator('.run-name').waitFor();
 			await workbench.run(/^bench/).waitFor();
 			await workbench.command('Query Rollouts');
@@ -94,7 +94,7 @@ test('views of what several files hold', { skip }, async (t) => {
 		});
 	});
 
-	await t.test('a person inspects a transcript', async (t) => {
+	await t.test('inspects a transcript', async (t) => {
 		const step = inOrder(t);
 		await step('the transcript of the active editor opens with its faults', async () => {
 			await workbench.openFile('agent.txt');
@@ -129,7 +129,7 @@ test('views of what several files hold', { skip }, async (t) => {
 		});
 	});
 
-	await t.test('a person compares two runs, and everything comes back with the window', async (t) => {
+	await t.test('compares two runs, and the window restores everything', async (t) => {
 		const step = inOrder(t);
 		await step('two runs are compared: curves, held-out answers, recipes', async () => {
 			await workbench.openSideBar();

@@ -19,12 +19,12 @@ export interface Trial {
 	readonly work: string;
 	readonly seed: number;
 	readonly fault: string;
-	/** Milliseconds after the work began. */
+	/** Time since the work started, in milliseconds. */
 	readonly after: number;
-	/** False where the work was over, or had no such process, at that moment. */
+	/** Whether there was something to hit: false if the work had finished or had no such process at that moment. */
 	readonly hit: boolean;
 	readonly resumes: number;
-	/** What was lost or left behind; empty where it survived. */
+	/** What was lost or left behind. Empty if the work survived. */
 	readonly losses: readonly string[];
 }
 
@@ -32,25 +32,25 @@ interface Undisturbed {
 	readonly outcome: unknown;
 	readonly milliseconds: number;
 	readonly names: ReadonlySet<string>;
-	/** Names in its folder of temporary files: caches that libraries keep there. */
+	/** Names of files in the temporary folder, where libraries keep caches. */
 	readonly temporary: ReadonlySet<string>;
 }
 
 export interface CampaignOptions {
 	readonly seed: number;
 	readonly kinds: readonly WorkKind[];
-	/** How many different pieces of work there are of a kind; each is done once undisturbed. */
+	/** Number of variants of each type of work. Each is run once undisturbed. */
 	readonly variants: number;
-	/** Of SIGSTOP, in milliseconds. */
+	/** Duration of SIGSTOP, in milliseconds. */
 	readonly freezeMs: number;
 }
 
 const clockPreload = `--import=${new URL('clockJump.ts', import.meta.url).href}`;
 const maxResumes = 5;
-/** Work takes a few seconds; something that takes so long has come to a halt. */
+/** Work takes a few seconds; anything that takes this long hangs. */
 const hangMs = 150_000;
 
-/** Disturbs small pieces of work at random moments, each once, and says what did not survive. */
+/** Disturbs small pieces of work at random moments, once each, and reports what did not survive. */
 export class Campaign {
 	readonly #options: CampaignOptions;
 	readonly #undisturbed = new Map<string, Undisturbed>();
@@ -101,7 +101,7 @@ export class Campaign {
 			if (lost.length > 0)
 				losses.push(`${lost.length} lines of ${[...new Set(lost.map(([, file]) => file))]} are gone`);
 			const fresh = [...(await namesBelow(place.folder))].map(plainName).filter((name) => !names.has(name));
-			// A run's log is there once something has gone wrong, and says what: here, the fault.
+			// A run's log exists only if something went wrong, which here is the fault itself.
 			const extra = [...new Set(fresh)].filter((name) => !name.endsWith('/engine.log'));
 			if (extra.length > 0) losses.push(`left behind: ${extra.slice(0, 5).join(', ')}`);
 			const temporary = (await readdir(place.temporary)).filter((name) => !usual.has(name));
@@ -132,7 +132,7 @@ export class Campaign {
 		return made;
 	}
 
-	/** False where there was nothing to hit. */
+	/** Injects the fault. Returns false if there was nothing to hit. */
 	async #hit(work: Work, fault: Fault, place: Place, losses: string[], later: number): Promise<boolean> {
 		if (await work.isOver()) return false;
 		const pidsOf = async (role: Role | null) =>
@@ -142,7 +142,7 @@ export class Campaign {
 		switch (fault.kind) {
 			case 'kill':
 			case 'freeze': {
-				// One that is started later is hit a while after that.
+				// If the process starts later, wait a random time after its start before hitting it.
 				let pids = await pidsOf(fault.role);
 				if (pids.length === 0) {
 					while (pids.length === 0 && !(await work.isOver())) pids = await pidsOf(fault.role);
@@ -157,7 +157,7 @@ export class Campaign {
 				return true;
 			}
 			case 'clock': {
-				// A process that has not installed its handler yet would die of the signal.
+				// The signal would kill a process that has not installed its handler yet.
 				const pids = (await processesIn(place.folder))
 					.filter(({ role, command }) => role !== null && role !== 'trainer' && !command.includes('python'))
 					.map(({ pid }) => pid);
@@ -168,7 +168,7 @@ export class Campaign {
 			}
 			case 'full disk':
 				await place.fill();
-				// The work has time to meet it; then there is room again.
+				// Give the work time to run into the full disk before freeing space.
 				for (const end = Date.now() + 5000; Date.now() < end && !(await work.isOver()); ) await sleep(100);
 				return true;
 			case 'read-only folder': {
@@ -185,7 +185,7 @@ export class Campaign {
 	}
 }
 
-/** A folder for a piece of work with all that it needs beside it; on a file system of its own where a fault is about that. */
+/** Folder for a piece of work and everything it needs, on a separate file system if the fault requires it. */
 class Place implements AsyncDisposable {
 	readonly #root: string;
 	readonly #mounted: boolean;
@@ -212,7 +212,7 @@ class Place implements AsyncDisposable {
 		for (const folder of [place.folder, place.temporary]) await mkdir(folder);
 		await mkdir(join(root, 'x'), { mode: 0o700 });
 		if (mounted) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', place.folder]);
-		// The campaign looks for endpoints where the programs put them.
+		// The campaign must look for endpoints where the programs create them.
 		Object.assign(process.env, { REASONING_LAB_HOME: join(root, 'home'), XDG_RUNTIME_DIR: join(root, 'x') });
 		return place;
 	}
@@ -225,7 +225,7 @@ class Place implements AsyncDisposable {
 		}
 	}
 
-	/** Files that are open for writing keep a file system writable; false where they did until the work was over. */
+	/** Makes the file system read-only. Returns false if open files kept it writable until the work was over. */
 	async protect(work: Work): Promise<boolean> {
 		for (const end = Date.now() + 5000; Date.now() < end && !(await work.isOver()); await sleep(1)) {
 			try {
@@ -236,7 +236,7 @@ class Place implements AsyncDisposable {
 		return false;
 	}
 
-	/** There is room again, and files may be written. */
+	/** Frees space and makes the file system writable again. */
 	async heal(): Promise<void> {
 		if (!this.#mounted) return;
 		execFileSync('mount', ['-o', 'remount,rw', this.folder], { stdio: 'pipe' });
@@ -260,7 +260,8 @@ function chooseFault(random: Random, { roles, name }: WorkKind): Fault {
 	const draw = random.next();
 	if (draw < 0.45) return { kind: 'kill', role: role() };
 	if (draw < 0.55) return { kind: 'freeze', role: role() };
-	// Searches of a script write little; everything else is tried on a full disk and a protected folder.
+	// Scripted searches write too little for disk faults; all other work is tried with a full disk and a read-only
+	// folder.
 	if (draw < 0.7 && name !== 'search') return { kind: 'full disk' };
 	if (draw < 0.8 && name !== 'search') return { kind: 'read-only folder' };
 	if (draw < 0.9) return { kind: 'second window' };
@@ -277,7 +278,7 @@ async function ends(work: Work): Promise<boolean> {
 	return false;
 }
 
-/** What still lives a while after the end. */
+/** Returns the processes that are still running some time after the end. */
 async function lingering(folder: string): ReturnType<typeof processesIn> {
 	for (const end = Date.now() + 15_000; ; await sleep(100)) {
 		const found = await processesIn(folder);
@@ -285,14 +286,14 @@ async function lingering(folder: string): ReturnType<typeof processesIn> {
 	}
 }
 
-/** Whether a process has a handler for SIGUSR2. */
+/** Returns whether a process has a SIGUSR2 handler. */
 async function catches(pid: number): Promise<boolean> {
 	const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
 	const caught = /^SigCgt:\s*([0-9a-f]+)/m.exec(status)?.[1];
 	return caught !== undefined && ((BigInt(`0x${caught}`) >> 11n) & 1n) === 1n;
 }
 
-/** A path without what differs between two runs: times, hashes, steps, numbers of a lock's generations. */
+/** Removes the parts of a path that vary between runs: times, hashes, steps, lock generation numbers. */
 function plainName(name: string): string {
 	return name
 		.replace(/-\d{8}-\d{6}-[0-9a-f]{4}/g, '')

@@ -1,6 +1,6 @@
 /**
- * Preloaded by programs of a campaign of faults: at SIGUSR2 their clock jumps by FAULT_CLOCK_MS milliseconds, as that of a
- * machine does that wakes up or whose time is set.
+ * Preloaded into the programs of a fault campaign. On SIGUSR2 their clock jumps by FAULT_CLOCK_MS milliseconds, as it
+ * does when a machine wakes up or its time is set.
  */
 const real = Date.now;
 let offset = 0;

@@ -39,7 +39,7 @@ class PipelineWork implements Work {
 		this.#environment = { ...environment };
 	}
 
-	/** The runner may be hit before it works: then it is resumed like any other. */
+	/** Starts the runner. If the runner is hit before it does any work, it is resumed like any other. */
 	async start(): Promise<void> {
 		const options = {
 			engine,

@@ -7,7 +7,7 @@ export interface FoundProcess {
 	readonly role: Role | null;
 }
 
-/** Parts of command lines; the first that fits decides. */
+/** Substrings of command lines with the role they indicate; the first match wins. */
 const marks: readonly (readonly [string, Role])[] = [
 	['reasoning_lab_trainer', 'trainer'],
 	['rewardHost', 'rewards'],
@@ -19,17 +19,17 @@ const marks: readonly (readonly [string, Role])[] = [
 	['src/engines/driver/main.ts', 'engine'],
 ];
 
-/** Living processes whose command line or environment names a folder, but for this one. Linux alone. */
+/** Returns the running processes, except this one, whose command line or environment names a folder. Linux only. */
 export async function processesIn(folder: string): Promise<FoundProcess[]> {
 	const found: FoundProcess[] = [];
 	for (const name of await readdir('/proc')) {
 		if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
 		const read = (file: string) => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '');
 		const [command, environment, status] = await Promise.all([read('cmdline'), read('environ'), read('stat')]);
-		// Zombies have neither; they are for their parent to reap.
+		// Zombies have neither and are left for their parent to reap.
 		if (!`${command}${environment}`.includes(folder) || / Z /.test(status.slice(status.lastIndexOf(')')))) continue;
 		const words = command.replaceAll('\0', ' ').trim();
-		// A shell that watches over a program has the program in its own command line.
+		// A shell that supervises a program has the program in its own command line.
 		const shell = /^\S*\b(?:sh|bash)\b/.test(words);
 		const role = shell ? null : (marks.find(([mark]) => words.includes(mark))?.[1] ?? null);
 		found.push({ pid: Number(name), command: words, role });
@@ -42,7 +42,7 @@ export function signal(pids: readonly number[], name: NodeJS.Signals): void {
 		try {
 			process.kill(pid, name);
 		} catch (error) {
-			// It has just ended by itself.
+			// The process has just exited on its own.
 			if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
 		}
 	}

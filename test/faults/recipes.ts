@@ -4,7 +4,7 @@ import type { Random } from '../../src/base/random.ts';
 
 export interface SmallRecipe {
 	readonly recipe: object;
-	/** Name in the recipe's folder to content. */
+	/** File contents by name in the recipe's folder. */
 	readonly files: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +23,7 @@ const base = {
 };
 const cold = { type: 'sft', steps: 12, learning_rate: 1e-2, batch_size: 16 };
 const sampled = { num_generations: 4, prompts_per_step: 4, max_completion_length: 12, learning_rate: 1e-3 };
-/** Earned in part by every completion, so that no group is dead. */
+/** Reward that every completion partly earns, so that no group is dead. */
 const dense = [{ use: 'length-target', target: 3, range: 4 }];
 
 const pairs = lines(sums.map(([a, b]) => ({ prompt: `${a}+${b}=`, chosen: `${a}`, rejected: `${b}${a}${b}` })));
@@ -42,7 +42,7 @@ const pythonReward = `def digits(completions, **kwargs):
 digits.weight = 0.3
 `;
 
-/** One of each type of stage of the embedded engine, with settings that a random stream chooses. */
+/** One recipe per stage type of the embedded engine, with randomly chosen settings. */
 export const embeddedRecipes: Readonly<Record<string, (random: Random) => SmallRecipe>> = {
 	grpo: (random) => ({
 		recipe: {
@@ -205,7 +205,7 @@ export const embeddedRecipes: Readonly<Record<string, (random: Random) => SmallR
 	}),
 };
 
-/** TRL's trainers on a model of a few thousand weights. */
+/** Recipe for TRL's trainers with a model of a few thousand weights. */
 export const pytorchRecipe = (random: Random): SmallRecipe => {
 	const updates = { learning_rate: 3e-3, lr_scheduler_type: 'linear' };
 	const batches = { ...updates, prompts_per_step: 4, num_generations: 4, max_completion_length: 8, beta: 0.02 };
@@ -229,7 +229,7 @@ export const pytorchRecipe = (random: Random): SmallRecipe => {
 	};
 };
 
-/** Writes a recipe and its files; the recipe's path. */
+/** Writes a recipe and its files, and returns the recipe's path. */
 export async function writeRecipe(folder: string, { recipe, files }: SmallRecipe, more: object): Promise<string> {
 	const path = join(folder, 'small.recipe.json');
 	for (const [name, text] of Object.entries({

@@ -11,7 +11,7 @@ import { processesIn } from './processes.ts';
 import { embeddedRecipes, pytorchRecipe, type SmallRecipe, writeRecipe } from './recipes.ts';
 import type { Role, Work, WorkKind } from './work.ts';
 
-/** A run of an engine. */
+/** An engine run. */
 class RunWork implements Work {
 	readonly folder: string;
 	readonly run: string;
@@ -51,7 +51,7 @@ class RunWork implements Work {
 		return this.#begin();
 	}
 
-	/** One that was hit before it wrote anything has nothing to resume. */
+	/** Resumes the run, or restarts it if it was hit before it wrote anything. */
 	async resume(): Promise<void> {
 		await this.#begin(...((await hasRecord(this.run)) ? ['--resume'] : []));
 	}
@@ -66,7 +66,7 @@ class RunWork implements Work {
 		const child = this.#child;
 		if (child === null || child.exitCode !== null || child.signalCode !== null) return true;
 		const record = await readRecord(this.run).catch(() => null);
-		// A run pauses by itself where rewards fail or a disk is full; a person continues it.
+		// A run pauses itself if rewards fail or the disk is full; continue it as a user would.
 		if (record?.status === 'paused' && record.pause) {
 			const client = await connectRun(this.run, record, 'faults').catch(() => null);
 			await client?.request('run/continue', {}).catch(() => undefined);
@@ -80,7 +80,7 @@ class RunWork implements Work {
 	}
 
 	async outcome(): Promise<unknown> {
-		// What is kept depends on where a resume began.
+		// Which checkpoints are kept depends on where the run was resumed.
 		const { checkpoints: _, ...outcome } = await readOutcome(this.run);
 		return outcome;
 	}
@@ -121,7 +121,7 @@ export const pytorchKind: WorkKind = runKind(
 	pytorchRecipe,
 );
 
-/** Waits until nothing of a role lives, or for so long. */
+/** Waits until no process with a role is running. Returns false on timeout. */
 export async function gone(folder: string, role: Role, milliseconds: number): Promise<boolean> {
 	for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(50)) {
 		if (!(await processesIn(folder)).some((one) => one.role === role)) return true;

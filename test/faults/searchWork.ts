@@ -20,7 +20,7 @@ const script = {
 	],
 };
 
-/** Each takes about a second; a budget of nodes ends the ones that would take longer. */
+/** Strategies that take about a second each; a node budget limits the ones that would take longer. */
 const strategies: readonly (readonly [string, readonly string[]])[] = [
 	['self-consistency', ['--param', 'n=40']],
 	['beam', ['--param', 'width=2', '--param', 'expansions=3', '--guide', 'mean-logprob']],
@@ -68,7 +68,7 @@ class SearchWork implements Work {
 		return this.#begin(this.#args);
 	}
 
-	/** A search that was hit before its log began is begun anew. */
+	/** Resumes the search, or restarts it if it was hit before its log had any content. */
 	async resume(): Promise<void> {
 		const begun = (await readFile(this.#log, 'utf8').catch(() => '')).includes('\n');
 		await this.#begin(begun ? ['--continue', this.#log] : this.#args);
@@ -92,7 +92,10 @@ class SearchWork implements Work {
 		return last.stop !== undefined;
 	}
 
-	/** What a step was cut in is sampled anew, so that texts may differ; how it ends, and how many samples, may not. */
+	/**
+	 * Returns the parts that must not change. An interrupted step is resampled, so its text may differ, but the stop
+	 * reason and sample count may not.
+	 */
 	async outcome(): Promise<unknown> {
 		const { tree } = await readTreeLog(this.#log);
 		const isSampling = tree.start?.strategy === 'self-consistency';

@@ -1,37 +1,40 @@
-/** What a fault may hit. */
+/** Processes that a fault can hit. */
 export const roles = ['engine', 'trainer', 'rewards', 'runner', 'search'] as const;
 export type Role = (typeof roles)[number];
 
-/** A piece of work that is disturbed, resumed and held against the same work undisturbed. */
+/** A piece of work that is disturbed, resumed, and compared with the same work run undisturbed. */
 export interface Work {
-	/** Its own files; everything that it starts has this path in its environment or command line. */
+	/** Folder for its files. Everything it starts has this path in its environment or command line. */
 	readonly folder: string;
-	/** Begins it. */
+	/** Starts the work. */
 	start(): Promise<void>;
-	/** Begins it again where it was broken off. */
+	/** Resumes the work where it was interrupted. */
 	resume(): Promise<void>;
-	/** Tries to begin it while it is running; resolves with why that was refused, or null where it was not. */
+	/**
+	 * Tries to start the work while it is running. Resolves with the reason for the refusal, or null if it was not
+	 * refused.
+	 */
 	startTwice(): Promise<string | null>;
-	/** Nothing works on it any longer. */
+	/** Returns whether nothing is working on it any longer. */
 	isOver(): Promise<boolean>;
-	/** It came to its end, and nothing is left to resume. */
+	/** Returns whether it finished and there is nothing left to resume. */
 	isComplete(): Promise<boolean>;
-	/** What must be equal to the undisturbed work, whatever happened. */
+	/** Returns the results that must equal those of the undisturbed work, whatever happened. */
 	outcome(): Promise<unknown>;
-	/** Why it ended as it did, in words. */
+	/** Returns a description of why it ended. */
 	reason(): Promise<string>;
 }
 
-/** Kinds of work: recipes and searches that a campaign draws from. */
+/** A type of work: a recipe or search that a campaign can pick. */
 export interface WorkKind {
 	readonly name: string;
-	/** Processes that it has while it runs. */
+	/** Roles of the processes it runs. */
 	readonly roles: readonly Role[];
 	/**
-	 * Prepares one.
+	 * Prepares a piece of work.
 	 * @param folder an empty folder
-	 * @param seed the same seed makes the same work
-	 * @param environment of all that it starts
+	 * @param seed determines the work
+	 * @param environment environment for everything it starts
 	 */
 	make(folder: string, seed: number, environment: Readonly<Record<string, string>>): Promise<Work>;
 }

@@ -7,7 +7,7 @@ async function filesBelow(folder: string): Promise<string[]> {
 	return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Whole lines of all JSONL files below a folder, as hashes, each with the file that has it. */
+/** Returns the complete lines of all JSONL files in a folder, recursively, as a map from line hash to file. */
 export async function writtenLines(folder: string): Promise<Map<string, string>> {
 	const lines = new Map<string, string>();
 	for (const path of await filesBelow(folder)) {
@@ -20,7 +20,7 @@ export async function writtenLines(folder: string): Promise<Map<string, string>>
 	return lines;
 }
 
-/** Names of all files and folders below a folder; those that a resume set aside count as where they came from. */
+/** Returns the names of all files and folders in a folder, recursively. Ignores those set aside by a resume. */
 export async function namesBelow(folder: string): Promise<Set<string>> {
 	const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
 	const names = entries.map((entry) => relative(folder, join(entry.parentPath, entry.name)));

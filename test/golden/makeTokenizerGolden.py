@@ -1,4 +1,4 @@
-"""Writes test/fixtures/golden/tokenizer.json: what Hugging Face `tokenizers` makes of our tokenizer.json.
+"""Writes test/fixtures/golden/tokenizer.json: how Hugging Face `tokenizers` handles our tokenizer.json.
 
 Usage: pip install tokenizers; node test/golden/tokenizerInput.ts | python3 test/golden/makeTokenizerGolden.py
 """

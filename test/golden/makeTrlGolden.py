@@ -1,6 +1,7 @@
-"""Writes test/fixtures/golden/trl.json: what TRL's own code computes on small random batches.
+"""Writes test/fixtures/golden/trl.json: results of TRL's own code on small random batches.
 
-The methods are taken out of TRL's source and run on a stand-in trainer, so that no model, tokenizer or dataset is needed.
+The methods are extracted from TRL's source and run on a stand-in trainer, so no model, tokenizer or dataset is
+needed.
 
 Usage: pip install torch; python3 test/golden/makeTrlGolden.py path/to/trl-1.13.0/trl/trainer
 """
@@ -23,7 +24,7 @@ utils_source = (trainer_folder / "utils.py").read_text()
 
 
 def take(source, name):
-    """The text of a function or method by name, without its decorators."""
+    """Returns the source of a function or method, without its decorators."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return textwrap.dedent("\n".join(source.split("\n")[node.lineno - 1 : node.end_lineno]))
@@ -35,7 +36,7 @@ for name in ["nanstd", "nanmin", "nanmax"]:
     exec(take(utils_source, name), space)
 exec(take(trainer_source, "_compute_loss"), space)
 
-# The part of _generate_and_score_completions between these two lines turns rewards into advantages and metrics.
+# These two lines delimit the part of _generate_and_score_completions that turns rewards into advantages and metrics.
 body = take(trainer_source, "_generate_and_score_completions").split("\n")
 first = next(i for i, line in enumerate(body) if "unscorable_mask = torch.isnan(rewards_per_func)" in line)
 last = next(i for i, line in enumerate(body) if '["frac_reward_zero_std"]' in line)

@@ -8,7 +8,7 @@ interface Pair {
 	prediction: string;
 	expected: 1 | 0 | null;
 	form: string;
-	/** Where the rule comes from. */
+	/** Source of the rule. */
 	source: string;
 }
 
@@ -22,7 +22,7 @@ function read(name: string): Pair[] {
 
 const pairs = ['mathNumbers', 'mathExpressions', 'mathTexts', 'mathAsWritten', 'mathForms', 'mathBlind'].flatMap(read);
 
-/** Share of right predictions that may be taken for wrong ones. */
+/** Maximum fraction of correct predictions that may be judged incorrect. */
 const mostFalseNegatives = 0.03;
 
 describe('mathematical equivalence on a table of pairs', () => {
@@ -32,35 +32,35 @@ describe('mathematical equivalence on a table of pairs', () => {
 	});
 	const brief = ({ gold, prediction, form }: Pair) => `${form}: ${gold.slice(0, 60)} | ${prediction.slice(0, 60)}`;
 
-	it('has pairs of every form with a source each', () => {
+	it('has pairs of every form, each with a source', () => {
 		assert.ok(pairs.length >= 250);
 		assert.ok(new Set(pairs.map(({ form }) => form)).size >= 25);
 		for (const pair of pairs) assert.ok(pair.source.length > 5 && [0, 1, null].includes(pair.expected), brief(pair));
 	});
 
-	it('takes no wrong answer for right', () => {
+	it('accepts no incorrect answer', () => {
 		const found = pairs.filter(({ expected }) => expected === 0);
 		assert.ok(found.length >= 100);
 		assert.deepEqual(found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 0).map(brief), []);
 	});
 
-	it('takes hardly a right answer in the forms that were once missed for wrong', () => {
+	it('rejects hardly any correct answer in forms that used to be missed', () => {
 		const found = read('mathForms').filter(({ expected }) => expected === 1);
 		assert.ok(found.length >= 150);
 		const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 1);
 		assert.ok(missed.length <= mostFalseNegatives * found.length, missed.map(brief).join('\n'));
 	});
 
-	it('takes hardly a right answer for wrong', () => {
+	it('rejects hardly any correct answer', () => {
 		const found = pairs.filter(({ expected }) => expected === 1);
 		assert.ok(found.length >= 150);
 		const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 1).map(brief);
 		assert.ok(missed.length <= mostFalseNegatives * found.length, missed.join('\n'));
-		// What is missed at present: a unit that may be a factor.
+		// Currently missed: a unit that could be a factor.
 		assert.deepEqual(missed, ['number with unit in a sentence: 8 | Therefore the side is 8m long.']);
 	});
 
-	it('meets pairs that were written before its rules were looked at', (t) => {
+	it('is correct for pairs written without looking at its rules', (t) => {
 		for (const expected of [1, 0] as const) {
 			const found = read('mathBlind').filter((pair) => pair.expected === expected);
 			assert.ok(found.length >= 40);
@@ -73,13 +73,13 @@ describe('mathematical equivalence on a table of pairs', () => {
 		}
 	});
 
-	it('says nothing when the gold answer cannot be read', () => {
+	it('returns null if the gold answer cannot be parsed', () => {
 		const found = pairs.filter(({ expected }) => expected === null);
 		assert.ok(found.length >= 10);
 		assert.deepEqual(found.filter(({ gold, prediction }) => compare(gold, prediction).value !== null).map(brief), []);
 	});
 
-	it('gives a reason of one line', () => {
+	it('gives a one-line reason', () => {
 		for (const pair of pairs) {
 			const { reason } = compare(pair.gold, pair.prediction);
 			assert.match(reason, /^[^\n]{3,200}$/, brief(pair));

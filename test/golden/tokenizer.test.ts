@@ -18,7 +18,7 @@ describe('tokenizer.json in Hugging Face tokenizers', () => {
 	const input = tokenizerInput();
 	const tokenizer = parseTokenizerJson(golden.tokenizer);
 
-	it('is the file that is written today', () => {
+	it('matches the file that we write today', () => {
 		assert.equal(input.tokenizer, golden.tokenizer);
 		assert.deepEqual(
 			input.texts,
@@ -26,7 +26,7 @@ describe('tokenizer.json in Hugging Face tokenizers', () => {
 		);
 	});
 
-	it('encodes and decodes as ours does', () => {
+	it('encodes and decodes like ours', () => {
 		assert.ok(golden.cases.length > 80);
 		for (const { text, ids, promptIds, decoded } of golden.cases) {
 			assert.deepEqual(tokenizer.encode(text), ids, text);
@@ -35,7 +35,7 @@ describe('tokenizer.json in Hugging Face tokenizers', () => {
 		}
 	});
 
-	it('refuses the same unknown characters', () => {
+	it('rejects the same unknown characters', () => {
 		for (const { text, fails } of golden.unknown) {
 			assert.ok(fails);
 			assert.throws(() => tokenizer.encode(text), Failure);

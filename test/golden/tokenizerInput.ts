@@ -4,7 +4,7 @@ import { renderCompletion, renderPrompt, resolveTemplate } from '../../src/core/
 import { buildTokenizer } from '../../src/core/text/vocabulary.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 
-/** The tokenizer and texts of the golden file: prints what makeTokenizerGolden.py reads. */
+/** Returns the tokenizer and texts for the golden file. The script prints them for makeTokenizerGolden.py. */
 export function tokenizerInput(): { tokenizer: string; texts: string[]; unknown: string[] } {
 	const template = resolveTemplate('r1-conversation');
 	const tasks = taskNames.map((task) => createTask({ task }));

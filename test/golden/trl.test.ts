@@ -44,7 +44,10 @@ interface LossCase {
 	metrics: Metrics;
 }
 
-/** Written by makeTrlGolden.py: TRL 1.13's own code, in double precision but for counts and clip masks, which it keeps in single. */
+/**
+ * Written by makeTrlGolden.py from TRL 1.13's own code, in double precision except for counts and clip masks, which it
+ * keeps in single precision.
+ */
 const golden: { advantages: AdvantageCase[]; losses: LossCase[] } = JSON.parse(
 	readFileSync(new URL('../fixtures/golden/trl.json', import.meta.url), 'utf8'),
 );
@@ -83,7 +86,8 @@ describe("TRL's advantages and reward metrics", () => {
 			for (const [name, expected] of Object.entries(metrics)) {
 				close(own[name], expected, name);
 			}
-			// A group with one scored completion is dead here: it has no gradient. TRL's deviation of it is NaN, not 0.
+			// A group with one scored completion is dead here because it has no gradient. TRL's standard deviation for it is
+			// NaN, not 0.
 			const scored = sums.map((sum, at) => [Math.floor(at / size), sum] as const);
 			const dead = ours.dead.map(
 				(_, group) => new Set(scored.filter(([g, sum]) => g === group && sum !== null).map(([, sum]) => sum)).size < 2,

@@ -1,4 +1,4 @@
-/** The suites of test/integration/suites inside a desktop VS Code, where one is installed. */
+/** Runs the suites in test/integration/suites inside desktop VS Code, if it is installed. */
 // @reaches extension
 import { describe, test } from 'node:test';
 import { desktop, runOnDesktop } from '../scripts/desktop.ts';

@@ -1,4 +1,4 @@
-/** Suites that mocha runs inside an extension host, as tests of node:test: a test each, with its own failure. */
+/** Reports suites that mocha runs inside an extension host as node:test tests: each has its own test and failure. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,8 +11,8 @@ export const suitesProgram = join(root, 'dist/test/integration.cjs');
 export const suitesTimeoutSeconds = 540;
 
 /**
- * Runs the suites and declares a test for each of theirs; to be called inside `describe`.
- * @param run starts a host with the suites, which write their results to a file, and resolves when they have ended
+ * Runs the suites and declares a test for each of their tests. Call this inside `describe`.
+ * @param run starts a host with the suites, which write their results to a file, and resolves when they have finished
  */
 export async function declareSuites(
 	run: (results: string, workspace: string, env: Record<string, string>) => Promise<void>,
@@ -40,7 +40,7 @@ export async function declareSuites(
 	}
 }
 
-/** The error with the stack that it had in the host. */
+/** Returns the error with its stack from the host. */
 function hostError(text: string | undefined): Error {
 	const error = new Error(text?.split('\n')[0] ?? 'It failed without an error');
 	error.stack = text ?? error.message;

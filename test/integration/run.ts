@@ -1,7 +1,7 @@
 /**
- * Runs the suites inside an extension host, of a browser workbench or of desktop VS Code: both call `run` of the module
- * named as the extension's tests path. Results go to the file named by REASONING_LAB_TEST_RESULTS;
- * REASONING_LAB_TEST_PATTERN selects tests by name.
+ * Runs the suites inside an extension host, either in a browser workbench or in desktop VS Code. Both call `run` in the
+ * module given as the extension's tests path. Results are written to the file named by REASONING_LAB_TEST_RESULTS;
+ * REASONING_LAB_TEST_PATTERN filters tests by name.
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export async function run(): Promise<void> {
 		ui: 'tdd',
 		color: false,
 		timeout: 120_000,
-		// A name begins with that of the program that runs the suites, which is not known here.
+		// Test names start with the name of the program that runs the suites, which is unknown here.
 		...(pattern === undefined
 			? {}
 			: { grep: new RegExp(pattern.replace(/^(browser workbench|desktop VS Code) /, '')) }),
@@ -46,7 +46,7 @@ export async function run(): Promise<void> {
 			runner.on('pending', (test) => add(test, 'skipped'));
 			runner.on('fail', (test, error) => add(test, 'failed', error));
 		} catch (error) {
-			// A suite file that throws while it is loaded is a failure of its own, not the end of the runner.
+			// Report a suite file that throws while loading as a separate failure instead of aborting the runner.
 			tests.push({
 				title: 'the suites are loaded',
 				status: 'failed',

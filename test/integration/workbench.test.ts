@@ -1,4 +1,4 @@
-/** The suites of test/integration/suites inside the extension host of a browser workbench. */
+/** Runs the suites in test/integration/suites inside the extension host of a browser workbench. */
 // @reaches extension rewardHost search rolloutIndex dataset
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function runInWorkbench(results: string, workspace: string, env: Record<st
 	try {
 		const page = await server.openPage(chrome);
 		const ended = new Promise<void>((resolve) => {
-			// The workbench calls these two globals where the page has them.
+			// The workbench calls these two global functions if the page defines them.
 			void page.exposeFunction('codeAutomationExit', () => resolve());
 			void page.exposeFunction('codeAutomationLog', () => undefined);
 		});

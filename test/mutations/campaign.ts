@@ -1,4 +1,4 @@
-/** Changes a copy of a checkout at one place after the other, and sees whether its tests notice. */
+/** Mutates a copy of a checkout at one location at a time and checks whether its tests notice. */
 import { execFileSync, spawn } from 'node:child_process';
 import {
 	appendFileSync,
@@ -26,7 +26,7 @@ export interface Verdict {
 	readonly place: Place;
 	readonly line: number;
 	readonly caught: boolean;
-	/** The first failure, or why there is none. */
+	/** First failure, or the reason why there is none. */
 	readonly by: string;
 	readonly files: number;
 	readonly seconds: number;
@@ -34,15 +34,15 @@ export interface Verdict {
 
 interface Failed {
 	readonly words: string;
-	/** Its test file, where it is known. */
+	/** Test file of the failure, if known. */
 	readonly file: string | null;
 }
 
-/** Test files that are tried before all others. */
+/** Number of closest test files to run before all others. */
 const nearest = 4;
-/** Of one place; a change that makes the tests hang is caught. */
+/** Timeout per mutation. A mutation that makes the tests hang counts as caught. */
 const timeoutSeconds = 1500;
-/** Of one test: the slowest takes half of it. */
+/** Timeout per test. The slowest test takes half of it. */
 const testTimeoutMs = 240_000;
 
 export class Campaign {
@@ -50,7 +50,7 @@ export class Campaign {
 	readonly #graph: ImportGraph;
 	readonly #tests: readonly string[];
 
-	/** @param source folder of a checkout with its packages installed; it stays as it is */
+	/** @param source folder of a checkout with its packages installed; it is not modified */
 	constructor(source: string) {
 		this.#tree = mkdtempSync(join(tmpdir(), 'm-'));
 		const options = { cwd: source, encoding: 'utf8', maxBuffer: 64 << 20 } as const;
@@ -73,7 +73,7 @@ export class Campaign {
 			.filter((file) => !file.startsWith('test/unit/runner/'));
 	}
 
-	/** Tests that can reach a place, the nearest first. */
+	/** Returns the tests that can reach a file, closest first. */
 	tests(file: string): string[] {
 		return this.#tests
 			.map((test) => [test, this.#graph.dependencies(test).get(file)] as const)
@@ -111,7 +111,7 @@ export class Campaign {
 				if (failure === null) break;
 				const { file } = failure;
 				if (file === null) return verdict(true, failure.words);
-				// A test that fails without the change, too, has caught nothing.
+				// A test that also fails without the mutation has not caught it.
 				const changed = `${built}-changed`;
 				renameSync(built, changed);
 				renameSync(own, built);
@@ -134,9 +134,9 @@ export class Campaign {
 		return (await this.#command([join(this.#tree, 'esbuild.mjs'), '--tests'], log, 300)) === 0;
 	}
 
-	/** @returns what failed first, with its test file where it is known; null: nothing */
+	/** @returns the first failure, with its test file if known, or null if nothing failed */
 	async #firstFailure(files: readonly string[], log: string): Promise<Failed | null> {
-		// Node runs files by their names: the nearest, which catch most changes, get a run of their own.
+		// Node runs files in alphabetical order, so run the closest files, which catch most mutations, separately first.
 		return (await this.#run(files.slice(0, nearest), log)) ?? (await this.#run(files.slice(nearest), log));
 	}
 
@@ -165,7 +165,7 @@ export class Campaign {
 		rmSync(this.#tree, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 	}
 
-	/** Exit status; 124 where it took too long. */
+	/** Returns the exit status, or 124 on timeout. */
 	async #command(args: readonly string[], log: string, seconds: number): Promise<number> {
 		const temporary = join(this.#tree, '.tmp');
 		mkdirSync(temporary, { recursive: true });
@@ -187,7 +187,7 @@ export class Campaign {
 			child.once('error', () => resolve(127));
 		});
 		clearTimeout(timer);
-		// Files that ran beside the one that failed are in groups of their own no more than their parent was.
+		// Test files that were running next to the failed one have no process group of their own.
 		endGroup(child);
 		await new ProcessFamily(temporary).end(0.2);
 		rmSync(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });

@@ -1,4 +1,6 @@
-/** Changes the checkers of code tests at places chosen by a seed, and sees whether the table of checkerCases.ts notices. */
+/**
+ * Mutates the code test checkers at locations chosen by a seed and checks whether the table in checkerCases.ts notices.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +18,7 @@ export const checkers: readonly {
 	readonly language: CodeLanguage;
 	readonly file: string;
 	readonly cases: readonly CheckerCase[];
-	/** Changes that are tried. */
+	/** Number of mutations to try. */
 	readonly places: number;
 }[] = [
 	{ language: 'python', file: `${folder}/test_checker.py`, cases: pythonCases, places: 30 },
@@ -24,24 +26,26 @@ export const checkers: readonly {
 	{ language: 'javascript', file: `${folder}/test_runner.cjs`, cases: runnerCases, places: 20 },
 ];
 
-/** What pytest does is tested with pytest (test/python/pytestRows.test.ts), and is no part of the table. */
+/**
+ * Code specific to pytest, which is tested with pytest (test/python/pytestRows.test.ts) and not covered by the table.
+ */
 const pytestParts =
 	/^(?:class PytestOutcomes|def last_line|def run_pytest|def find_pytest|def is_for_pytest)\b[\s\S]*?(?=^(?:class|def) )/gm;
 
-/** Lines on which a change shows nowhere, each for its reason. */
+/** Lines where a mutation has no observable effect, with the reason. */
 const withoutEffect: readonly RegExp[] = [
-	// How much is read at once, and how long a full or empty pipe is waited for.
+	// Read size, and wait time for a full or empty pipe.
 	/Buffer\.alloc\(/,
 	/Atomics\.wait\(/,
-	// Ends a coroutine that nothing awaits, of the checker's own.
+	// Closes a coroutine of the checker's own that is never awaited.
 	/self\._inner\.close\(\)/,
-	// Up to where a number is written in digits; beyond it is in hexadecimals.
+	// Limit up to which a number is written in decimal; beyond it is hexadecimal.
 	/-\(2\*\*53\) < value < 2\*\*53/,
-	// What a test counts is set anew before each.
+	// Reset before each test.
 	/^(?:const )?state = \{/,
 ];
 
-/** Places without a second one on the same line. */
+/** Returns random locations, at most one per line. */
 export function checkerPlaces(file: string, count: number, seed: number): Place[] {
 	const text = readFileSync(join(root, file), 'utf8');
 	const left = [...text.matchAll(pytestParts)].map((match) => [match.index, match.index + match[0].length] as const);
@@ -61,21 +65,23 @@ export function checkerPlaces(file: string, count: number, seed: number): Place[
 	return chosen.sort((a, b) => a.start - b.start);
 }
 
-/** Verdicts of all cases word for word; recordCheckerVerdicts.ts writes it. */
+/** File with the exact verdicts for all cases, written by recordCheckerVerdicts.ts. */
 export const recorded = join(root, 'test/fixtures/checkerVerdicts.json');
 
-/** A case stays the same where others are put before it. */
+/** Key that does not depend on a case's position in the table. */
 export const keyOf = ({ answer, tests }: CheckerCase) =>
 	createHash('sha256')
 		.update(JSON.stringify([answer, tests]))
 		.digest('hex')
 		.slice(0, 12);
 
-/** What Python and Node say of code that does not parse differs between their versions. */
+/** Removes details of syntax errors, which differ between Python and Node versions. */
 const withoutVersions = (line: string) =>
-	line.replace(/(the test is no (?:Python|JavaScript)|SyntaxError): .*/, '$1').replace(/ \(.*?\bline \d+\)$/, '');
+	line
+		.replace(/(the test is not valid (?:Python|JavaScript)|SyntaxError): .*/, '$1')
+		.replace(/ \(.*?\bline \d+\)$/, '');
 
-/** The verdicts of the cases by their keys, up to the first one that `isEnough`. */
+/** Checks the cases and passes each verdict to `isEnough` until it returns true. */
 export async function verdictsOf(
 	{ language, file, cases }: Pick<(typeof checkers)[number], 'language' | 'file' | 'cases'>,
 	place: Place | null,
@@ -84,10 +90,10 @@ export async function verdictsOf(
 	const text = readFileSync(join(root, file), 'utf8');
 	const changed = { [basename(file)]: place === null ? text : mutated(text, place) };
 	const base = mkdtempSync(join(tmpdir(), 'checker-'));
-	// A pytest without its runner is none: the checker then runs tests by itself.
+	// Add a pytest without a runner, so that the checker runs the tests itself.
 	mkdirSync(join(base, 'plain'));
 	writeFileSync(join(base, 'plain', 'pytest.py'), '');
-	// The program itself: a version manager's script takes longer than it.
+	// Use the interpreter itself because a version manager's wrapper script is slower.
 	const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 	const environment = { PYTHONPATH: join(base, 'plain'), PYTHONDONTWRITEBYTECODE: '1' };
 	let next = 0;
@@ -114,7 +120,10 @@ export async function verdictsOf(
 	rmSync(base, { recursive: true, force: true });
 }
 
-/** Cases of which a checker says something else than the table and its recorded words, up to the first one where `all` is false. */
+/**
+ * Returns the cases for which a checker differs from the table or its recorded verdicts; stops at the first one unless
+ * `all`.
+ */
 export async function otherVerdicts(
 	checker: (typeof checkers)[number],
 	place: Place | null,

@@ -1,10 +1,10 @@
-/** Places to mutate, chosen by a seed: spread over the product's parts, its files and the kinds of change. */
+/** Chooses mutation locations from a seed, spread over the product's parts, its files and the types of mutation. */
 import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Random } from '../../src/base/random.ts';
 import { kinds, type Place, placesOf } from './places.ts';
 
-/** Share of the places in each part of the product. */
+/** Fraction of the locations in each part of the product. */
 const parts: readonly { readonly share: number; readonly pattern: string }[] = [
 	{ share: 0.6, pattern: 'src/**/*.ts' },
 	{ share: 0.25, pattern: 'webview/**/*.ts' },
@@ -12,7 +12,8 @@ const parts: readonly { readonly share: number; readonly pattern: string }[] = [
 ];
 
 /**
- * One place a file at most. A file is chosen in proportion to its size, then a kind of change, then a place of that kind.
+ * Chooses at most one location per file: picks a file with probability proportional to its size, then a type of
+ * mutation, then a location of that type.
  * @param tree folder of a checkout
  */
 export function choosePlaces(tree: string, count: number, seed: number): Place[] {

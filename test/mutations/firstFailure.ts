@@ -1,4 +1,4 @@
-/** Reporter for `node --test` that ends the run at its first failure: prints what failed, exit status 1. */
+/** `node --test` reporter that stops at the first failure: prints what failed and exits with status 1. */
 import type { TestEvent } from 'node:test/reporters';
 
 export default async function* firstFailure(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
@@ -8,7 +8,7 @@ export default async function* firstFailure(source: AsyncIterable<TestEvent>): A
 		const { message, cause } = details.error as Error;
 		const text = (cause instanceof Error ? cause.message : message).split('\n')[0];
 		yield `${name} (${file}): ${text}\n`;
-		// After the line has been written.
+		// Exit after the line has been written.
 		setImmediate(() => process.exit(1));
 		return;
 	}

@@ -1,4 +1,4 @@
-/** Places of the product's sources that a mutation can change: operators, bounds, constants and calls. */
+/** Finds locations in the product's sources that can be mutated: operators, bounds, constants and calls. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -9,17 +9,17 @@ export const kinds = ['operator', 'bound', 'constant', 'call'] as const;
 export type Kind = (typeof kinds)[number];
 
 export interface Place {
-	/** Relative to the tree. */
+	/** Path relative to the tree. */
 	readonly file: string;
 	readonly kind: Kind;
-	/** Characters that are replaced: from `start` up to `end`. */
+	/** Range of characters to replace, from `start` up to `end` (exclusive). */
 	readonly start: number;
 	readonly end: number;
 	readonly original: string;
 	readonly replacement: string;
 }
 
-/** Operator -> what it becomes. Comparisons of size are bounds. */
+/** Operator -> replacement. Magnitude comparisons are bounds. */
 const operators: Readonly<Record<string, string>> = {
 	'===': '!==',
 	'!==': '===',
@@ -43,7 +43,7 @@ const operators: Readonly<Record<string, string>> = {
 };
 const bounds: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' };
 
-/** Every place of a file. @param tree folder of a checkout */
+/** Returns all mutation locations in a file. @param tree folder of a checkout */
 export function placesOf(tree: string, file: string): Place[] {
 	const text = readFileSync(join(tree, file), 'utf8');
 	return file.endsWith('.py') ? pythonPlaces(text, file) : typeScriptPlaces(text, file);
@@ -57,7 +57,7 @@ interface Node {
 }
 
 export function typeScriptPlaces(text: string, file: string): Place[] {
-	// Types become blanks of the same length, so that positions are those of the source.
+	// Types are replaced with spaces of equal length, so positions match the source.
 	const tree = parse(stripTypeScriptTypes(text), { ecmaVersion: 'latest', sourceType: 'module' }) as unknown as Node;
 	const places: Place[] = [];
 	const replace = (kind: Kind, start: number, end: number, replacement: string) =>
@@ -99,12 +99,14 @@ const isText = (node: Node): boolean =>
 	(node.type === 'Literal' && typeof node.value === 'string') ||
 	(node.type === 'BinaryExpression' && (isText(node.left as Node) || isText(node.right as Node)));
 
-/** One more, or twice as much of a fraction. */
+/** Returns an integer plus one, or twice a fraction. */
 function otherNumber(value: number): string {
 	return String(Number.isInteger(value) ? value + 1 : value * 2);
 }
 
-/** Prints a JSON list of [kind, start, end, text before the operator's end...] for a module on standard input. */
+/**
+ * Prints a JSON list of [kind, start, end, text before the operator's end...] for a module read from standard input.
+ */
 const pythonProgram = `
 import ast, json, sys
 source = sys.stdin.read()
@@ -136,7 +138,7 @@ json.dump(found, sys.stdout)
 export function pythonPlaces(text: string, file: string): Place[] {
 	const output = execFileSync('python3', ['-c', pythonProgram], { input: text, encoding: 'utf8', maxBuffer: 64 << 20 });
 	const found = JSON.parse(output) as ['between' | 'constant' | 'call', number, number][];
-	// Python counts characters, JavaScript UTF-16 units.
+	// Python counts code points; JavaScript counts UTF-16 code units.
 	const characters = [...text];
 	const units = [0];
 	for (const character of characters) units.push((units.at(-1) as number) + character.length);
@@ -157,15 +159,15 @@ export function pythonPlaces(text: string, file: string): Place[] {
 	});
 }
 
-/** The source with the change. */
+/** Returns the mutated source. */
 export function mutated(text: string, { start, end, original, replacement }: Place): string {
 	if (text.slice(start, end) !== original) throw new Error(`Another text stands there than "${original}"`);
 	return text.slice(0, start) + replacement + text.slice(end);
 }
 
 /**
- * A place of one version of a file in another version: where the same lines, the one before and the one after included,
- * stand once. null: nowhere, or in several places.
+ * Returns the location in another version of a file: where the same lines, including the ones before and after, occur
+ * exactly once. Returns null if they do not occur or are ambiguous.
  */
 export function relocated(place: Place, from: string, to: string): Place | null {
 	if (from === to) return place;

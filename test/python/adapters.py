@@ -1,8 +1,8 @@
-"""Calls an exported adapter the way its trainer does.
+"""Calls an exported adapter the way its trainer would.
 
-    python adapters.py TARGET ADAPTER < rows.json
+python adapters.py TARGET ADAPTER < rows.json
 
-`rows`: objects with prompt, completion, answer and columns. Prints one result a row.
+`rows`: objects with prompt, completion, answer and columns. Prints one result per row.
 """
 
 import asyncio
@@ -38,7 +38,9 @@ def openrlhf(adapter, row):
 
 
 def verifiers(adapter, row):
-    """Rewards and weights that verifiers itself records: of the exported methods, and of the functions named in a config."""
+    """Returns the rewards and weights that verifiers itself records for exported methods and for functions named in a
+    config.
+    """
     import verifiers.v1 as vf
     from verifiers.v1.configs.agent import AgentConfig
     from verifiers.v1.trace import AgentInfo, TraceTask

@@ -1,4 +1,4 @@
-"""Makes a model that has learnt to count, in a few seconds, and saves it with its tokenizer.
+"""Trains a model to count in a few seconds, and saves it with its tokenizer.
 
 Usage: counting_model.py FOLDER
 """
@@ -69,7 +69,7 @@ def main(folder):
         rows.append(tokenizer(before + numbers + "<|end|>")["input_ids"])
     width = max(map(len, rows))
     ids = torch.tensor([row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows])
-    # The numbers and the end are what is learnt.
+    # Only the numbers and the end token are trained.
     labels = torch.full_like(ids, -100)
     for i, row in enumerate(rows):
         labels[i, len(row) - 31 : len(row)] = ids[i, len(row) - 31 : len(row)]

@@ -19,7 +19,7 @@ describe('a Python reward under debugpy', { skip }, () => {
 	let client: DapClient | undefined;
 	after(() => client?.dispose());
 
-	test('stops in the reward with the exact row, and ends with its value', { timeout: 60_000 }, async () => {
+	test('stops in the reward with the exact row and finishes with its value', { timeout: 60_000 }, async () => {
 		const answer = '47';
 		const row = { prompt: '40+7=', completion: 'it is 42', answer, row: { answer }, truncated: false };
 		const context = { tags: { think: null, answer: null }, task: null, folder: root };

@@ -15,7 +15,7 @@ import { runPython } from '../support/loadedPython.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
 const file = join(root, 'test/fixtures/rewards/export.reward.py');
@@ -40,7 +40,7 @@ interface Row {
 	readonly columns: Readonly<Record<string, unknown>>;
 }
 
-/** What the reward host gives the rows: the values that this project trains with. */
+/** Returns the values from the reward host, which this project trains with. */
 async function hostValues(reward: string, rows: readonly Row[]): Promise<(number | null)[]> {
 	const hosts = new RewardHosts(await findRewardPrograms({ python }), { folder: rewardHostFolder() });
 	try {
@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
 	{ prompt: '9+9=', completion: '', answer: '18', columns: { limit: 20 } },
 ];
 
-/** What a trainer makes of an adapter, called as it calls one. */
+/** Returns a trainer's results for an adapter, called as the trainer would call it. */
 async function asTrainer(target: ExportTarget, path?: string): Promise<unknown> {
 	const args = [target, path ?? (await adapter(target))];
 	return JSON.parse(await runPython({ python, script: script('adapters.py'), args, input: JSON.stringify(rows) }));
@@ -78,7 +78,9 @@ const near = (actual: number, expected: number) =>
 	assert.ok(Math.abs(actual - expected) < 1e-6, `${actual} ${expected}`);
 
 describe('exported adapters in their trainers', { skip }, () => {
-	test("TRL's GRPOTrainer trains with it, on the values that the reward host gives", { timeout: 240_000 }, async () => {
+	test("TRL's GRPOTrainer trains with it and sees the same values as the reward host", {
+		timeout: 240_000,
+	}, async () => {
 		const stdout = await runPython({ python, script: script('grpo_rewards.py'), args: [await adapter('trl')] });
 		const call = v.object({
 			reward: v.string(),
@@ -115,7 +117,7 @@ describe('exported adapters in their trainers', { skip }, () => {
 		}
 	});
 
-	test('verl gets the weighted sum with the values by name', async () => {
+	test('verl gets the weighted sum and the values by name', async () => {
 		const digits = await hostValues('digits', rows);
 		const brevity = await hostValues('brevity', rows);
 		const scores = v.parse(
@@ -130,7 +132,7 @@ describe('exported adapters in their trainers', { skip }, () => {
 		}
 	});
 
-	test('OpenRLHF gets tensors, of a reward that needs nothing but the label', async () => {
+	test('OpenRLHF gets tensors from a reward that needs only the label', async () => {
 		const { text, findings } = await exportRewardFile({
 			file,
 			target: 'openrlhf',
@@ -151,7 +153,7 @@ describe('exported adapters in their trainers', { skip }, () => {
 		}
 	});
 
-	test('verifiers records the rewards of a task, as methods and as functions that its config names', async () => {
+	test('verifiers records the rewards of a task, both as methods and as functions named in its config', async () => {
 		const recorded = v.object({
 			values: v.object({ digits: v.number(), brevity: v.number() }),
 			weights: v.object({ digits: v.number(), brevity: v.number() }),

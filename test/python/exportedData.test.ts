@@ -16,7 +16,7 @@ import { runPython } from '../support/loadedPython.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
 const tags = resolveTemplate('r1');
@@ -60,7 +60,7 @@ async function exportLabels(): Promise<void> {
 async function trained(form: TextForm) {
 	await exportLabels();
 	const all = { split: 'train', selection: {}, tags } as const;
-	// Messages with roles, thinking apart and several turns; texts as they were sampled.
+	// Conversational: messages with roles, separate thinking and several turns. Standard: text as sampled.
 	const sft = await fixture(form === 'standard' ? 'trl-run' : 'prime-rl/run');
 	const some = { ...all, selection: { steps: { to: 2 } } };
 	const examples = await exportRollouts(sft, { as: 'sft', ...some, form }, path('sft'), options);
@@ -82,11 +82,11 @@ async function trained(form: TextForm) {
 	return { reply, sft: await lines('sft'), dpo: await lines('dpo') };
 }
 
-/** The tokenizer is one of characters, which are decoded with blanks between them. */
+/** Removes whitespace, because the character-level tokenizer decodes with spaces between characters. */
 const plain = (text: string) => text.replaceAll(/\s/g, '');
 
-describe('exported data in the libraries that it is for', { skip }, () => {
-	test("TRL's SFT, DPO and PRM trainers train on the standard forms", { timeout: 240_000 }, async () => {
+describe('exported data in its target libraries', { skip }, () => {
+	test("TRL's SFT, DPO and PRM trainers train on the standard formats", { timeout: 240_000 }, async () => {
 		const { reply, sft, dpo } = await trained('standard');
 		assert.deepEqual(reply.sft.columns, ['prompt', 'completion']);
 		assert.equal(plain(reply.sft.text), plain(`${sft[0].prompt}${sft[0].completion}<eos>`));
@@ -105,7 +105,7 @@ describe('exported data in the libraries that it is for', { skip }, () => {
 		]);
 	});
 
-	test('and on messages, with thinking that was recorded apart', { timeout: 240_000 }, async () => {
+	test("TRL's trainers train on messages with separately recorded thinking", { timeout: 240_000 }, async () => {
 		const { reply, dpo } = await trained('conversational');
 		assert.match(plain(reply.sft.text), /^<\|system\|>You.*<\|end\|><\|user\|>.*<\|end\|><\|assistant\|>.*<\|end\|>$/);
 		assert.ok(plain(reply.sft.text).endsWith(plain(reply.sft.learnt)));

@@ -1,4 +1,4 @@
-"""Loads exported files with the libraries that they are for, and prints what these make of them as one JSON object.
+"""Loads exported files with their target libraries and prints the results as one JSON object.
 
 Usage: exported_data.py SFT DPO STEPWISE PRM800K; SFT and DPO may be standard or conversational.
 """

@@ -1,8 +1,8 @@
-"""Two steps of TRL's GRPOTrainer on a tiny random model with an exported adapter.
+"""Trains for two steps with TRL's GRPOTrainer on a tiny random model, using an exported adapter.
 
-    python grpo_rewards.py ADAPTER
+python grpo_rewards.py ADAPTER
 
-prints, as the last line, what the reward functions were given and what they returned.
+The last line of output contains the arguments and results of the reward functions.
 """
 
 import importlib.util
@@ -40,7 +40,7 @@ def make_tokenizer():
 
 
 def recorded(function, calls):
-    """The function under its own name, with what goes in and what comes out written down."""
+    """Wraps a function under its own name and records its arguments and results."""
 
     def note(kwargs, values):
         columns = {key: value for key, value in kwargs.items() if key in ("answer", "limit")}
@@ -55,7 +55,7 @@ def recorded(function, calls):
         )
         return values
 
-    if hasattr(function, "__code__") and function.__code__.co_flags & 0x80:  # a coroutine function
+    if hasattr(function, "__code__") and function.__code__.co_flags & 0x80:  # Coroutine function.
 
         async def wrapper(**kwargs):
             return note(kwargs, await function(**kwargs))

@@ -7,16 +7,16 @@ import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { type CheckedAnswer, checkAnswer } from '../support/checkedAnswer.ts';
 
 /*
- * Rows whose tests are files of pytest, checked by the checker's own program with the real pytest. It runs here without its
- * sandbox, whose Python (the system's) may have no pytest.
+ * Checks rows with pytest tests by running the checker's own program with the real pytest. It runs outside the sandbox,
+ * because the sandbox's Python (the system's) may not have pytest.
  */
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
-/** Compiled code of all checkers here, which the environment has not. */
+/** Bytecode cache for all checkers in this file, because the environment has none. */
 const compiled = await mkdtemp(join(tmpdir(), 'pytest-compiled-'));
 after(() => rm(compiled, { recursive: true, force: true }));
 
@@ -32,7 +32,7 @@ async function check(context: TestContext, answer: string, tests: string): Promi
 const right = 'def solve(x):\n    return x * x\n';
 const wrong = 'def solve(x):\n    return x + x\n';
 
-/** Forms of pytest, each with how many tests it collects. */
+/** Pytest test files by form, with the number of tests that each collects. */
 const forms: Readonly<Record<string, readonly [tests: string, count: number]>> = {
 	'a function': ['def test_three():\n    assert solve(3) == 9\n', 1],
 	'a class': [
@@ -72,8 +72,8 @@ const forms: Readonly<Record<string, readonly [tests: string, count: number]>> =
 	],
 };
 
-test('all forms: what is collected runs, and passes for the right answer alone', { skip }, async (context) => {
-	// One file of all: a run of pytest each would take a minute.
+test('all forms: collected tests run and pass only for the correct answer', { skip }, async (context) => {
+	// Combine all forms into one file, because a separate pytest run for each would take a minute.
 	const file = Object.values(forms)
 		.map(([tests], i) => tests.replace(/\b(test_\w+|TestSolve|three)\b/g, `$1_${i}`))
 		.join('\n');
@@ -89,7 +89,7 @@ test('all forms: what is collected runs, and passes for the right answer alone',
 	assert.ok(ended.passed < ended.parts, JSON.stringify(ended));
 });
 
-test('what pytest skips, does not find or does not run is an error of the row', { skip }, async (context) => {
+test('tests that pytest skips, does not find or does not run are row errors', { skip }, async (context) => {
 	for (const [name, tests, words] of [
 		[
 			'skip',
@@ -97,7 +97,7 @@ test('what pytest skips, does not find or does not run is an error of the row', 
 			/skipped/,
 		],
 		['xfail', 'import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert solve(3) == 10\n', /skipped/],
-		['an unknown fixture', 'def test_a(three):\n    assert solve(three) == 9\n', /three, which is no fixture/],
+		['an unknown fixture', 'def test_a(three):\n    assert solve(three) == 9\n', /three, which is not a fixture/],
 		[
 			'a module that is not there',
 			'import no_such_module_x\ndef test_a():\n    assert solve(3) == 9\n',
@@ -106,16 +106,16 @@ test('what pytest skips, does not find or does not run is an error of the row', 
 		[
 			'a class that is not collected',
 			'class TestA:\n    def __init__(self):\n        pass\n    def test_a(self):\n        assert solve(3) == 9\n',
-			/finds no test/,
+			/does not find any tests/,
 		],
-		['no test in a class', 'class TestA:\n    pass\nassert solve(3) == 9\n', /finds no test/],
+		['no test in a class', 'class TestA:\n    pass\nassert solve(3) == 9\n', /does not find any tests/],
 	] as const) {
 		const { fault } = await check(context, right, tests);
 		assert.match(fault ?? '', words, name);
 	}
 });
 
-test('an answer cannot make its failure one of the row, nor stand in for what tests rely on', {
+test('an answer cannot turn its failure into a row error or replace what tests rely on', {
 	skip,
 }, async (context) => {
 	const skipping =

@@ -16,7 +16,7 @@ import { type PythonProcess, runPython, startPython } from '../support/loadedPyt
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
 const never = new AbortController().signal;
@@ -30,7 +30,7 @@ async function freePort(): Promise<number> {
 	return port;
 }
 
-/** `transformers serve`, a server that others wrote, with a model that has learned to count. */
+/** Starts `transformers serve`, a third-party server, with a model trained to count. */
 async function serve(folder: string): Promise<{ server: PythonProcess; baseUrl: string }> {
 	await runPython({ python, script: join(root, 'test/python/counting_model.py'), args: [folder] });
 	const port = await freePort();
@@ -98,7 +98,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		});
 	}
 
-	test('is found to stream and to go on from beginnings of completions alone', async () => {
+	test('is detected as supporting streaming and, for completions only, prefix continuation', async () => {
 		const chat = await probePolicy(spec, context);
 		assert.equal(chat.sample, numbers(1, 30));
 		assert.deepEqual(
@@ -111,7 +111,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		assert.deepEqual([completions.capabilities.instructions, completions.capabilities.prefix], [false, true]);
 	});
 
-	test('chats, in parts that are heard as they come', async () => {
+	test('chats and streams partial responses', async () => {
 		const policy = await openPolicy(spec, context);
 		const heard: GeneratedText[] = [];
 		const [made] = await policy.bind({ signal: never, onText: (text) => heard.push(text) }).generate([ask({})]);
@@ -124,7 +124,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		policy.dispose();
 	});
 
-	test('ends where it is told to: at its length, at a stop text, for several at a time', async () => {
+	test('stops at the length limit and at a stop string, also with several requests', async () => {
 		const [cut, stopped, several] = await generate(
 			'chat',
 			ask({ maxTokens: 5 }),
@@ -136,7 +136,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		assert.equal(several?.length, 3);
 	});
 
-	test('completes from any place', async () => {
+	test('completes from any prefix', async () => {
 		const [on, stopped] = await generate(
 			'completions',
 			ask({ prefix: numbers(1, 12) }),
@@ -146,7 +146,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		assert.deepEqual([stopped?.[0]?.text, stopped?.[0]?.stopText], [numbers(13, 14), ' 15']);
 	});
 
-	test('refuses another model, and that is said', async () => {
+	test('reports an error for another model', async () => {
 		await assert.rejects(
 			openPolicy({ ...spec, model: 'another' }, context),
 			(error: Failure) => error.reason === 'invalid' && /pinned to/.test(error.message) && error.action !== undefined,

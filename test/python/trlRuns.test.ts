@@ -14,11 +14,11 @@ import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { runPython } from '../support/loadedPython.ts';
 import { readAll } from '../unit/runs/importers/foreignFixtures.ts';
 
-/* Runs that TRL has just written, read and exported, beside what TRL computed in them. */
+/* Reads and exports runs that TRL has just written and compares them with what TRL computed. */
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
 const numbers = v.array(v.number());
@@ -50,7 +50,9 @@ interface Known {
 	readonly advantage: number;
 }
 
-/** What TRL computed for a completion of a step: its log of training at step N is of what was generated before it. */
+/**
+ * Returns TRL's values for a completion. TRL's training log at step N refers to completions generated before that step.
+ */
 function computed(name: Name, split: RolloutSplit, { step, completion }: RolloutLine): Known[] {
 	const of = split === 'train' ? { mode: 'train', step: Number(step) - 1 } : { mode: 'eval', step };
 	return trained(name)
@@ -66,7 +68,7 @@ async function linesOf(name: Name, split: RolloutSplit): Promise<RolloutLine[]> 
 	return (await readAll(await openRun(join(folder, name)), split)).rollouts.map(({ line }) => line);
 }
 
-/** Each as TRL had it: its total, its advantage, and that it is of this split. */
+/** Checks that every line has TRL's total and advantage and belongs to this split. */
 async function checkLines(name: Name, split: RolloutSplit): Promise<RolloutLine[]> {
 	const lines = await linesOf(name, split);
 	for (const line of lines) {
@@ -82,7 +84,7 @@ async function checkLines(name: Name, split: RolloutSplit): Promise<RolloutLine[
 	return lines;
 }
 
-describe('runs of TRL', { skip }, () => {
+describe('TRL runs', { skip }, () => {
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'trl-runs-'));
 		const args = Object.entries(options).flatMap(([name, one]) => [join(folder, name), JSON.stringify(one)]);
@@ -91,7 +93,7 @@ describe('runs of TRL', { skip }, () => {
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
-	test('rewards are the trainer’s by weights from what it logged; groups of one prompt have its size', async () => {
+	test('weighted rewards and group sizes reconstructed from the logs match the trainer’s', async () => {
 		const lines = await checkLines('weighted', 'train');
 		const { rewards, foreign } = await (await openRun(join(folder, 'weighted'))).record();
 		assert.deepEqual(Object.fromEntries((rewards ?? []).map(({ name, weight }) => [name, weight])), {
@@ -108,11 +110,11 @@ describe('runs of TRL', { skip }, () => {
 		}
 	});
 
-	test('what an evaluation wrote into a step’s file is no rollout of training', async () => {
+	test('rollouts that an evaluation wrote to a step’s file do not count as training rollouts', async () => {
 		const lines = await checkLines('weighted', 'validation');
 		const rows = (all: readonly RolloutLine[], step: number) => all.filter((line) => line.step === step).length;
 		const train = await linesOf('weighted', 'train');
-		// Two prompts of four completions in a file of sixteen.
+		// Two prompts with four completions each, in a file of sixteen.
 		assert.deepEqual(
 			[1, 2, 3, 4].map((step) => [rows(train, step), rows(lines, step)]),
 			[
@@ -123,12 +125,12 @@ describe('runs of TRL', { skip }, () => {
 			],
 		);
 		assert.ok(lines.every(({ stage }) => stage === 'validation'));
-		// More than the file holds: nothing of training is left.
+		// More than the file holds, so no training rollouts are left.
 		assert.deepEqual([...new Set((await checkLines('chat', 'validation')).map(({ step }) => step))], [2]);
 		assert.deepEqual([...new Set((await checkLines('chat', 'train')).map(({ step }) => step))], [1]);
 	});
 
-	test('a function that leaves completions out has its weight', async () => {
+	test('a function that skips completions keeps its weight', async () => {
 		const lines = await checkLines('gaps', 'train');
 		assert.ok(lines.some(({ rewards }) => rewards.sometimes === null));
 		const { rewards } = await (await openRun(join(folder, 'gaps'))).record();
@@ -139,7 +141,7 @@ describe('runs of TRL', { skip }, () => {
 		});
 	});
 
-	test('prompts that were chats are messages again in exports', async () => {
+	test('chat prompts are exported as messages', async () => {
 		const path = join(folder, 'chat.jsonl');
 		const request = { as: 'dpo', split: 'train', selection: {}, tags: resolveTemplate('r1') } as const;
 		const summary = await exportRollouts(await openRun(join(folder, 'chat')), request, path, { replace: true });
@@ -155,7 +157,7 @@ describe('runs of TRL', { skip }, () => {
 	});
 
 	for (const known of ['metrics', 'advantages alone'] as const) {
-		test(`no exported pair is in another order than TRL's totals, from ${known}`, async () => {
+		test(`exported pairs agree with the order of TRL's totals, from ${known}`, async () => {
 			if (known === 'advantages alone') await rm(join(folder, 'weighted/checkpoint-4'), { recursive: true });
 			const path = join(folder, 'dpo.jsonl');
 			const request = {

@@ -1,10 +1,10 @@
-"""Runs of TRL's GRPOTrainer on a tiny random model with weighted rewards, as files, and what TRL computed of them.
+"""Runs TRL's GRPOTrainer on a tiny random model with weighted rewards, and saves the runs and the values TRL computed.
 
-    python weighted_run.py FOLDER OPTIONS [FOLDER OPTIONS...]
+python weighted_run.py FOLDER OPTIONS [FOLDER OPTIONS...]
 
-OPTIONS is a JSON object: `weights`, `steps`, `eval_prompts`, `gaps` (a function that leaves completions out), `chat` (prompts
-are messages), and more fields of GRPOConfig. The last line that is printed has for each run the totals, advantages and
-completions of each generation as the trainer had them, in its order.
+OPTIONS is a JSON object: `weights`, `steps`, `eval_prompts`, `gaps` (a function that skips completions), `chat`
+(prompts are messages), and other GRPOConfig fields. The last line of output contains, for each run, the totals,
+advantages and completions of each generation in the trainer's order.
 """
 
 import json
@@ -85,7 +85,7 @@ def train(folder, options):
     generations = []
 
     class Recorded(GRPOTrainer):
-        """The trainer as it is; what it computed of each generation is written down."""
+        """Unmodified trainer that records what it computed for each generation."""
 
         def _generate_and_score_completions(self, inputs):
             result = super()._generate_and_score_completions(inputs)

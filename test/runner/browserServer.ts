@@ -1,6 +1,7 @@
 /**
- * One browser for all tests: a process that starts it and serves it over a socket on loopback, which each test connects to
- * for contexts of its own. Prints the address; ends when its standard input does, and the browser with it.
+ * Runs one browser for all tests: a process that starts the browser and serves it over a loopback socket, so that each
+ * test can connect and create its own contexts. Prints the address; exits with the browser when its standard input
+ * closes.
  */
 import { chromium, type LaunchOptions } from 'playwright-core';
 

@@ -1,10 +1,10 @@
-/** What a change can reach: the files that differ from a commit, and the tests that depend on them. */
+/** Determines what a change affects: the files that differ from a commit, and the tests that depend on them. */
 import { execFileSync } from 'node:child_process';
 import { root } from '../scripts/paths.ts';
 import { ImportGraph } from './importGraph.ts';
 import type { CheckName, Suite } from './suites.ts';
 
-/** Files that differ from `base`, also those that git does not know yet. Throws where `base` is no commit. */
+/** Returns the files that differ from `base`, including untracked ones. Throws if `base` is not a commit. */
 export function changedFiles(base: string): string[] {
 	const git = (...args: string[]) =>
 		execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -18,28 +18,32 @@ export function changedFiles(base: string): string[] {
 	].sort();
 }
 
-/** A change of what everything is built or run with reaches everything. */
+/** Files that affect every test because everything is built or run with them. */
 const everywhere = /^(package-lock\.json|\.npmrc|esbuild\.mjs|src\/tsconfig\.base\.json|test\/(runner|support)\/)/;
 
 export interface Reach {
 	readonly checks: readonly CheckName[];
 	readonly suites: readonly Suite[];
-	/** Files that the change reaches as well, and that are left to a whole run. */
+	/** Affected test files that are left to a full run. */
 	readonly leftOut: readonly string[];
 }
 
 export interface ReachOptions {
 	readonly graph?: ImportGraph;
-	/** Expected seconds of a file. */
+	/** Returns the expected duration of a file, in seconds. */
 	readonly secondsOf: (file: string, suite: Suite) => number;
-	/** Expected seconds of all files together, up to which those are taken that a change reaches by a shared program alone. */
+	/**
+	 * Total expected duration, in seconds, up to which files are added that the change affects only through a shared
+	 * program.
+	 */
 	readonly budgetSeconds: number;
 }
 
 /**
- * Types and lint, and of each suite the files that depend on a changed file: all that import it, and all that run a
- * program in whose folder it lies. Of those that only run a program that shares it with others, the quickest for each
- * program, one in the workbench, and then as many of the quickest as fit into the budget.
+ * Returns type checking, lint, and the test files in each suite that depend on a changed file: those that import it,
+ * and those that run a program with the changed file in its own folder. Of the files affected only through sources
+ * shared between programs, includes the fastest one for each program, one that uses the workbench, and then as many of
+ * the fastest as fit the budget.
  */
 export function reachOf(changed: readonly string[], suites: readonly Suite[], options: ReachOptions): Reach {
 	const { graph = new ImportGraph(), secondsOf, budgetSeconds } = options;
@@ -76,9 +80,9 @@ interface Candidate {
 	readonly file: string;
 	readonly suite: Suite;
 	readonly seconds: number;
-	/** It imports the change, or runs a program whose own sources it is. */
+	/** Whether the file imports the change or runs a program that has the change among its own sources. */
 	readonly near: boolean;
-	/** Programs with the change that it runs. */
+	/** Programs run by the file that contain the change. */
 	readonly programs: readonly string[];
 }
 
@@ -91,7 +95,8 @@ function candidatesOf(
 	const candidates: Candidate[] = [];
 	for (const file of suite.files) {
 		const imports = graph.dependencies(file, false);
-		// Files that drive whole programs import much of the product to look at what these have done.
+		// Ignore indirect imports in files that drive whole programs: they import much of the product only to inspect
+		// results.
 		const near = [...changed].some(
 			(path) => (imports.get(path) ?? Number.POSITIVE_INFINITY) <= (suite.byProgram ? 1 : 1e9),
 		);

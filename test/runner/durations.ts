@@ -1,6 +1,6 @@
 /**
- * Expected durations of checks and test files in seconds, from the last `npm test -- --times` that was committed. They
- * decide what starts first and how long is said to be left, nothing else.
+ * Expected durations of checks and test files in seconds, from the last committed `npm test -- --times`. They only
+ * determine the start order and the estimate of the remaining time.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 export type Durations = ReadonlyMap<string, number>;
 
 const path = join(import.meta.dirname, 'durations.json');
-/** What takes less does not decide anything. */
+/** Shorter durations do not affect scheduling. */
 export const minSeconds = 3;
 
 export function readDurations(): Durations {
@@ -19,7 +19,7 @@ export function readDurations(): Durations {
 	}
 }
 
-/** Keeps what takes long, in a stable order. */
+/** Writes the durations of slow files in a stable order. */
 export function writeDurations(seconds: ReadonlyMap<string, number>): void {
 	const slow = [...seconds].filter(([, duration]) => duration >= minSeconds).sort(([a], [b]) => (a < b ? -1 : 1));
 	const rounded = Object.fromEntries(slow.map(([name, duration]) => [name, Math.round(duration)]));

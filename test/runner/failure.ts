@@ -1,4 +1,6 @@
-/** A failure as the summary shows it: what, where in our own code, and the command that runs the test alone. */
+/**
+ * Formats a failure for the summary: what failed, where in our own code, and the command that reruns only that test.
+ */
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,12 +8,12 @@ import { root } from '../scripts/paths.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface Place {
-	/** Relative to the project's folder. */
+	/** Path relative to the project folder. */
 	readonly file: string;
 	readonly line: number;
 }
 
-/** Lines of our own code in a stack, innermost first; without packages and without the runner. */
+/** Returns the stack frames in our own code, innermost first, excluding packages and the runner. */
 export function ownPlaces(stack: string, folder = root): Place[] {
 	const places: Place[] = [];
 	for (const [, url, path, line] of stack.matchAll(
@@ -37,7 +39,7 @@ function pathOf(url: string): string | undefined {
 	}
 }
 
-/** `file:line` and the source text there. */
+/** Formats `file:line` with its source text. */
 function placeText({ file, line }: Place): string {
 	let source = '';
 	try {
@@ -48,17 +50,17 @@ function placeText({ file, line }: Place): string {
 	return `${file}:${line}${source === '' ? '' : `   ${source}`}`;
 }
 
-/** The shell command that runs a test alone. @param file relative to the project's folder */
+/** Returns the shell command that runs only this test. @param file path relative to the project folder */
 export function commandFor(file: string, filter: string | undefined): string {
 	if (filter === undefined) return `npm test -- ${file}`;
 	const pattern = filter.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 	return `npm test -- ${file} --name '${pattern.replaceAll("'", "'\\''")}'`;
 }
 
-/** @param file of the test, relative to the project's folder */
+/** @param file path of the test, relative to the project folder */
 export function failureText(phase: string, file: string, { name, filter, failure }: Outcome): string {
 	const places = ownPlaces(failure?.stack ?? '');
-	// A helper of many tests alone would not say which line of the test it was.
+	// A frame in a shared helper does not show which line of the test failed, so add one in the test file.
 	const shown = places.filter((place, i) => i === 0 || place.file === file).slice(0, 2);
 	const message = (failure?.message ?? '').trimEnd().split('\n').slice(0, maxMessageLines);
 	return [
@@ -70,5 +72,5 @@ export function failureText(phase: string, file: string, { name, filter, failure
 	].join('\n');
 }
 
-/** Of a message in the summary; the whole stands above, where the test failed. */
+/** Maximum number of message lines in the summary. The full message is printed earlier, where the test failed. */
 const maxMessageLines = 12;

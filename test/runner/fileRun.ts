@@ -1,4 +1,4 @@
-/** One test file inside a worker: what it costs, and that it leaves the process as it found it. */
+/** Runs one test file in a worker: measures its CPU time and checks that it restores the process state. */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,26 +7,27 @@ import { ownUsage, usageSince } from './usage.ts';
 
 const environment = { ...process.env };
 const folder = process.cwd();
-/** What keeps the worker alive by itself: its channel to the runner and its standard streams. */
+/** Resources that keep the worker alive on their own: its channel to the runner and its standard streams. */
 let idleResources: readonly string[] = [];
 let closingMs = 0;
 let usageBefore: Usage = { own: 0, children: 0 };
 
 /**
- * @param name of a folder for its temporary files, which are then not taken for those of a file that runs beside it
- * @param closing milliseconds that what it has opened may take to close after its last test
+ * @param name name of the folder for its temporary files, which keeps them apart from those of files running in
+ * parallel
+ * @param closing time in milliseconds that resources may take to close after its last test
  */
 export function startFile(name: string, closing: number): void {
 	closingMs = closing;
 	process.env.TMPDIR = join(tmpdir(), name);
 	mkdirSync(process.env.TMPDIR);
-	// What is kept for a user is kept there, not for the person who runs the tests.
+	// Keep user data out of the developer's own home folder.
 	process.env.XDG_DATA_HOME = join(process.env.TMPDIR, 'share');
 	usageBefore = ownUsage();
 	idleResources = process.getActiveResourcesInfo();
 }
 
-/** @returns what the file has cost, and a failure where it leaves something open */
+/** @returns the file's CPU time, and a failure if it leaves resources open */
 export async function finishFile(): Promise<{ readonly usage: Usage; readonly leak?: Outcome }> {
 	const open = await stillOpen();
 	restoreProcess();
@@ -37,8 +38,8 @@ export async function finishFile(): Promise<{ readonly usage: Usage; readonly le
 }
 
 /**
- * Types of the resources that are open now and were not before the file. Timers do not count: one that an earlier file has
- * started again cannot be told from one of this file.
+ * Returns the types of resources opened since the file started. Ignores timers, because a timer restarted by an earlier
+ * file cannot be distinguished from one started by this file.
  */
 async function stillOpen(): Promise<string[]> {
 	for (const end = performance.now() + closingMs; ; ) {
@@ -52,7 +53,7 @@ async function stillOpen(): Promise<string[]> {
 	}
 }
 
-/** The next file finds the environment and the working folder as the first one did. */
+/** Restores the environment and the working directory for the next file. */
 function restoreProcess(): void {
 	process.chdir(folder);
 	for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];

@@ -1,14 +1,14 @@
 /**
- * Which files a test file depends on: what it imports, what that imports, and the files and programs that sources name by a
- * path. Programs that the product itself starts are not followed from the product's sources (an engine is started by
- * nearly everything): a test that is about a program names it, by its path or in a line `// @reaches NAME...`.
+ * Determines which files a test file depends on: direct and indirect imports, and files and programs that the sources
+ * refer to by path. Programs started by the product are not followed from the product's sources, because nearly
+ * everything starts an engine. A test about a program names it, either by its path or in a line `// @reaches NAME...`.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { bundles } from '../../esbuild.mjs';
 import { root as ownRoot } from '../scripts/paths.ts';
 
-/** Paths are relative to the checkout, with slashes. */
+/** Uses paths relative to the checkout, with forward slashes. */
 export class ImportGraph {
 	readonly #root: string;
 	readonly #files = new Map<string, Edges>();
@@ -20,14 +20,14 @@ export class ImportGraph {
 	}
 
 	/**
-	 * Every file that a file depends on, itself included, and how many steps away it is.
-	 * @param programs whether programs that tests start are followed; default true
+	 * Returns all files that a file depends on, including itself, with their distance in steps.
+	 * @param programs whether to follow programs that tests start; default true
 	 */
 	dependencies(file: string, programs = true): Map<string, number> {
 		return this.#closure([file], programs);
 	}
 
-	/** The files among `tests` that depend on one of `changed`. */
+	/** Returns the files in `tests` that depend on any file in `changed`. */
 	dependents(tests: readonly string[], changed: ReadonlySet<string>, programs = true): string[] {
 		return tests.filter((test) => {
 			const dependencies = this.dependencies(test, programs);
@@ -35,17 +35,17 @@ export class ImportGraph {
 		});
 	}
 
-	/** Programs that a test file says it reaches. */
+	/** Returns the programs that a test file declares it reaches. */
 	programsOf(test: string): readonly string[] {
 		return this.#edges(test).programs;
 	}
 
-	/** What a program is made of. @param program name of a bundle */
+	/** Returns the sources of a program. @param program name of a bundle */
 	sourcesOf(program: string): Map<string, number> {
 		return this.#closure(this.#entries.get(program) ?? [], false);
 	}
 
-	/** Whether a file is in the folder of a program, not in one that programs share. */
+	/** Returns whether a file is in a program's own folder rather than in one shared between programs. */
 	isOwn(program: string, file: string): boolean {
 		return (this.#entries.get(program) ?? []).some((entry) => {
 			const folder = entry.replace(/\/main\.ts$|\.ts$/, '');
@@ -89,13 +89,13 @@ export class ImportGraph {
 		return { files: [...files], programs: [...programs].filter((program) => this.#entries.has(program)) };
 	}
 
-	/** The text with the `@reaches` lines; an older checkout has those of this one. */
+	/** Returns the text with its `@reaches` lines. For an older checkout, uses the lines from this one. */
 	#annotated(path: string, text: string): string {
 		if (this.#root === ownRoot || !existsSync(join(ownRoot, path))) return text;
 		return readFileSync(join(ownRoot, path), 'utf8');
 	}
 
-	/** Files that a text names: relative to the file and, in a test, to the checkout. */
+	/** Returns the files that a string refers to, relative to the file and, in a test, also to the checkout. */
 	#targets(from: string, name: string, isTest: boolean): string[] {
 		if (/^\.{1,2}\//.test(name)) {
 			return filesAt(this.#root, relative(this.#root, resolve(this.#root, dirname(from), name)), isTest);
@@ -108,13 +108,13 @@ export class ImportGraph {
 
 interface Edges {
 	readonly files: readonly string[];
-	/** Names of bundles. */
+	/** Bundle names. */
 	readonly programs: readonly string[];
 }
 
 const rootFiles = new Set(['package.json', 'esbuild.mjs', 'README.md', 'CHANGELOG.md', 'biome.json', 'tsconfig.json']);
 
-/** Programs of the lines `// @reaches NAME...`, and the webview apps that a page test opens. */
+/** Returns the programs named in `// @reaches NAME...` lines and the webview apps that a page test opens. */
 function reached(text: string): string[] {
 	const lines = [...text.matchAll(/^\/\/ @reaches (.+)$/gm)].flatMap(([, names]) =>
 		(names as string).trim().split(/\s+/),
@@ -122,7 +122,7 @@ function reached(text: string): string[] {
 	return [...lines, ...[...text.matchAll(/\bapp: '(\w+)'/g)].map(([, app]) => app as string)];
 }
 
-/** Name of a bundle, and of each of its files -> the sources that they are made of. */
+/** Maps each bundle's name and each of its output files to their source files. */
 function bundleEntries(): Map<string, string[]> {
 	const entries = new Map<string, string[]>();
 	for (const [name, { entryPoints = {} }] of Object.entries(bundles())) {
@@ -135,13 +135,13 @@ function bundleEntries(): Map<string, string[]> {
 	return entries;
 }
 
-/** The file at a path, or all files of the folder there. @param folders whether a folder counts */
+/** Returns the file at a path, or all files in the folder there. @param folders whether folders count */
 function filesAt(root: string, path: string, folders: boolean): string[] {
 	const file = path.replaceAll('\\', '/').replace(/\/$/, '');
 	if (file === '' || file.startsWith('..') || file.includes('node_modules')) return [];
 	const stats = statSync(join(root, file), { throwIfNoEntry: false });
 	if (stats?.isFile()) return [file];
-	// Whole layers are named in texts; a folder of a template or a fixture is small.
+	// Ignore top-level folders because strings often name whole layers. Template and fixture folders are small.
 	if (!stats?.isDirectory() || !folders || file.split('/').length < 2) return [];
 	const names = readdirSync(join(root, file), { recursive: true, withFileTypes: true });
 	if (names.length > maxFolderFiles) return [];

@@ -1,10 +1,13 @@
-/** Processor time of running process trees, sampled from /proc: also of what is never waited for, as a browser's pages. */
+/**
+ * Measures the CPU time of running process trees by sampling /proc. Includes processes that are never waited for, such
+ * as browser pages.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type ProcessTimes, processTimes } from './usage.ts';
 
 const intervalMs = 250;
 
-/** Programs whose processor time is told apart, by the command line of a process. */
+/** Program types reported separately, identified by a process's command line. */
 const kinds: readonly (readonly [string, RegExp])[] = [
 	['browser', /chrom(e|ium)/],
 	['workbench', /code-server|extensionHost|\/lib\/vscode\//],
@@ -17,11 +20,13 @@ const kinds: readonly (readonly [string, RegExp])[] = [
 interface Seen {
 	own: number;
 	kind: string;
-	/** Ids of the metered trees that it belongs to. */
+	/** Ids of the measured process trees that contain it. */
 	roots: ReadonlySet<number>;
 }
 
-/** Samples while it runs; what lives shorter than the interval is missed. Linux only: elsewhere everything is zero. */
+/**
+ * Samples while running, so it misses processes shorter than the interval. Linux only; elsewhere everything is zero.
+ */
 export class Meter {
 	readonly #seen = new Map<number, Seen>();
 	readonly #ended: Seen[] = [];
@@ -31,13 +36,13 @@ export class Meter {
 		this.#timer = setInterval(() => this.#sample(), intervalMs).unref();
 	}
 
-	/** Seconds of a process and everything that it has started. */
+	/** Returns the CPU seconds of a process and its descendants. */
 	secondsOf(root: number): number {
 		this.#sample();
 		return this.#sum(({ roots }) => roots.has(root));
 	}
 
-	/** Seconds by kind of program, of everything that this process has started. */
+	/** Returns the CPU seconds of all descendants of this process by program type. */
 	secondsByKind(): Map<string, number> {
 		this.#sample();
 		const names = [...kinds.map(([name]) => name), 'other'];
@@ -60,7 +65,7 @@ export class Meter {
 		}
 		for (const [pid, seen] of this.#seen) {
 			if ((times.get(pid)?.own ?? -1) >= seen.own) continue;
-			// It has ended; another process may have its id now.
+			// The process has ended, and its id may have been reused.
 			this.#ended.push(seen);
 			this.#seen.delete(pid);
 		}
@@ -68,7 +73,7 @@ export class Meter {
 			const known = this.#seen.get(pid);
 			if (known !== undefined) {
 				known.own = own;
-				// A process may become another program after its start.
+				// A process can execute another program after it starts.
 				if (known.kind === 'other') known.kind = kindOf(pid);
 				continue;
 			}
@@ -86,7 +91,7 @@ function pidNames(): string[] {
 	}
 }
 
-/** Processes between this one and `pid`, itself among them; undefined for what this process has not started. */
+/** Returns the processes between this one and `pid`, including `pid`, or undefined if `pid` is not a descendant. */
 function rootsOf(
 	pid: number,
 	times: ReadonlyMap<number, ProcessTimes>,

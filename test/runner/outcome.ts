@@ -1,48 +1,48 @@
-/** What tests came to, as a worker reports it and the summary counts it. */
+/** Test outcomes as reported by a worker and counted in the summary. */
 
 export type Status = 'passed' | 'failed' | 'skipped';
 
 export interface Outcome {
-	/** Full name: those of the suites around it, then its own, joined by " > ". */
+	/** Full name: the names of the enclosing suites and the test's own name, joined by " > ". */
 	readonly name: string;
-	/** What selects it by name: itself, or the test around it. Undefined for a whole file. */
+	/** Name that selects this test: its own or that of the enclosing test. Undefined for a whole file. */
 	readonly filter?: string;
 	readonly status: Status;
 	readonly milliseconds: number;
-	/** Why it was skipped, where the test says so. */
+	/** Reason for skipping, if the test gives one. */
 	readonly reason?: string;
 	readonly failure?: TestFailure;
 }
 
 export interface TestFailure {
 	readonly message: string;
-	/** Stack of the error, without frames of Node's test runner. */
+	/** Error stack without frames from Node's test runner. */
 	readonly stack: string;
 }
 
-/** Seconds of processor time: a process and the children that it has waited for. */
+/** CPU seconds used by a process and by the children it has waited for. */
 export interface Usage {
 	readonly own: number;
 	readonly children: number;
 }
 
-/** Worker to runner. */
+/** Messages from worker to runner. */
 export type WorkerMessage =
 	| { readonly type: 'ready' }
 	| { readonly type: 'outcome'; readonly outcome: Outcome }
 	| {
 			readonly type: 'file';
 			readonly usage: Usage;
-			/** Resident memory of the worker after the file, in bytes. */
+			/** The worker's resident memory after the file, in bytes. */
 			readonly memory: number;
 	  };
 
-/** Runner to worker. */
+/** Message from runner to worker. */
 export interface FileRequest {
 	/** Absolute path of a test file. */
 	readonly file: string;
 	readonly timeoutMs: number;
-	/** How long what the file has opened may take to close after its last test. */
+	/** Time that resources opened by the file may take to close after its last test. */
 	readonly closingMs: number;
 }
 
@@ -58,7 +58,7 @@ export function count(outcomes: Iterable<Outcome>): Counts {
 	return counts;
 }
 
-/** `N passed, N failed`, and the skipped tests where there are some. */
+/** Formats `N passed, N failed`, plus the number of skipped tests if there are any. */
 export function summary({ passed, failed, skipped }: Counts): string {
 	return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

@@ -1,4 +1,4 @@
-/** Worker processes that run test files; an idle one is used again, a hung one is ended. */
+/** Runs test files in worker processes. Idle workers are reused and hung ones are killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,31 +7,37 @@ import type { FileRequest, Outcome, Usage, WorkerMessage } from './outcome.ts';
 
 export interface FileResult {
 	readonly outcomes: readonly Outcome[];
-	/** Undefined where the worker died. */
+	/** Undefined if the worker died. */
 	readonly usage: Usage | undefined;
 	readonly seconds: number;
-	/** What the file and its processes printed, for a failure. */
+	/** Output of the file and its processes, shown on failure. */
 	readonly output: string;
 }
 
 export interface PoolOptions {
-	/** Folder of the workers' logs. */
+	/** Folder for worker logs. */
 	readonly logs: string;
-	/** Of the logs. */
+	/** Base name of the logs. */
 	readonly name: string;
-	/** What workers have beside the environment of this process; asked when one starts. */
+	/** Returns the variables added to this process's environment. Called when a worker starts. */
 	readonly env: () => Readonly<Record<string, string | undefined>>;
-	/** Only tests whose full name matches. */
+	/** Runs only tests whose full name matches. */
 	readonly namePattern: string | undefined;
-	/** Workers print on this terminal instead of a log. */
+	/** Whether workers print to this terminal instead of a log. */
 	readonly showOutput: boolean;
-	/** Time beyond a file's own limit, which its worker keeps, after which the worker is ended; default 20 seconds. */
+	/**
+	 * Grace period after a file's own timeout, which its worker enforces, before the worker is killed. Default: 20
+	 * seconds.
+	 */
 	readonly graceMs?: number;
-	/** How long what a file has opened may take to close after its last test: `fetch` keeps connections for four seconds. */
+	/**
+	 * Time that resources opened by a file may take to close after its last test. `fetch` keeps connections for four
+	 * seconds.
+	 */
 	readonly closingMs?: number;
 }
 
-/** A worker that has grown beyond it is not used again. */
+/** Memory limit above which a worker is not reused. */
 const maxMemoryBytes = 1 << 30;
 
 interface Worker {
@@ -51,7 +57,7 @@ export class WorkerPool {
 		this.#options = options;
 	}
 
-	/** @param alone in a process that no other file has used or will use */
+	/** @param alone whether to use a process that runs no other file */
 	async runFile(file: string, timeoutSeconds: number, alone: boolean): Promise<FileResult> {
 		const worker = (alone ? undefined : this.#idle.pop()) ?? (await this.#start());
 		const outcomes: Outcome[] = [];
@@ -83,7 +89,7 @@ export class WorkerPool {
 		const seconds = (performance.now() - startTime) / 1000;
 		if (end === 'finished') {
 			if (outcomes.length === 0) outcomes.push(fileFailure('The file has no test', seconds));
-			// What a failed test has left running must not meet the next file.
+			// Processes that a failed test left running must not affect the next file.
 			const failed = outcomes.some(({ status }) => status === 'failed');
 			if (!alone && !failed && memory < maxMemoryBytes) this.#idle.push(worker);
 			else await this.#retire(worker);
@@ -99,7 +105,7 @@ export class WorkerPool {
 		return { outcomes, usage, seconds, output: textFrom(worker.log, logStart) };
 	}
 
-	/** Ends all workers; those that run a file are ended with what they have started. */
+	/** Stops all workers. Those running a file are killed together with everything they started. */
 	async dispose(): Promise<void> {
 		for (const worker of [...this.#all]) {
 			if (this.#idle.includes(worker)) void this.#retire(worker);
@@ -124,7 +130,7 @@ export class WorkerPool {
 				`--test-reporter=${join(import.meta.dirname, 'workerReporter.ts')}`,
 				...(namePattern === undefined ? [] : [`--test-name-pattern=${namePattern}`]),
 			],
-			// Under `node --test` the reporter would give way to the one of the process around it.
+			// Under `node --test`, the worker's reporter would otherwise be replaced by the parent process's.
 			env: { ...process.env, ...env(), TEST_NAME_PATTERN: namePattern, NODE_TEST_CONTEXT: undefined },
 			stdio: ['ignore', showOutput ? 'inherit' : descriptor, showOutput ? 'inherit' : descriptor, 'ipc'],
 			detached: process.platform !== 'win32',

@@ -1,7 +1,7 @@
-/** What `npm test` prints while it runs: a line for each file, how many are left and for how long. */
+/** Progress output for `npm test`: a line for each file, the number of remaining files, and the remaining time. */
 
 export interface ProgressItem {
-	/** Phase, or the kind of preparation. */
+	/** Phase or type of preparation. */
 	readonly phase: string;
 	readonly name: string;
 	/** Expected duration. */
@@ -15,11 +15,11 @@ export class Progress {
 	readonly #cores: number;
 	readonly #write: (line: string) => void;
 	readonly #now: () => number;
-	/** Measured over expected duration of what has ended, so that a slower machine is told a longer time. */
+	/** Measured and expected durations of finished items. Their ratio adjusts the estimate to the machine's speed. */
 	#measured = 0;
 	#expected = 0;
 
-	/** @param now time in milliseconds */
+	/** @param now returns the time in milliseconds */
 	constructor(
 		items: Iterable<ProgressItem>,
 		cores: number,
@@ -37,15 +37,15 @@ export class Progress {
 	}
 
 	/**
-	 * @param mark `↷`: nothing of it was run
-	 * @param text what it came to
+	 * @param mark `↷`: skipped entirely
+	 * @param text result
 	 */
 	end(item: ProgressItem, mark: '✔' | '✖' | '↷', text: string): void {
 		const started = this.#running.get(item);
 		const seconds = started === undefined ? 0 : (this.#now() - started) / 1000;
 		this.#running.delete(item);
 		this.#left.delete(item);
-		// What is in the caches, or skipped, says nothing about the machine.
+		// Skipped items and preparation, which may be cached, say nothing about the machine's speed.
 		if (started !== undefined && mark !== '↷' && item.phase !== 'prepare') {
 			this.#measured += seconds;
 			this.#expected += item.seconds;
@@ -54,7 +54,7 @@ export class Progress {
 		this.#write(`${mark} ${what}${text === '' ? '' : `: ${text}`} (${seconds.toFixed(1)} s)${this.#remaining()}`);
 	}
 
-	/** What runs now, for the time in which nothing ends. */
+	/** Shows what is running when nothing has finished for a while. */
 	heartbeat(): void {
 		const running = [...this.#running].map(
 			([{ phase, name }, started]) => `${phase} ${name} (${Math.round((this.#now() - started) / 1000)} s)`,
@@ -62,9 +62,9 @@ export class Progress {
 		if (running.length > 0) this.#write(`  running: ${running.join(', ')}${this.#remaining()}`);
 	}
 
-	/** Expected time until everything has run, in seconds. */
+	/** Returns the expected remaining time, in seconds. */
 	secondsLeft(): number {
-		// The first few files say little about the machine.
+		// Damp the ratio, because the first few files say little about the machine's speed.
 		const pace = (this.#measured + 60) / (this.#expected + 60);
 		let work = 0;
 		let longest = 0;
@@ -81,13 +81,13 @@ export class Progress {
 	#remaining(): string {
 		if (this.#left.size === 0) return '';
 		const seconds = this.secondsLeft();
-		// All that is left should have ended by now.
+		// Everything left was expected to have finished by now.
 		const time = seconds > 0 ? durationText(seconds) : 'it takes longer than expected';
 		return `   ${this.#left.size} left, ${time}`;
 	}
 }
 
-/** `about 3 min`, `about 20 s`. */
+/** Formats a duration such as `about 3 min` or `about 20 s`. */
 export function durationText(seconds: number): string {
 	if (seconds >= 90) return `about ${Math.round(seconds / 60)} min`;
 	return `about ${Math.max(1, Math.round(seconds / 10) * 10)} s`;

@@ -1,4 +1,4 @@
-/** What is prepared once for all test files: the browser, the workbench, the Python environment, bubblewrap. */
+/** Resources prepared once for all test files: the browser, the workbench, the Python environment, bubblewrap. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { findBubblewrap } from '../scripts/bubblewrap.ts';
@@ -13,35 +13,38 @@ import { findSoftwareGpu, missingVariable } from '../support/softwareGpu.ts';
 export type ResourceName = 'browser' | 'workbench' | 'python' | 'bubblewrap' | 'gpu';
 
 export interface Preparation {
-	/** Expected duration where everything is in the caches. */
+	/** Expected duration with a warm cache. */
 	readonly seconds: number;
-	/** Shares the system's package manager, which does one thing at a time. */
+	/** Resources that use the system's package manager, which cannot run in parallel. */
 	readonly needs?: readonly ResourceName[];
-	/** Throws where tests that need it should not start. A part that cannot be had here makes its tests skip instead. */
+	/**
+	 * Throws if tests that need the resource must not start. If the resource is unavailable here, its tests are skipped
+	 * instead.
+	 */
 	prepare(resources: Resources): Promise<void>;
 }
 
-/** The prepared parts, and what tests need to know of them. */
+/** The prepared resources and the information tests need about them. */
 export class Resources {
-	/** Environment of the tests. */
+	/** Environment variables for the tests. */
 	readonly environment: Record<string, string> = {};
 	/** Environment of tests on the GPU in software; only theirs, because `auto` would try that GPU in every other run. */
 	gpu: Readonly<Record<string, string>> = {};
-	/** Id of the process of the shared browser. */
+	/** Process id of the shared browser. */
 	browserPid: number | undefined;
 	readonly #children: ChildProcess[] = [];
 	readonly say: (line: string) => void;
 	readonly #env: Readonly<Record<string, string>>;
 
-	/** @param env of the processes that serve, beside that of this one */
+	/** @param env variables for the servers, added to this process's environment */
 	constructor(say: (line: string) => void, env: Readonly<Record<string, string>>) {
 		this.say = say;
 		this.#env = env;
 	}
 
 	/**
-	 * Starts a program that serves until the tests are over, and resolves with the first line that it prints.
-	 * @param env beside that of all that serve
+	 * Starts a server that runs until the tests are over, and resolves with its first line of output.
+	 * @param env variables added to those of all servers
 	 */
 	async serve(
 		program: string,
@@ -66,7 +69,7 @@ export class Resources {
 		return { line, pid: child.pid as number };
 	}
 
-	/** Ends what serves. */
+	/** Stops all servers. */
 	async dispose(): Promise<void> {
 		await Promise.all(
 			this.#children.splice(0).map(async (child) => {

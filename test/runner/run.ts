@@ -1,4 +1,4 @@
-/** Runs checks and test files with what they need, prints what happens, and leaves nothing behind. */
+/** Runs checks and test files with the resources they need, prints progress, and cleans up. */
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -18,23 +18,23 @@ import { type TimesRow, timesText } from './times.ts';
 export interface RunOptions {
 	readonly checks: readonly CheckName[];
 	readonly suites: readonly Suite[];
-	/** Only tests whose full name matches this regular expression. */
+	/** Runs only tests whose full name matches this regular expression. */
 	readonly namePattern?: string;
-	/** Start nothing more after the first failure. */
+	/** Whether to stop starting tests after the first failure. */
 	readonly bail?: boolean;
-	/** Measure processor time, and write a table of it. */
+	/** Whether to measure CPU time and write a table of it. */
 	readonly times?: boolean;
-	/** Keep the measured durations in the source tree, for the order of later runs. */
+	/** Whether to store the measured durations in the source tree, to order later runs. */
 	readonly keepDurations?: boolean;
-	/** Take the bundles of dist/ as they are. */
+	/** Whether to use the existing bundles in dist/. */
 	readonly built?: boolean;
-	/** Write outcomes as JSON to this file. */
+	/** File to write outcomes to, as JSON. */
 	readonly report?: string;
-	/** Default: those of the machine. */
+	/** Number of cores. Default: all of the machine's. */
 	readonly cores?: number;
 }
 
-/** Outcomes of a test file, or of a check as a test of its own. */
+/** Outcomes of a test file, or of a check, which counts as one test. */
 export interface FileReport {
 	readonly phase: string;
 	readonly file: string;
@@ -44,16 +44,18 @@ export interface FileReport {
 const tool = (name: string) => join(root, 'node_modules/.bin', name);
 
 const commands: Readonly<Record<CheckName, { command: readonly [string, ...string[]]; seconds: number }>> = {
-	// One core is what it has here; with threads, each checks what the others have checked.
+	// The check has one core here; with several threads, each would repeat the others' work.
 	typecheck: { command: [tool('tsc'), '-b', '--singleThreaded'], seconds: 17 },
 	lint: { command: [tool('biome'), 'check', '--diagnostic-level=warn'], seconds: 4 },
 	build: { command: [node, 'esbuild.mjs', '--tests'], seconds: 8 },
 };
+/** Number of processor cores that a test file keeps busy. Files wait a third of their time, so three of them share two cores. */
+const coresOfFile = 0.66;
 const checkTimeoutSeconds = 300;
 const heartbeatMs = 30_000;
 const sameInterruptMs = 500;
 
-/** @returns exit status: 0 where nothing failed, 130 where it was interrupted */
+/** @returns exit status: 0 if nothing failed, 130 if interrupted */
 export async function runTests(options: RunOptions): Promise<number> {
 	return await new TestRun(options).run();
 }
@@ -61,7 +63,7 @@ export async function runTests(options: RunOptions): Promise<number> {
 class TestRun {
 	readonly #options: RunOptions;
 	readonly #cores: number;
-	/** Temporary files of everything; short, because sockets lie below it and their paths are limited to about 104 bytes. */
+	/** Folder for all temporary files. Short, because it contains sockets, whose paths are limited to about 104 bytes. */
 	readonly #scratch = mkdtempSync(join(tmpdir(), 't-'));
 	readonly #processes = new ProcessFamily(this.#scratch);
 	readonly #resources = new Resources((line) => console.log(line), this.#environment());
@@ -86,7 +88,8 @@ class TestRun {
 		mkdirSync(logs, { recursive: true });
 		const started = performance.now();
 		const interrupt = () => {
-			// A second one means "at once"; a terminal and the script that started this one may both hand on the first.
+			// A second signal means "stop immediately", but a terminal and the starting script may both forward the first
+			// one.
 			if (this.#interruptedAt !== undefined) {
 				if (performance.now() - this.#interruptedAt > sameInterruptMs) this.#endAtOnce();
 				return;
@@ -180,7 +183,7 @@ class TestRun {
 	#environment(): Record<string, string> {
 		return {
 			TMPDIR: this.#scratch,
-			// Hundreds of processes load the same few files: compiled once, they spend a third less of the processor.
+			// Hundreds of processes load the same few files; a shared compile cache saves a third of their CPU time.
 			NODE_COMPILE_CACHE: join(cache, 'compiled'),
 		};
 	}
@@ -252,7 +255,7 @@ class TestRun {
 		const task: Task = {
 			id: file,
 			needs: this.#options.built ? suite.needs.filter((name) => name !== 'build') : suite.needs,
-			cores: suite.cores ?? 1,
+			cores: suite.cores ?? coresOfFile,
 			seconds: this.#durations.get(file) ?? suite.seconds,
 			run: async () => {
 				const item = items.get(task) as ProgressItem;
@@ -277,7 +280,7 @@ class TestRun {
 		return task;
 	}
 
-	/** Failures in full, and why tests were skipped; the rest is in the log. */
+	/** Prints failures in full and reasons for skipped tests. The rest is in the log. */
 	#tell({ name, status, reason, failure }: Outcome): void {
 		if (status === 'skipped') console.log(`  ↷ ${name}: skipped${reason === undefined ? '' : `, ${reason}`}`);
 		if (status === 'failed') console.log(`  ✖ ${name}\n${indent(failure?.stack || failure?.message || '')}`);
@@ -311,7 +314,7 @@ class TestRun {
 		await Promise.all([...this.#pools.values()].map((pool) => pool.dispose()));
 	}
 
-	/** Ends what tests have left running, which is a failure of theirs, and removes all temporary files. */
+	/** Kills processes that tests left running, which counts as a failure, and removes all temporary files. */
 	async #cleanUp(): Promise<void> {
 		const left = await this.#processes.end(this.#interrupted ? 2 : 10);
 		if (left.length > 0 && !this.#interrupted) {
@@ -359,12 +362,12 @@ class TestRun {
 	}
 }
 
-/** A file without the folders that its phase says already. */
+/** Returns a file's path without the folders that its phase implies. */
 function shortName(file: string): string {
 	return file.replace(/^test\/(unit\/|golden\/)?/, '').replace(/\.test\.ts$/, '');
 }
 
-/** Seconds by the names that tasks look theirs up with. */
+/** Returns the durations in seconds, keyed by the names that tasks use to look them up. */
 function durationsOf(rows: readonly TimesRow[]): Map<string, number> {
 	return new Map(
 		rows.map(({ phase, name, wall }) => [phase === 'prepare' ? `prepare ${name}` : name === '' ? phase : name, wall]),

@@ -1,25 +1,25 @@
-/** Runs tasks that need each other on a number of processor cores, the longest chain of work first. */
+/** Runs interdependent tasks on a number of CPU cores, longest dependency chain first. */
 
 export interface Task {
 	readonly id: string;
-	/** Ids of tasks that must have succeeded before this one starts. */
+	/** Ids of tasks that must succeed before this one starts. */
 	readonly needs: readonly string[];
-	/** Share of the machine that it keeps busy. */
+	/** Number of cores that it keeps busy. */
 	readonly cores: number;
-	/** Expected duration; decides the order, nothing else. */
+	/** Expected duration. Only affects the order. */
 	readonly seconds: number;
-	/** @returns whether what needs it may run */
+	/** @returns whether dependent tasks may run */
 	run(): Promise<boolean>;
 }
 
 export interface ScheduleOptions {
 	readonly cores: number;
 	readonly signal: AbortSignal;
-	/** Called instead of `run` for a task that needs one that did not succeed. */
+	/** Called instead of `run` if a dependency did not succeed. */
 	readonly onBlocked: (task: Task, by: string) => void;
 }
 
-/** Seconds from the start of each task to the end of the longest chain that waits for it. */
+/** Returns the seconds from the start of each task to the end of the longest chain that depends on it. */
 export function criticalPaths(tasks: readonly Task[]): Map<string, number> {
 	const dependents = new Map<string, Task[]>();
 	for (const task of tasks) for (const id of task.needs) dependents.set(id, [...(dependents.get(id) ?? []), task]);
@@ -37,7 +37,7 @@ export function criticalPaths(tasks: readonly Task[]): Map<string, number> {
 	return paths;
 }
 
-/** Resolves when every task has run or is blocked, or, once aborted, when those that were running have ended. */
+/** Resolves when every task has run or is blocked, or, if aborted, when all running tasks have ended. */
 export async function schedule(tasks: readonly Task[], { cores, signal, onBlocked }: ScheduleOptions): Promise<void> {
 	const ids = new Set(tasks.map(({ id }) => id));
 	for (const { id, needs } of tasks)
@@ -70,7 +70,7 @@ export async function schedule(tasks: readonly Task[], { cores, signal, onBlocke
 		if (!signal.aborted) {
 			for (const task of [...waiting]) {
 				if (!task.needs.every((id) => succeeded.get(id))) continue;
-				// What is next in line waits for room, and a small task behind it does not take that room away.
+				// The next task waits for enough free cores, and smaller tasks behind it must not take them.
 				if (task.cores > free + 1e-9 && running.size > 0) break;
 				start(task);
 			}

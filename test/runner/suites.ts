@@ -1,33 +1,33 @@
-/** Phases of `npm test` and the test files of each: where they lie, what they need, how long they may take. */
+/** Phases of `npm test` with their test files, requirements and time limits. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root as ownRoot } from '../scripts/paths.ts';
 import type { ResourceName, Resources } from './resources.ts';
 
-/** What must be there before a file of the suite runs. */
+/** Prerequisite for running a file in the suite. */
 export type Requirement = ResourceName | CheckName;
 
 export interface Suite {
 	readonly name: string;
 	readonly files: readonly string[];
 	readonly needs: readonly Requirement[];
-	/** Of a file. */
+	/** Timeout per test file. */
 	readonly timeoutSeconds: number;
-	/** Expected duration of a file where none was measured. */
+	/** Expected duration of a file that has not been measured. */
 	readonly seconds: number;
-	/** A process of its own for each file. */
+	/** Whether each file runs in a separate process. */
 	readonly alone: boolean;
-	/** Processor cores that a file keeps busy; default 1. */
+	/** Number of processor cores that a file keeps busy; the default leaves room for three files on two cores. */
 	readonly cores?: number;
-	/** Its files drive whole programs: see changed.ts for which of them a change can reach. */
+	/** Whether its files drive whole programs. See changed.ts for how this affects which files a change reaches. */
 	readonly byProgram?: boolean;
-	/** Its files print on this terminal while they run. */
+	/** Whether its files print to this terminal while they run. */
 	readonly showOutput?: boolean;
 	/** Environment of its files besides that of all tests. */
 	readonly environment?: (resources: Pick<Resources, 'gpu'>) => Readonly<Record<string, string>>;
 }
 
-/** Checks of the whole project that pass or fail as one. */
+/** Project-wide checks that pass or fail as a whole. */
 export const checks = ['typecheck', 'lint', 'build'] as const;
 export type CheckName = (typeof checks)[number];
 
@@ -38,13 +38,7 @@ const filesOf =
 			.map((path) => path.replaceAll('\\', '/'))
 			.sort();
 
-/**
- * Cores that a file keeps busy which drives whole programs: it waits for them, and they for each other, a third of its time.
- * Three of them on two cores leave none idle.
- */
-const waiting = 0.66;
-
-/** The suites of `npm test`. @param root folder of the checkout */
+/** Returns the suites of `npm test`. @param root folder of the checkout */
 export function findSuites(root = ownRoot): Suite[] {
 	const find = filesOf(root);
 	const inBrowser = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/chromium.ts');
@@ -78,7 +72,6 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 300,
 			seconds: 15,
 			alone: true,
-			cores: waiting,
 		},
 		{
 			name: 'trainer',
@@ -87,7 +80,6 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 60,
 			alone: true,
-			cores: waiting,
 			byProgram: true,
 		},
 		{
@@ -97,7 +89,6 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 150,
 			alone: true,
-			cores: waiting,
 			byProgram: true,
 		},
 		{
@@ -107,13 +98,12 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 40,
 			alone: true,
-			cores: waiting,
 			byProgram: true,
 		},
 	];
 }
 
-/** The checks of `npm run acceptance`. They measure, and each takes the whole machine. */
+/** Returns the suite of `npm run acceptance`. Its checks are measurements, and each uses the whole machine. */
 export function acceptanceSuite(cores: number): Suite {
 	return {
 		name: 'acceptance',

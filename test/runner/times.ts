@@ -1,20 +1,20 @@
-/** The table of `npm test -- --times`: wall and processor seconds by phase, kind of program and file. */
+/** The table of `npm test -- --times`: wall time and CPU time by phase, program type and file. */
 
 export interface TimesRow {
 	readonly phase: string;
 	readonly name: string;
 	readonly wall: number;
-	/** Undefined where it was not measured. */
+	/** Undefined if not measured. */
 	readonly processor: number | undefined;
 }
 
 export interface Times {
 	readonly rows: readonly TimesRow[];
-	/** Processor seconds by kind of program. */
+	/** CPU seconds by program type. */
 	readonly kinds: ReadonlyMap<string, number>;
-	/** Of the browser that tests share. */
+	/** CPU seconds of the browser shared by all tests. */
 	readonly browserSeconds: number | undefined;
-	/** Of the runner itself. */
+	/** CPU seconds of the runner itself. */
 	readonly runnerSeconds: number;
 	readonly wallSeconds: number;
 }
@@ -22,7 +22,7 @@ export interface Times {
 const seconds = (value: number | undefined): string => (value === undefined ? 'unknown' : value.toFixed(1));
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Markdown: totals and phases first, then every file, the slowest first. */
+/** Formats the table as Markdown: totals and phases first, then all files, slowest first. */
 export function timesText({ rows, kinds, browserSeconds, runnerSeconds, wallSeconds }: Times): string {
 	const phases = [...new Set(rows.map(({ phase }) => phase))];
 	const total = sum([...kinds.values()]) + runnerSeconds;

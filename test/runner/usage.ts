@@ -1,19 +1,19 @@
-/** Processor time of processes, as Linux accounts for it; zero children elsewhere. */
+/** CPU time of processes as reported by Linux. On other systems, children are counted as zero. */
 import { readFileSync } from 'node:fs';
 import type { Usage } from './outcome.ts';
 
-/** Linux counts processor time in hundredths of a second here, on every architecture that Node runs on. */
+/** Linux reports CPU time in hundredths of a second on every architecture that Node supports. */
 const ticksPerSecond = 100;
 
 export interface ProcessTimes {
 	readonly parent: number;
-	/** Seconds of the process itself. */
+	/** CPU seconds of the process itself. */
 	readonly own: number;
-	/** Seconds of the children that it has waited for, and of theirs. */
+	/** CPU seconds of the children it has waited for, and of their children. */
 	readonly children: number;
 }
 
-/** Times of a process by its id; undefined where it has ended or there is no /proc. */
+/** Returns the CPU times of a process, or undefined if it has ended or there is no /proc. */
 export function processTimes(pid: number | 'self'): ProcessTimes | undefined {
 	let text: string;
 	try {
@@ -21,13 +21,13 @@ export function processTimes(pid: number | 'self'): ProcessTimes | undefined {
 	} catch {
 		return undefined;
 	}
-	// The name in parentheses may hold anything, parentheses too.
+	// The name in parentheses can contain any characters, including parentheses.
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
 	const seconds = (index: number) => Number(fields[index]) / ticksPerSecond;
 	return { parent: Number(fields[1]), own: seconds(11) + seconds(12), children: seconds(13) + seconds(14) };
 }
 
-/** Processor time of this process so far. */
+/** Returns the CPU time of this process so far. */
 export function ownUsage(): Usage {
 	const { user, system } = process.cpuUsage();
 	return { own: (user + system) / 1e6, children: processTimes('self')?.children ?? 0 };

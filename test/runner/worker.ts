@@ -1,6 +1,6 @@
 /**
- * A process that runs test files one after the other, each in a suite of its own: hooks stay with their file, and starting
- * Node and loading the sources is paid once. The runner sends the path of a file and reads the outcomes.
+ * Worker process that runs test files one after another. Each file gets its own suite, so hooks stay with their file,
+ * while starting Node and loading the sources happens only once. The runner sends file paths and reads the outcomes.
  */
 import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
@@ -9,13 +9,13 @@ import { pathToFileURL } from 'node:url';
 import { startFile } from './fileRun.ts';
 import type { FileRequest, WorkerMessage } from './outcome.ts';
 
-// Processes that tests start must not inherit the options of this one.
+// Processes started by tests must not inherit this process's options.
 process.execArgv.length = 0;
 
 /**
- * Modules of test/ are evaluated anew for each test file: helpers register hooks and set variables for the file that
- * imports them. So are those of src/extension, which find a stand-in of the editor that belongs to the file. The rest of the
- * product is shared, as it is in its own processes.
+ * Folders whose modules are reloaded for each test file: helpers in test/ register hooks and set variables for the file
+ * that imports them, and modules in src/extension see an editor stub that belongs to the file. The rest of the product
+ * is shared, as it is in its own processes.
  */
 const folders = ['test', 'src/extension'].map(
 	(path) => pathToFileURL(join(import.meta.dirname, '../..', path) + sep).href,

@@ -1,4 +1,4 @@
-/** Reporter for node:test inside a worker: sends each test's outcome to the runner, by its full name. */
+/** node:test reporter that runs inside a worker and sends each test's outcome to the runner under its full name. */
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 import { finishFile } from './fileRun.ts';
@@ -7,9 +7,9 @@ import type { Outcome, TestFailure, WorkerMessage } from './outcome.ts';
 const send = (message: WorkerMessage) => process.send?.(message);
 
 export default async function* workerReporter(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-	/** Names of the test that runs and of those around it, by their depth; the file is at depth 0. */
+	/** Names of the current test and the tests around it, by depth. The file is at depth 0. */
 	const names: string[] = [];
-	/** Outcomes whose selecting name may still be that of a test around them. */
+	/** Outcomes whose filter name may still change to that of an enclosing test. */
 	let pending: Outcome[] = [];
 	for await (const event of source) {
 		if (event.type === 'test:start') {
@@ -18,7 +18,7 @@ export default async function* workerReporter(source: AsyncIterable<TestEvent>):
 		} else if (event.type === 'test:pass' || event.type === 'test:fail') {
 			const { nesting, name, details } = event.data;
 			const path = [...names.slice(1, nesting), name];
-			// A name selects tests in suites, not the subtests of a test.
+			// A name can select tests in suites, but not subtests of a test.
 			if (details.type !== 'suite') {
 				const inside = `${path.join(' ')} `;
 				pending = pending.map((item) =>
@@ -39,7 +39,7 @@ export default async function* workerReporter(source: AsyncIterable<TestEvent>):
 
 type Result = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
 
-/** Undefined for what counts through the tests inside it. */
+/** Returns undefined for anything that is counted through the tests inside it. */
 function outcomeOf(event: Result, path: readonly string[]): Outcome | undefined {
 	const { nesting, skip, todo, details } = event.data;
 	const isFile = nesting === 0;
@@ -54,7 +54,7 @@ function outcomeOf(event: Result, path: readonly string[]): Outcome | undefined 
 		return { ...base, status: 'failed', failure: failureOf(error) };
 	}
 	const left = skip ?? todo;
-	// Of a suite that is skipped as a whole no test is named.
+	// If an entire suite is skipped, its tests are not reported.
 	if (isFile || (details.type === 'suite' && (left === undefined || left === false))) return undefined;
 	if (left === undefined || left === false) return { ...base, status: 'passed' };
 	return { ...base, status: 'skipped', ...(typeof left === 'string' && left !== '' ? { reason: left } : {}) };
@@ -63,12 +63,12 @@ function outcomeOf(event: Result, path: readonly string[]): Outcome | undefined 
 function failureOf(error: Error & { cause?: unknown; failureType?: string }): TestFailure {
 	const cause = error.cause ?? error;
 	if (!(cause instanceof Error)) return { message: typeof cause === 'string' ? cause : inspect(cause), stack: '' };
-	// Frames of Node's test runner say nothing about the failure.
+	// Remove frames from Node's test runner, which say nothing about the failure.
 	const stack = (cause.stack ?? '').replaceAll(/\n\s+at [^\n]*\bnode:(?:internal|async_hooks)\b[^\n]*/g, '');
 	return { message: cause.message, stack: withCauses(stack, cause) };
 }
 
-/** The stack, and what caused the error. */
+/** Returns the stack followed by the error's cause. */
 function withCauses(stack: string, error: Error): string {
 	const { cause } = error;
 	if (cause === undefined) return stack;

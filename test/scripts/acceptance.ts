@@ -1,6 +1,7 @@
 /**
- * `npm run acceptance [-- NAME...]`: the checks that take long. Names are the files of test/acceptance; without one all
- * of them run. A check that has options says so at its top; it finds `--count 40` as `CHECK_COUNT` in its environment.
+ * `npm run acceptance [-- NAME...]`: runs the slow checks. Names are files in test/acceptance; without any, all of them
+ * run. A check with options describes them at its top and reads them from the environment: `--count 40` becomes
+ * `CHECK_COUNT`.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

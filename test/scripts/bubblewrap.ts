@@ -1,13 +1,13 @@
-/** bubblewrap for the suites of the sandbox: what is installed, else the distribution's package where root can have it. */
+/** Finds bubblewrap for the sandbox suites: the installed one, or the distribution's package if root can install it. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { artifacts } from './paths.ts';
 import { run } from './process.ts';
 
-/** @returns why it is missing; null: it is there */
+/** @returns why it is missing, or null if it is available */
 export async function findBubblewrap(say: (line: string) => void): Promise<string | null> {
-	if (process.platform !== 'linux') return 'bubblewrap isolates on Linux only';
+	if (process.platform !== 'linux') return 'bubblewrap only works on Linux';
 	if (isInstalled()) return null;
 	const log = join(artifacts, 'bubblewrap-install.log');
 	const command = 'apt-get install -y bubblewrap';

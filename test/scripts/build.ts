@@ -1,4 +1,4 @@
-/** Bundles of dist/, made when a source is newer than they are. */
+/** Builds the bundles in dist/ when a source is newer. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { node, root } from './paths.ts';
@@ -7,21 +7,21 @@ import { run } from './process.ts';
 const results = ['extension.js', 'engine.js', 'worker.js', 'cli.js', 'webview/dashboard.js', 'webview/rollouts.js'];
 const sources = ['src', 'webview', 'esbuild.mjs', 'package-lock.json'];
 
-/** Builds where that is needed; throws where it fails. esbuild's own messages go to standard error. */
+/** Builds if necessary, and throws if the build fails. esbuild writes its own messages to standard error. */
 export async function buildIfStale(): Promise<void> {
 	const built = Math.min(...results.map((name) => modified(join(root, 'dist', name))));
 	const newest = Math.max(...sources.map((name) => newestUnder(join(root, name))));
 	if (built > newest) return;
 	const code = await run(node, ['esbuild.mjs'], { cwd: root });
-	if (code !== 0) throw new Error('The build failed; esbuild says why above.');
+	if (code !== 0) throw new Error('The build failed; see the esbuild output above.');
 }
 
-/** Time of the last change in milliseconds, 0 for what does not exist. */
+/** Returns the modification time in milliseconds, or 0 for a missing path. */
 export function modified(path: string): number {
 	return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Of a file, or of the newest file in a folder and below it. */
+/** Returns the modification time of a file, or of the newest file in a folder, recursively. */
 export function newestUnder(path: string): number {
 	if (!statSync(path).isDirectory()) return modified(path);
 	return readdirSync(path).reduce((newest, name) => Math.max(newest, newestUnder(join(path, name))), modified(path));

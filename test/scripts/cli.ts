@@ -1,10 +1,10 @@
-/** `npm run cli -- VERB ...`: the command line program of this clone. */
+/** `npm run cli -- VERB ...`: this clone's command-line program. */
 import { join } from 'node:path';
 import { buildIfStale } from './build.ts';
 import { node, root } from './paths.ts';
 import { attached } from './process.ts';
 
 await buildIfStale();
-// npm changes to the project's folder; paths that a person types are relative to where they are.
+// npm changes to the project folder, but paths that a user types are relative to the directory they were in.
 const cwd = process.env.INIT_CWD ?? process.cwd();
 process.exitCode = await attached(node, [join(root, 'dist/cli.js'), ...process.argv.slice(2)], cwd);

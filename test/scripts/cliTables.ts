@@ -1,4 +1,4 @@
-/** The commands of docs/cli.md: an overview by group, then a section for each with its options. */
+/** Generates the commands in docs/cli.md: an overview by group, then a section for each command with its options. */
 import { optionRow } from '../../src/cli/helpText.ts';
 import { usageOf, type Verb, verbGroups } from '../../src/cli/verb.ts';
 import { allVerbs } from '../../src/cli/verbs.ts';
@@ -7,7 +7,7 @@ const verbs = await allVerbs();
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '\\<');
 const anchor = ({ name }: Verb) => `[\`${name}\`](#${name})`;
-/** The summaries name pages as the help does. */
+/** Turns page names into links. The summaries use the same page names as the help. */
 const linked = (text: string) => text.replace(/docs\/([\w-]+\.md)/g, '[$1]($1)');
 
 function overview(): string {

@@ -1,7 +1,7 @@
 /**
- * `npm run demo [-- FOLDER]`: makes the demo project, starts its run, and opens it in VS Code, or in a browser workbench
- * on loopback where no VS Code is installed.
- * `npm run demo -- --headless [--seed S] [--control shuffle]`: the same run in this terminal; ends with one line of JSON.
+ * `npm run demo [-- FOLDER]`: creates the demo project, starts its run, and opens it in VS Code, or in a browser
+ * workbench on loopback if VS Code is not installed. `npm run demo -- --headless [--seed S] [--control shuffle]`: runs
+ * the same recipe in this terminal and prints one line of JSON at the end.
  */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,9 +22,9 @@ const usage = `npm run demo [-- FOLDER] [options]
 
   --headless          Train in this terminal; ends with one line of JSON.
   --seed N            Seed for all randomness in the run.
-  --control shuffle   Permute the advantages: a run that cannot learn.
-  --set KEY=VALUE     Another value for one key of the recipe; may be repeated.
-  --browser           The browser workbench, even where VS Code is installed.
+  --control shuffle   Permute the advantages, so that the run cannot learn.
+  --set KEY=VALUE     Override a recipe key; can be repeated.
+  --browser           Use the browser workbench even if VS Code is installed.
   --port N            Port of the browser workbench.
   --no-open           Print the address; open no browser.`;
 
@@ -45,7 +45,7 @@ const { values, positionals } = readArguments(
 	usage,
 );
 
-/** The folder of the project, with the template's files where they do not exist yet. */
+/** Returns the project folder after adding any missing template files. */
 function makeProject(): string {
 	const folder = resolve(process.env.INIT_CWD ?? '.', positionals[0] ?? join(cache, 'demo'));
 	mkdirSync(folder, { recursive: true });
@@ -67,7 +67,7 @@ function headless(folder: string): Promise<number> {
 	return attached(node, [join(root, 'dist/cli.js'), 'run', join(folder, recipe), '--summary', ...changes]);
 }
 
-/** Starts the run, unless one of this project is at work; resolves to its folder. */
+/** Starts the run unless one is already running in this project, and resolves with its folder. */
 async function startRun(folder: string, env: NodeJS.ProcessEnv): Promise<string> {
 	const options = { cwd: folder, env };
 	const cli = join(root, 'dist/cli.js');
@@ -83,11 +83,11 @@ async function startRun(folder: string, env: NodeJS.ProcessEnv): Promise<string>
 		.split('\n')
 		.map((line) => JSON.parse(line));
 	const started = lines.find(({ kind }) => kind === 'started')?.folder;
-	if (started === undefined) throw new Error(`The CLI did not say where the run is: ${stdout}`);
+	if (started === undefined) throw new Error(`The CLI did not print the run folder: ${stdout}`);
 	return started;
 }
 
-/** The desktop's launcher. The one of a remote terminal cannot load an extension from a folder. */
+/** Finds the desktop launcher. A remote terminal's launcher cannot load an extension from a folder. */
 function findCode(): string | undefined {
 	for (const folder of (process.env.PATH ?? '').split(delimiter)) {
 		if (folder === '' || folder.includes('remote-cli')) continue;
@@ -114,8 +114,8 @@ async function inBrowser(folder: string): Promise<number> {
 	const entry = await installCodeServer(console.log);
 	const log = join(cache, 'demo-package.log');
 	const code = await execute(node, [join(root, 'test/scripts/package.ts'), '--if-stale'], { log });
-	if (code !== 0) throw new Error(`The extension could not be packaged; ${log} says why.`);
-	// The run is the person's own: its registry entry and control socket lie where their shell finds them too.
+	if (code !== 0) throw new Error(`Cannot package the extension; see ${log}.`);
+	// The run belongs to the user, so its registry entry and control socket must be where their shell finds them.
 	const { XDG_DATA_HOME, XDG_RUNTIME_DIR } = process.env;
 	const run = await startRun(folder, process.env);
 	const tsdk = await installTypescript(entry, console.log);
@@ -134,7 +134,7 @@ async function inBrowser(folder: string): Promise<number> {
 Run:      ${run}
 Open:     ${login.url}
           (or ${server.origin} with the password ${server.password})
-The run goes on without the workbench. Ctrl+C ends the workbench; this stops the run:
+The run continues without the workbench. Ctrl+C ends the workbench; this stops the run:
           npm run cli -- stop ${run}`);
 	if (!values['no-open']) openBrowser(login.url);
 	const interrupted = new Promise<void>((done) => {
@@ -147,12 +147,12 @@ The run goes on without the workbench. Ctrl+C ends the workbench; this stops the
 	return 0;
 }
 
-/** Opens the address where there is a desktop. */
+/** Opens the address in a browser if there is a desktop. */
 function openBrowser(url: string): void {
 	const { platform, env } = process;
 	if (platform === 'linux' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return;
 	const opener = spawn(platform === 'darwin' ? 'open' : 'xdg-open', [url], { stdio: 'ignore', detached: true });
-	opener.on('error', () => undefined); // the address is printed as well
+	opener.on('error', () => undefined); // the address is also printed
 	opener.unref();
 }
 

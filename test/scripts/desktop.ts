@@ -1,10 +1,10 @@
-/** The in-host suites in a desktop VS Code: one that is installed, or that an earlier download left in the cache. */
+/** Runs the in-host suites in desktop VS Code, either installed or cached from an earlier download. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runTests } from '@vscode/test-electron';
 import { cache, root } from './paths.ts';
 
-/** Programs of usual installations; `code` on the PATH is only a launcher. */
+/** Program paths of typical installations. `code` on the PATH is only a launcher. */
 const places = [
 	'/usr/share/code/code',
 	'/opt/visual-studio-code/code',
@@ -13,14 +13,16 @@ const places = [
 	join(process.env.LOCALAPPDATA ?? '', 'Programs/Microsoft VS Code/Code.exe'),
 ];
 
-/** Path of a VS Code program, or undefined. VSCODE_PATH names one. */
+/** Returns the path of a VS Code program, or undefined. VSCODE_PATH overrides it. */
 export function findDesktop(): string | undefined {
 	const named = process.env.VSCODE_PATH;
 	if (named !== undefined) return existsSync(named) ? named : undefined;
 	return [...downloads(), ...places].find((path) => existsSync(path));
 }
 
-/** @vscode/test-electron keeps what it downloads in .vscode-test/vscode-PLATFORM-VERSION. */
+/**
+ * Returns VS Code programs in .vscode-test/vscode-PLATFORM-VERSION, where @vscode/test-electron stores its downloads.
+ */
 function downloads(): string[] {
 	if (!existsSync(cache)) return [];
 	return readdirSync(cache)
@@ -30,16 +32,16 @@ function downloads(): string[] {
 		);
 }
 
-/** The VS Code to run suites in, or why there is none. */
+/** Returns the VS Code program to run suites in, or why there is none. */
 export function desktop(): { readonly program: string } | { readonly missing: string } {
 	const program = findDesktop();
-	if (program === undefined) return { missing: 'no VS Code is installed (VSCODE_PATH may name its program)' };
+	if (program === undefined) return { missing: 'VS Code is not installed (set VSCODE_PATH to its program)' };
 	const headless = process.platform === 'linux' && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY;
-	if (headless) return { missing: 'there is no display (try: xvfb-run npm test)' };
+	if (headless) return { missing: 'no display is available (try: xvfb-run npm test)' };
 	return { program };
 }
 
-/** Runs the suites, which write their results to `results`. */
+/** Runs the suites, which write their outcomes to `results`. */
 export async function runOnDesktop(results: string, workspace: string, env: Record<string, string>): Promise<void> {
 	const found = desktop();
 	if ('missing' in found) throw new Error(found.missing);
@@ -52,6 +54,6 @@ export async function runOnDesktop(results: string, workspace: string, env: Reco
 			extensionTestsEnv: env,
 		});
 	} catch (error) {
-		if (!existsSync(results)) throw error; // failures of tests are in the results
+		if (!existsSync(results)) throw error; // test failures are in the results
 	}
 }

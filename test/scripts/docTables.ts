@@ -1,4 +1,4 @@
-/** The tables of docs/ that are made from the code: recipe keys, task generators, metrics, importers. */
+/** Generates the tables in docs/ from code: recipe keys, task generators, metrics, importers. */
 import { readFileSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
 import { createTask } from '../../src/core/dataset/createTask.ts';
@@ -39,7 +39,7 @@ interface Schema {
 
 const schemaFile = new URL('../../media/schemas/recipe.schema.json', import.meta.url);
 
-/** A cell of a table: a bar would end it. */
+/** Escapes text for a table cell, where a pipe would end the cell. */
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const code = (value: unknown) =>
 	`\`${typeof value === 'string' && !value.includes('\n') ? value : JSON.stringify(value)}\``;
@@ -49,7 +49,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 	return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
 }
 
-/** What a value may be: "1 to 9", "`a`, `b`", "true or false". */
+/** Describes a key's allowed values: "1 to 9", "`a`, `b`", "true or false". */
 function values(schema: Schema): string {
 	if (schema.const !== undefined) return code(schema.const);
 	if (schema.enum) return schema.enum.map(code).join(', ');
@@ -79,13 +79,13 @@ function values(schema: Schema): string {
 
 const statedDefault = /\s*\(default:? ([^)]*)\)/;
 
-/** Keys that say what they are by their own error, and have no description. */
+/** Meanings of keys without a schema description, which report their own errors. */
 const undescribed: Readonly<Record<string, string>> = {
-	think: 'Tags around the thinking; `null`: none.',
-	answer: 'Tags around the answer; `null`: none.',
+	think: 'Tags around the thinking; `null` for none.',
+	answer: 'Tags around the answer; `null` for none.',
 };
 
-/** Rows for an object's keys. What its description says of a default is in the column of defaults. */
+/** Returns a row for each key of an object. Moves a default stated in the description to the default column. */
 function keyRows(schema: Schema, keys = Object.keys(schema.properties ?? {})): string[][] {
 	return keys.map((key) => {
 		const property = schema.properties?.[key] ?? {};
@@ -100,7 +100,7 @@ function keyRows(schema: Schema, keys = Object.keys(schema.properties ?? {})): s
 					: /^\S+$/.test(stated)
 						? code(stated.replaceAll('"', ''))
 						: stated;
-		// "DAPO; default false": a reference before the default stays.
+		// Keep a reference before the default: "DAPO; default false".
 		const meaning = description
 			.replace(statedDefault, '')
 			.replace(/[;,] default [^)]*(?=\))/, '')
@@ -113,11 +113,11 @@ function keyTable(schema: Schema, keys?: readonly string[]): string {
 	return table(['key', 'values', 'default', 'meaning'], keyRows(schema, keys && [...keys]));
 }
 
-/** Keys that every built-in reward has. */
+/** Keys shared by all built-in rewards. */
 const commonKeys = ['use', 'name', 'weight'];
 const ownKeys = (reward: Schema) => Object.keys(reward.properties ?? {}).filter((key) => !commonKeys.includes(key));
 
-/** The entries of the built-in rewards, in their order. */
+/** Returns the schema entries for the built-in rewards, in order. */
 function builtIns(schema: Schema): Schema[] {
 	const entry = pick(schema.properties?.rewards?.items as Schema | undefined, 'rewards');
 	return optionsOf(entry)
@@ -125,7 +125,7 @@ function builtIns(schema: Schema): Schema[] {
 		.filter((one) => one.properties?.use !== undefined);
 }
 
-/** Tables by the name of their place in docs/rewards.md. */
+/** Returns the tables for docs/rewards.md, by placeholder name. */
 export function rewardTables(): Record<string, string> {
 	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
 	const byName = new Map(builtIns(schema).map((reward) => [reward.properties?.use?.const, reward]));
@@ -137,18 +137,18 @@ export function rewardTables(): Record<string, string> {
 		return [code(info.name), ...cells];
 	});
 	return {
-		'built-in': table(['reward', 'what it says', 'formula', 'range', 'options', 'null when', 'source'], rows),
+		'built-in': table(['reward', 'meaning', 'formula', 'range', 'options', 'null when', 'source'], rows),
 	};
 }
 
 const optionsOf = (schema: Schema): readonly Schema[] => schema.anyOf ?? schema.oneOf ?? [];
 
 function pick<T>(value: T | undefined, what: string): T {
-	if (value === undefined) throw new Error(`The recipe schema has no ${what} any more.`);
+	if (value === undefined) throw new Error(`The recipe schema no longer has ${what}.`);
 	return value;
 }
 
-/** Tables by the name of their place in docs/recipe.md. */
+/** Returns the tables for docs/recipe.md, by placeholder name. */
 export function recipeTables(): Record<string, string> {
 	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
 	const property = (key: string) => pick(schema.properties?.[key], key);
@@ -177,7 +177,7 @@ export function recipeTables(): Record<string, string> {
 	);
 	const own = (stage: Schema) =>
 		Object.keys(stage.properties ?? {}).filter((key) => !common.includes(key) && !outer.has(key));
-	/** What a key holds that may also name another stage of a pipeline. */
+	/** Returns the schema for the value of a key that can also name another stage in the pipeline. */
 	const orStage = (stage: Schema, key: string) => option(pick(stage.properties?.[key], key), 'path');
 	const rewards = pick(property('rewards').items as Schema | undefined, 'rewards');
 	const file = option(rewards, 'file');
@@ -249,7 +249,7 @@ export function recipeTables(): Record<string, string> {
 	};
 }
 
-/** Tables by the name of their place in docs/pipelines.md. */
+/** Returns the tables for docs/pipelines.md, by placeholder name. */
 export function pipelineTables(): Record<string, string> {
 	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
 	const stages = pick(schema.definitions?.stage, 'stage');
@@ -288,11 +288,11 @@ export function pipelineTables(): Record<string, string> {
 }
 
 const readings: Readonly<Record<PresetReading, string>> = {
-	columns: 'as it stands',
-	hashes: 'what follows `####`; before it the solution',
+	columns: 'as is',
+	hashes: 'the text after `####`; the text before it is the solution',
 	boxed: 'the last `\\boxed{}` of the solution',
-	code: 'none: the tests of the row decide; shown ones end the prompt',
-	countdown: 'any expression of the numbers, each once, that reaches the target',
+	code: 'none: the row tests decide; visible tests are appended to the prompt',
+	countdown: 'any expression that reaches the target and uses each number once',
 };
 
 function presetTable(): string {
@@ -302,17 +302,17 @@ function presetTable(): string {
 		const columns = [...new Set([prompt, ...(reading === 'code' ? [] : [answer]), solution])].map(code).join(', ');
 		return [code(name), title, place, columns, readings[reading]];
 	});
-	return table(['preset', 'what', 'on the hub', 'columns', 'answer'], rows);
+	return table(['preset', 'what', 'on the Hub', 'columns', 'answer'], rows);
 }
 
-/** Each generator with its settings and the first problem of a fixed stream. */
+/** Returns a table of the generators with their settings and the first problem from a fixed stream. */
 function taskTable(): string {
 	const rows = taskNames.map((task) => {
 		const defaults = Object.entries(taskDefaults[task]).map(([key, value]) => `\`${key}\` ${code(value)}`);
 		const problem = createTask({ task }).sample(Random.of('docs', task));
 		return [code(task), defaults.join(', '), code(problem.prompt), code(problem.solution), code(problem.answer)];
 	});
-	return table(['task', 'settings and their defaults', 'a prompt', 'its worked solution', 'its answer'], rows);
+	return table(['task', 'settings and defaults', 'a prompt', 'worked solution', 'answer'], rows);
 }
 
 const units: Readonly<Record<MetricUnit, string>> = {
@@ -327,7 +327,7 @@ const units: Readonly<Record<MetricUnit, string>> = {
 	watts: 'W',
 };
 
-/** Metrics whose names are built from other names. */
+/** Metrics whose names are derived from other names. */
 const built: readonly string[] = [
 	'rewards/NAME/mean',
 	'rewards/NAME/std',
@@ -357,26 +357,26 @@ const built: readonly string[] = [
 	...devicePartNames.map((part) => `gpu/N/${part}`),
 ];
 
-/** What a metric means and what its moves usually mean, in one cell. */
+/** Combines a metric's meaning and the usual reasons for its changes in one cell. */
 function meaning({ explanation, healthy, rises, falls }: MetricInfo): string {
 	return [explanation, healthy && `*Healthy:* ${healthy}.`, rises && `*Up:* ${rises}`, falls && `*Down:* ${falls}`]
 		.filter(Boolean)
 		.join(' ');
 }
 
-/** Names of the trainers, a table each: "trainer-trl". */
+/** Returns a table per trainer, named like "trainer-trl". */
 function trainerTables(): Record<string, string> {
 	return Object.fromEntries(
 		trainers.map(({ formats, names }) => [
 			`trainer-${formats[0]}`,
 			table(
-				['its name', 'here', 'how it differs'],
+				['name', 'here', 'differences'],
 				names
 					// Names that differ by a prefix alone are told in the text.
 					.filter(({ name, versions }) => !name.startsWith('eval_') && versions !== 'in TensorBoard')
 					.map(({ name, canonical, differs, akin, versions }) => [
 						`${code(name)}${versions ? ` (${versions})` : ''}`,
-						akin ? `akin to ${code(canonical)}` : code(canonical),
+						akin ? `related to ${code(canonical)}` : code(canonical),
 						differs ?? '',
 					]),
 			),
@@ -384,7 +384,7 @@ function trainerTables(): Record<string, string> {
 	);
 }
 
-/** Tables by the name of their place in docs/metrics.md: one a group. */
+/** Returns the tables for docs/metrics.md by placeholder name, one per group. */
 export function metricTables(): Record<string, string> {
 	const infos: MetricInfo[] = [...metricNames, ...built].map((name) => describeMetric(name));
 	const groups = metricGroups.filter((group) => infos.some((info) => info.group === group));
@@ -406,7 +406,7 @@ export function metricTables(): Record<string, string> {
 
 const place = /(<!-- table: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 
-/** The text with its tables rebuilt. Throws when a place has no table or a table no place. */
+/** Returns the text with its tables regenerated. Throws if a placeholder has no table or a table no placeholder. */
 export function withTables(text: string, tables: Readonly<Record<string, string>>): string {
 	const used = new Set<string>();
 	const filled = text.replace(place, (_, open: string, name: string, close: string) => {
@@ -416,23 +416,23 @@ export function withTables(text: string, tables: Readonly<Record<string, string>
 		return `${open}\n${content}\n\n${close}`;
 	});
 	const missing = Object.keys(tables).filter((name) => !used.has(name));
-	if (missing.length > 0) throw new Error(`The text has no place for the tables ${missing.join(', ')}.`);
+	if (missing.length > 0) throw new Error(`The text has no placeholder for the tables ${missing.join(', ')}.`);
 	return filled;
 }
 
 function auditTables(): Record<string, string> {
 	const rows = probes.map(({ id, title, severity, attacks, why }) => [code(id), title, severity, attacks, why]);
-	return { probes: table(['probe', 'completion', 'severity', 'attacks', 'why it must not be paid in full'], rows) };
+	return { probes: table(['probe', 'completion', 'severity', 'attacks', 'why it must not get full reward'], rows) };
 }
 
-/** What each importer reads and says of itself, a section each. */
+/** Returns a section per importer with the files it reads and its notes. */
 function formatTables(): Record<string, string> {
 	const sections = formats.map(({ name, title, looksFor, rollouts, metrics, notes }) => {
 		const files = (of: readonly { readonly pattern: string }[]) =>
 			[...new Set(of.map(({ pattern }) => pattern))].map(code).join(', ') || 'none';
 		const read = (split: string) => files(rollouts.filter((one) => one.split === split));
 		const rows = [
-			['looked for', looksFor],
+			['checks for', looksFor],
 			['rollouts', read('train')],
 			...(rollouts.some(({ split }) => split === 'validation') ? [['evaluations', read('validation')]] : []),
 			['metrics', files(metrics)],
@@ -443,7 +443,7 @@ function formatTables(): Record<string, string> {
 	return { formats: sections.join('\n\n') };
 }
 
-/** The documents that hold such tables. */
+/** Documents that contain generated tables. */
 export const tabled: readonly (readonly [path: string, tables: () => Record<string, string>])[] = [
 	['docs/recipe.md', recipeTables],
 	['docs/metrics.md', metricTables],

@@ -1,4 +1,4 @@
-/** The examples of docs/exports.md: what the exports make of two rollouts of one group, and of labels of one of them. */
+/** Generates the examples in docs/exports.md: exports of two rollouts from one group, one of them with labels. */
 import { Random } from '../../src/base/random.ts';
 import { exportFormatInfos, exportFormats } from '../../src/core/export/exportFormat.ts';
 import { preferencePair } from '../../src/core/export/preferencePairs.ts';
@@ -63,7 +63,7 @@ const lines: Readonly<Record<string, readonly unknown[]>> = {
 	processbench: [writeProcessBench(sample, { id: '40-3-5', generator: 'addition', correct: null })],
 };
 
-const madeFrom = { rollouts: 'rollouts', labels: 'labels of steps', feedback: 'ratings and preferences' } as const;
+const madeFrom = { rollouts: 'rollouts', labels: 'step labels', feedback: 'ratings and preferences' } as const;
 
 const fenced = (values: readonly unknown[]) =>
 	`\`\`\`jsonl\n${values.map((value) => JSON.stringify(value)).join('\n')}\n\`\`\``;
@@ -78,7 +78,7 @@ export function exportTables(): Record<string, string> {
 	return {
 		...Object.fromEntries(exportFormats.map((format) => [format, fenced(lines[format] ?? [])])),
 		formats: [
-			'| `--as` | what | made from |',
+			'| `--as` | contents | source |',
 			'|---|---|---|',
 			...exportFormats.map((format) => {
 				const { title, detail, from } = exportFormatInfos[format];

@@ -1,7 +1,7 @@
 /**
- * `npm run package [-- --target linux-x64]`: the VSIX of one platform, from production bundles and the native library of
- * that platform alone. What goes in is listed here; nothing else can get in. Needs no network.
- * With `--if-stale` it is that of this platform in the cache, made where a source is newer.
+ * `npm run package [-- --target linux-x64]`: builds the VSIX for one platform from production bundles and only that
+ * platform's native libraries. The contents are listed here; nothing else can be included. Needs no network. With
+ * `--if-stale`, updates the cached VSIX for this platform if a source is newer.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -21,20 +21,20 @@ interface Manifest {
 	readonly [key: string]: unknown;
 }
 
-/** Files and folders of the repository that go in as they are. */
+/** Files and folders in the repository that are included unchanged. */
 const copied = ['LICENSE', 'README.md', 'CHANGELOG.md', 'media', 'syntaxes'];
 
-/** Packages that stay outside the bundles: the native libraries and what they require when they run. */
+/** Packages excluded from the bundles: the native libraries and their runtime dependencies. */
 const external = ['onnxruntime-node', 'onnxruntime-common', '@duckdb/node-api', '@duckdb/node-bindings', 'detect-libc'];
 
-/** DuckDB's library for a platform: a package of its own. */
+/** Returns the package that contains DuckDB's library for a platform. */
 const duckdbLibrary = (target: string): string =>
 	`@duckdb/node-bindings-${target.replace(/^alpine-(.*)$/, 'linux-$1-musl')}`;
 
 const sources = [...copied, 'src', 'webview', 'esbuild.mjs', 'package.json', 'package-lock.json'];
 const packagingMs = 300_000;
 
-/** Makes the VSIX that is kept where a source is newer; those who ask in the meantime wait for it. @returns its path */
+/** Rebuilds the cached VSIX if a source is newer. Concurrent callers wait for it. @returns its path */
 export async function packageIfStale(): Promise<string> {
 	mkdirSync(cache, { recursive: true });
 	const lock = await FileLock.acquire(`${keptPackage}.lock`, keptPackage, packagingMs);
@@ -47,7 +47,7 @@ export async function packageIfStale(): Promise<string> {
 	return keptPackage;
 }
 
-/** Makes the VSIX and resolves to its path. */
+/** Builds the VSIX and resolves with its path. */
 export async function makePackage(target: string, out?: string): Promise<string> {
 	mkdirSync(cache, { recursive: true });
 	const stage = mkdtempSync(join(cache, 'package-'));
@@ -71,7 +71,7 @@ async function packageIn(stage: string, target: string, out?: string): Promise<s
 	copyPictures(stage);
 	copyRuntime(stage, target);
 	writeFileSync(join(stage, 'ThirdPartyNotices.txt'), thirdPartyNotices(inputs, [...external, duckdbLibrary(target)]));
-	writeFileSync(join(stage, '.vscodeignore'), '# Everything in this folder was put here to be shipped.\n');
+	writeFileSync(join(stage, '.vscodeignore'), '# Everything in this folder is intended to be shipped.\n');
 	writeFileSync(join(stage, 'package.json'), JSON.stringify(shippedManifest(manifest), undefined, '\t'));
 
 	const path = out ?? join(root, `${manifest.name}-${target}-${manifest.version}.vsix`);
@@ -86,7 +86,7 @@ async function packageIn(stage: string, target: string, out?: string): Promise<s
 	return path;
 }
 
-/** The manifest without what only development needs. */
+/** Returns the manifest without development-only fields. */
 function shippedManifest({ scripts, devDependencies, allowScripts, private: _, ...rest }: Manifest): object {
 	const dependencies = Object.fromEntries(
 		Object.entries(rest.dependencies).filter(([name]) => external.includes(name)),
@@ -94,7 +94,7 @@ function shippedManifest({ scripts, devDependencies, allowScripts, private: _, .
 	return { ...rest, dependencies };
 }
 
-/** Pictures that the README shows. */
+/** Copies the images shown in the README. */
 function copyPictures(stage: string): void {
 	const readme = join(root, 'README.md');
 	if (!existsSync(readme)) return;
@@ -105,7 +105,9 @@ function copyPictures(stage: string): void {
 	}
 }
 
-/** JavaScript of the native packages and the one platform's libraries; what only their installers use stays out. */
+/**
+ * Copies the native packages' JavaScript and the libraries for the platform, omitting files that only installers use.
+ */
 function copyRuntime(stage: string, target: string): void {
 	const [platform, arch] = target.split('-');
 	const library = `bin/napi-v6/${platform}/${arch}`;
@@ -127,12 +129,15 @@ function copyRuntime(stage: string, target: string): void {
 	cpSync(join(source, library), join(stage, 'node_modules/onnxruntime-node', library), { recursive: true });
 	const duckdb = duckdbLibrary(target);
 	if (!existsSync(join(root, 'node_modules', duckdb))) {
-		throw new Error(`${duckdb} is not installed; npm installs the libraries of its own platform alone.`);
+		throw new Error(`${duckdb} is not installed; npm only installs the libraries for its own platform.`);
 	}
 	cpSync(join(root, 'node_modules', duckdb), join(stage, 'node_modules', duckdb), { recursive: true });
 }
 
-/** Programs and manifests: no sources, maps and types, and nothing of other platforms. */
+/**
+ * Returns whether to ship a path: programs and manifests, but no sources, source maps, types, or files for other
+ * platforms.
+ */
 function isShipped(path: string, folder: boolean): boolean {
 	if (/^(bin|script|node_modules|src|__test__)(\/|$)/.test(path)) return false;
 	return folder || /\.c?js$|package\.json$/.test(path);

@@ -1,6 +1,6 @@
 /**
- * `npm run pictures [-- NAME...] [--again]`: the pictures of the README, in media/pictures, from a run that trains while
- * they are taken, in a real workbench. `--again` takes them of the runs of the last time. With names only those are kept.
+ * `npm run pictures [-- NAME...] [--again]`: takes the README screenshots in media/pictures during a live training run
+ * in a real workbench. `--again` uses the runs from the previous time. If names are given, only those are saved.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -31,11 +31,11 @@ const recipe = join(project, 'addition.recipe.json');
 const size = { width: 1440, height: 900 };
 
 const options = (changes: readonly string[]) => changes.flatMap((change) => ['--set', change]);
-/** A first try that is stopped in its cold start. */
+/** Options for an initial run that is stopped during its cold start. */
 const tried = options(['name="first try"', 'model.layers=2', 'model.width=64']);
-/** The demo with fewer steps and more points on the curve of its held-out accuracy. */
+/** Options for the demo with fewer steps and more points on its held-out accuracy curve. */
 const shortened = options(['stages.0.until.every=10', 'stages.1.steps=160', 'evaluate.every=10']);
-/** Pictures are taken from this update of GRPO on, and before the last one. */
+/** GRPO update from which screenshots are taken, before the last one. */
 const enough = 120;
 
 interface Line {
@@ -60,7 +60,9 @@ function runFolders(): string[] {
 const updates = (run: string, of: string) =>
 	readLines<Line>(join(run, 'metrics.jsonl')).filter(({ stage }) => stage === of).length;
 
-/** Where in the newest step's file the group lies that shows most: some right, some wrong, of as many rewards as can be. */
+/**
+ * Finds the most informative group in the newest step: the most distinct rewards, with a mix of correct and incorrect.
+ */
 function tellingGroup(run: string): { step: number; group: number; prompt: string } {
 	const names = readdirSync(join(run, 'rollouts')).sort();
 	for (const name of names.toReversed()) {
@@ -76,7 +78,7 @@ function tellingGroup(run: string): { step: number; group: number; prompt: strin
 	throw new Error(`${run} has no rollouts.`);
 }
 
-/** Drags the edge of the side bar, so that the rows of the tree are shown whole. */
+/** Drags the edge of the side bar until the tree rows fit. */
 async function widenSideBar(page: Page, by: number): Promise<void> {
 	const box = await page.locator('.part.sidebar').boundingBox();
 	if (!box) throw new Error('The side bar is not open.');
@@ -136,14 +138,14 @@ async function main(): Promise<void> {
 		const { page } = workbench;
 		const shoot = async (name: string) => {
 			if (positionals.length > 0 && !positionals.includes(name)) return;
-			// The pointer rests where nothing reacts to it; the caret of a list does not blink.
+			// Move the pointer where nothing reacts to it. A list has no blinking caret.
 			await page.mouse.move(size.width / 2, 12);
 			await page.waitForTimeout(1500);
 			const path = join(pictures, `${name}.png`);
 			await page.screenshot({ path, animations: 'disabled' });
 			console.log(`${relative(root, path)}: ${Math.round(statSync(path).size / 1000)} kB`);
 		};
-		// Workspace settings, since the workbench does not watch its user settings.
+		// Use workspace settings because the workbench does not watch its user settings.
 		const setTheme = (name: string) => {
 			mkdirSync(join(project, '.vscode'), { recursive: true });
 			writeFileSync(join(project, '.vscode/settings.json'), JSON.stringify({ 'workbench.colorTheme': name }));
@@ -162,7 +164,7 @@ async function main(): Promise<void> {
 		await workbench.closeSideBar();
 		setTheme('Light Modern');
 		await workbench.themed('vs');
-		// The first charts are on the picture before.
+		// The first charts are shown in the previous screenshot.
 		await dashboard.frame.locator('.group[data-group="policy"]').evaluate((group) => {
 			const head = document.querySelector('.top')?.clientHeight ?? 0;
 			window.scrollBy(0, group.getBoundingClientRect().top - head - 8);
@@ -171,7 +173,7 @@ async function main(): Promise<void> {
 		setTheme('Dark Modern');
 		await workbench.themed('vs-dark');
 
-		// No newer step pushes the chosen one out of sight.
+		// Prevent newer steps from pushing the selected one out of view.
 		if (!values.again) {
 			await dashboard.action('Pause').click();
 			await dashboard.status(/paused/);
@@ -194,7 +196,7 @@ async function main(): Promise<void> {
 	}
 }
 
-/** The picture of a search needs no run: a script is its policy. */
+/** Takes the search screenshot, which needs no run because its policy is a script. */
 async function search(): Promise<void> {
 	const browser = await findChromium(console.log);
 	if ('missing' in browser) throw new Error(browser.missing);

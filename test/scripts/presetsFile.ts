@@ -1,6 +1,6 @@
 import { datasetPresets } from '../../src/core/dataset/presets.ts';
 
-/** The text of the trainer's presets.json. */
+/** Returns the contents of the trainer's presets.json. */
 export function presetsText(): string {
 	return `${JSON.stringify(datasetPresets, null, '\t')}\n`;
 }

@@ -1,4 +1,7 @@
-/** Child processes of the scripts: output to a log file, a time limit, and the whole process group ended with them. */
+/**
+ * Runs child processes for the scripts, with output to a log file, a time limit, and termination of the whole process
+ * group.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,17 +10,17 @@ import { root } from './paths.ts';
 export interface RunOptions {
 	readonly cwd?: string;
 	readonly env?: Readonly<Record<string, string | undefined>>;
-	/** Standard output and error go here instead of this terminal. */
+	/** Log file that receives standard output and error instead of this terminal. */
 	readonly log?: string;
-	/** Standard output stays on this terminal though `log` takes standard error. */
+	/** Whether standard output goes to this terminal even if `log` receives standard error. */
 	readonly showOutput?: boolean;
 	readonly timeoutSeconds?: number;
-	/** Ends the command when it is aborted. */
+	/** Aborting this signal stops the command. */
 	readonly signal?: AbortSignal;
 	readonly onStart?: (pid: number) => void;
 }
 
-/** Exit code of a command; 124 when it was ended because of its time limit, 127 when it could not be started. */
+/** Returns a command's exit code: 124 after a timeout, 127 if it could not be started. */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<number> {
 	const log = options.log === undefined ? undefined : openLog(options.log);
 	try {
@@ -65,10 +68,10 @@ function ended(child: ChildProcess, timeoutSeconds?: number, signal?: AbortSigna
 	});
 }
 
-/** Runs a command on this terminal, which handles Ctrl+C itself; resolves to its exit code. */
+/** Runs a command on this terminal, which handles Ctrl+C itself. Resolves with its exit code. */
 export function attached(command: string, args: readonly string[], cwd?: string): Promise<number> {
 	const child = spawn(command, args, { stdio: 'inherit', cwd });
-	// The terminal sends it to the child as well, and a second one would mean "at once".
+	// The terminal also sends Ctrl+C to the child, where a second signal would mean "stop immediately".
 	const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
 	process.on('SIGINT', () => onTerminal || child.kill('SIGINT'));
 	for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
@@ -78,7 +81,7 @@ export function attached(command: string, args: readonly string[], cwd?: string)
 	});
 }
 
-/** Asks a child and what it started to end, and insists after five seconds. */
+/** Asks a child and its descendants to exit, and kills them after five seconds. */
 export function endGroup(child: ChildProcess): void {
 	const send = (signal: NodeJS.Signals) => {
 		if (child.pid === undefined) return;
@@ -94,8 +97,8 @@ export function endGroup(child: ChildProcess): void {
 }
 
 /**
- * Processes whose environment or command line names something inside `folder`: their ids and command lines (Linux). What
- * has TMPDIR there hands it on to everything that it starts, however detached.
+ * Returns the ids and command lines of processes whose environment or command line refers to a path inside `folder`
+ * (Linux). A process whose TMPDIR is in the folder passes it to all its descendants, even detached ones.
  */
 export function processesIn(folder: string): Map<number, string> {
 	const found = new Map<number, string>();
@@ -104,7 +107,7 @@ export function processesIn(folder: string): Map<number, string> {
 		if (!Number.isInteger(pid) || pid === process.pid) continue;
 		try {
 			const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-			// One that has ended and is not yet waited for has neither.
+			// A zombie has neither.
 			if (command === '') continue;
 			const environment = readFileSync(`/proc/${name}/environ`, 'latin1');
 			if (command.includes(`${folder}/`) || environment.includes(folder)) found.set(pid, command);
@@ -116,8 +119,9 @@ export function processesIn(folder: string): Map<number, string> {
 }
 
 /**
- * The processes that `processesIn` finds, and what they have started, which may have overwritten its environment and command
- * line (pages of a browser, parts of Ray). One is remembered once it was seen: when its parent ends, nothing tells whose it was.
+ * Tracks the processes found by `processesIn` and their descendants, which may have overwritten their environment and
+ * command line (browser pages, parts of Ray). Processes are remembered once seen, because ownership is unknown after a
+ * parent exits.
  */
 export class ProcessFamily {
 	readonly #folder: string;
@@ -127,17 +131,20 @@ export class ProcessFamily {
 		this.#folder = folder;
 	}
 
-	/** Looks at what runs now. @returns ids and command lines of those, and of the ones seen before, that live */
+	/**
+	 * Scans for processes. @returns ids and command lines of running processes in the family, including those seen
+	 * earlier
+	 */
 	look(): Map<number, string> {
 		const running = new Map<number, { parent: number; started: string; command: string }>();
 		for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
 			if (!/^\d+$/.test(name)) continue;
 			try {
 				const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-				// From the third field on, after the name in parentheses: state, parent, ..., start (22nd).
+				// Fields from the third one on, after the name in parentheses: state, parent, ..., start time (22nd).
 				const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 				const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-				// One that has ended and is not yet waited for has none.
+				// A zombie has no command line.
 				if (command === '') continue;
 				running.set(Number(name), { parent: Number(fields[1]), started: fields[19] ?? '', command });
 			} catch {
@@ -156,8 +163,8 @@ export class ProcessFamily {
 	}
 
 	/**
-	 * Ends those that live, and returns their command lines. What ends with its parent is given the time to notice that the
-	 * parent has ended.
+	 * Kills the remaining processes and returns their command lines. Waits first, so that processes that exit with their
+	 * parent have time to notice.
 	 */
 	async end(graceSeconds = 10): Promise<string[]> {
 		const deadline = Date.now() + graceSeconds * 1000;
@@ -171,14 +178,14 @@ export class ProcessFamily {
 			try {
 				process.kill(pid, 'SIGKILL');
 			} catch {
-				left.delete(pid); // in between
+				left.delete(pid); // exited in the meantime
 			}
 		}
 		return [...left.values()];
 	}
 }
 
-/** The last lines of a log file, for messages; empty where there is none. */
+/** Returns the last lines of a log file for messages, or an empty string if there is none. */
 export function tail(path: string, lines = 40): string {
 	try {
 		return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');

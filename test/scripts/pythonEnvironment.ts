@@ -1,4 +1,7 @@
-/** The Python that tests run other trainers and the debugger in: one that is named, else an environment made for it. */
+/**
+ * Finds the Python that tests use for other trainers and the debugger: a configured one, or an environment created for
+ * it.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -13,8 +16,9 @@ const requirements = join(root, 'test/python/requirements.txt');
 const base = process.platform === 'win32' ? 'python' : 'python3';
 
 /**
- * What tests and the programs that they start import: its bytecode is written here, once. Trainers and Ray's processes do
- * not write any, so each of them would compile the same sources again. The rest, three quarters of it, is never needed.
+ * Modules imported by tests and the programs they start. Their bytecode is compiled once here, because trainers and
+ * Ray's processes do not write bytecode and would recompile the same sources every time. The other three quarters are
+ * never needed.
  */
 const imports = [
 	'torch.distributed.run, torch.distributed.fsdp, torch.distributed.checkpoint',
@@ -27,12 +31,13 @@ const imports = [
 	'ray.train.v2._internal.execution.controller',
 ].map((names) => (names.startsWith('from') ? names : `import ${names}`));
 
-/** A Python of this machine cannot make the environment; tests that need it are skipped. */
+/** Thrown if no Python on this machine can create the environment. Tests that need it are skipped. */
 class Missing extends Error {}
 
 /**
- * An interpreter with the packages of test/python/requirements.txt, in a folder that all clones share: it is made once, and
- * again for other requirements or another base interpreter. `REASONING_LAB_TEST_PYTHON` names another interpreter.
+ * Returns an interpreter with the packages in test/python/requirements.txt, in a folder shared by all clones. It is
+ * created once, and again if the requirements or the base interpreter change. `REASONING_LAB_TEST_PYTHON` selects
+ * another interpreter.
  */
 export async function findTestPython(say: (line: string) => void): Promise<TestPython> {
 	const { REASONING_LAB_TEST_PYTHON: named, TEST_PYTHON: known } = process.env;
@@ -54,7 +59,7 @@ export async function findTestPython(say: (line: string) => void): Promise<TestP
 	}
 }
 
-/** Requirements, and version and place of the interpreter that the environment is made with. */
+/** Returns a key made of the requirements and the version and location of the base interpreter. */
 function environmentKey(): string {
 	const facts = 'import os, sys; print(sys.version, os.path.realpath(sys.executable), sys.base_prefix, sys.platform)';
 	let interpreter: string;
@@ -80,7 +85,7 @@ interface Making {
 }
 
 async function makeEnvironment(folder: string, { log, signal, say }: Making): Promise<void> {
-	say(`Making a Python environment with the trainers that rewards are exported to in ${folder} (once)`);
+	say(`Creating a Python environment with the trainers that rewards are exported to in ${folder} (once)`);
 	const python = programOf(folder);
 	const step = async (command: string, args: readonly string[], failure: string, timeoutSeconds = 900) => {
 		signal.throwIfAborted();
@@ -101,15 +106,15 @@ async function makeEnvironment(folder: string, { log, signal, say }: Making): Pr
 	};
 	await step(base, ['-m', 'venv', folder], 'no Python 3.10 or newer with venv was found', 120);
 	const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile'];
-	const failure = 'the packages of test/python/requirements.txt could not be installed';
-	// torch by itself first: a resolver that sees everything at once may look for another build of it.
+	const failure = 'the packages in test/python/requirements.txt could not be installed';
+	// Install torch first: when resolving everything together, pip may choose a different build.
 	const torch = readFileSync(requirements, 'utf8').match(/^torch==.*$/m)?.[0] ?? 'torch';
 	await step(python, [...pip, torch], failure);
 	await step(python, [...pip, '-r', requirements], failure);
 	await step(python, ['-c', imports.join('\n')], `${failure}: they cannot be imported`, 300);
 }
 
-/** Environment that spares child processes the search. */
+/** Environment variables that save child processes the search. */
 export function pythonEnvironment(python: TestPython): Record<string, string> {
 	return { TEST_PYTHON: JSON.stringify(python) };
 }

@@ -1,6 +1,6 @@
 import { indexViews } from '../../src/protocol/indexViews.ts';
 
-/** The views of the rollout index, a section each. */
+/** Returns a section for each view in the rollout index. */
 export function queryTables(): Record<string, string> {
 	const sections = indexViews.map(({ name, rows, columns }) => {
 		const lines = columns.map(

@@ -3,10 +3,10 @@ import { createTask } from '../../src/core/dataset/createTask.ts';
 import { sampleTraining } from '../../src/core/dataset/split.ts';
 import { renderCompletion, resolveTemplate } from '../../src/core/text/template.ts';
 
-/** Rows of the data that are in for what DeepSeek-R1 had of other models: full solutions of general problems. */
+/** Number of rows that stand in for DeepSeek-R1's data from other models: full solutions to general problems. */
 const rows = 400;
 
-/** data/general.jsonl of the template `r1`. */
+/** Returns the contents of data/general.jsonl in the `r1` template. */
 export function r1DataText(): string {
 	const task = createTask({ task: 'bilingual', general: 1, language: 'en', style: 'full' });
 	const template = resolveTemplate('r1');

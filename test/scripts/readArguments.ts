@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
-/** The arguments of this script. One that is unknown ends the process with status 2 and the usage. */
+/** Parses this script's arguments. An unknown argument exits with status 2 and prints the usage. */
 export function readArguments<const T extends ParseArgsConfig>(
 	config: T,
 	usage: string,
@@ -12,7 +12,7 @@ export function readArguments<const T extends ParseArgsConfig>(
 	}
 }
 
-/** Ends the process with status 2, saying why and how it is used. */
+/** Exits with status 2 after printing the reason and the usage. */
 export function refuse(message: string, usage: string): never {
 	console.error(`${message}\n\n${usage}`);
 	process.exit(2);

@@ -8,7 +8,7 @@ import type { DefaultFacts, KeySchema } from '../../src/protocol/recipeKey.ts';
 
 const batch = defaultsOf(grpoStageSchema);
 
-/** A JSON schema object, as far as it is changed here. */
+/** The parts of a JSON schema object that are modified here. */
 interface Schema {
 	[key: string]: unknown;
 	properties?: Record<string, Schema>;
@@ -18,14 +18,14 @@ interface Schema {
 	definitions?: Record<string, Schema>;
 }
 
-/** `(default 8)` or, of rules, `(default: epsilon)`; '' for objects, whose keys have defaults of their own. */
+/** Returns `(default 8)`, or `(default: epsilon)` for rules, or '' for objects, whose keys have their own defaults. */
 function defaultWords({ default: value, or }: Partial<DefaultFacts<unknown>>): string {
 	if (or !== undefined) return ` (default: ${or})`;
 	if (typeof value === 'object' && value !== null && 'same' in value) return ` (default: ${value.same})`;
 	return typeof value === 'object' || !isConstant(value) ? '' : ` (default ${JSON.stringify(value)})`;
 }
 
-/** The JSON schema of a key: its default, which completion offers, is in its description, too. */
+/** Adds a key's default to its JSON schema, both for completion and in the description. */
 function withDefault(schema: Schema, facts: Partial<DefaultFacts<unknown>>): Schema {
 	const { description } = schema;
 	const value = 'default' in facts ? facts.default : schema.default;
@@ -40,7 +40,7 @@ function withDefault(schema: Schema, facts: Partial<DefaultFacts<unknown>>): Sch
 const stageSnippets = [
 	{
 		label: 'Base model (pretrain)',
-		description: 'The next token of whole texts, with a few worked solutions among them',
+		description: 'Next-token prediction on whole documents, including some worked solutions',
 		body: { type: 'pretrain', steps: 1000, learning_rate: 0.001, batch_size: 64, workedShare: 0.05 },
 	},
 	{
@@ -62,64 +62,64 @@ const stageSnippets = [
 	},
 	{
 		label: 'Reinforcement learning with a critic (ppo)',
-		description: 'Proximal policy optimization: advantages of tokens, from a critic that learns beside the policy',
+		description: 'Proximal policy optimization: per-token advantages from a critic that is trained with the policy',
 		body: { type: 'ppo', steps: 400, learning_rate: 0.0001, critic_learning_rate: 0.0005, critic_warmup_steps: 20 },
 	},
 	{
 		label: 'Leave-one-out REINFORCE (rloo)',
-		description: 'A simpler baseline than a group norm, with the KL term in the reward',
+		description: 'A simpler baseline than group normalization, with the KL term in the reward',
 		body: { type: 'rloo', steps: 400, learning_rate: 0.0001 },
 	},
 	{
 		label: 'Preferences (dpo)',
-		description: 'Direct preference optimization on pairs of a better and a worse completion',
+		description: 'Direct preference optimization on pairs of a chosen and a rejected completion',
 		body: { type: 'dpo', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.000005 },
 	},
 	{
 		label: 'Reward model (reward-model)',
-		description: 'Bradley-Terry on pairs; the policy stays as it is',
+		description: 'Bradley-Terry on pairs; the policy does not change',
 		body: { type: 'reward-model', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.00001 },
 	},
 	{
 		label: "A teacher's completions (distill)",
-		description: 'Imitation of those of a file that the rewards let pass',
+		description: 'Imitation of completions from a file, filtered by the rewards',
 		body: { type: 'distill', steps: 200, data: { path: 'data/teacher.jsonl' }, minReward: 1, learning_rate: 0.00001 },
 	},
 	{
 		label: "A teacher's logits (distill)",
-		description: 'embedded: the distributions of a larger model of the same vocabulary',
+		description: 'Embedded engine: the distributions of a larger model with the same vocabulary',
 		body: { type: 'distill', steps: 400, teacher: { path: 'teacher' }, temperature: 2, learning_rate: 0.001 },
 	},
 	{
 		label: 'Rejection sampling (rejection-sampling)',
-		description: 'Completions in the policy, of which the right ones become training data',
+		description: 'Samples completions from the policy; the correct ones become training data',
 		body: { type: 'rejection-sampling', problems: 1000, num_generations: 4, keep: { correct: true } },
 	},
 	{
 		label: 'Value head (value-model)',
-		description: 'How likely a beginning comes to a right answer, for searches; the policy stays as it is',
+		description: 'How likely a prefix is to lead to a correct answer, for searches; the policy does not change',
 		body: { type: 'value-model', steps: 200, learning_rate: 0.0005 },
 	},
 	{
 		label: 'Process reward head (process-reward-model)',
-		description: 'How good each step is, by completions that go on behind it',
+		description: 'How good each step is, estimated from completions that continue it',
 		body: { type: 'process-reward-model', steps: 200, split: 'lines', learning_rate: 0.0005 },
 	},
 	{
-		label: 'Data of searches (search)',
-		description: 'A stage of a pipeline: searches with the policy of another stage, whose results are training data',
+		label: 'Search data (search)',
+		description: 'Pipeline stage: searches with the policy of another stage, whose results become training data',
 		body: { name: 'search', type: 'search', from: '', strategy: 'best-of-n', export: ['completions'] },
 	},
 	{
 		label: 'Evaluation (evaluate)',
-		description: 'A stage of a pipeline: pass@1, pass@k and cons@k of the policy of another stage',
+		description: 'Pipeline stage: pass@1, pass@k, and cons@k for the policy of another stage',
 		body: { name: 'evaluate', type: 'evaluate', from: '', problems: 256, samples: 4 },
 	},
 ];
 
 const loopSnippet = {
 	label: 'Rounds (loop)',
-	description: 'Expert iteration: stages that are repeated, each round with the policy of the one before',
+	description: 'Expert iteration: repeated stages, where each round starts from the policy of the previous one',
 	body: {
 		loop: 'round',
 		times: 3,
@@ -131,7 +131,7 @@ const loopSnippet = {
 	},
 };
 
-/** What each built-in reward needs besides its name. */
+/** Keys of each built-in reward besides its name. */
 const rewardBodies: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	'soft-overlong': { maxLength: 512, cacheLength: 128 },
 	'length-target': { target: 200 },
@@ -148,7 +148,10 @@ const rewardSnippets = builtInInfos.map(({ name, title, sentence }) => ({
 	body: { use: name, weight: 1, ...rewardBodies[name] },
 }));
 
-/** The text of media/schemas/recipe.schema.json: completion, hover and errors of recipes, from the decoder that reads them. */
+/**
+ * Returns the contents of media/schemas/recipe.schema.json, which provides completion, hovers and errors for recipes,
+ * generated from their decoder.
+ */
 export function recipeSchemaText(): string {
 	const schema = toJsonSchema(pipelineRecipeSchema, {
 		typeMode: 'input',
@@ -162,14 +165,14 @@ export function recipeSchemaText(): string {
 	const entries = properties.stages?.items;
 	const [stages, loop] = entries?.anyOf ?? [];
 	const ofLoop = loop?.properties?.stages;
-	if (!entries || !stages || !ofLoop) throw new Error('The recipe schema has no list of stages and loops any more.');
+	if (!entries || !stages || !ofLoop) throw new Error('The recipe schema no longer has a list of stages and loops.');
 	stages.defaultSnippets = stageSnippets;
-	// Written once: stages are in the recipe and in its loops.
+	// Define stages once, because they occur both in the recipe and in its loops.
 	const stage = { $ref: '#/definitions/stage' };
 	entries.anyOf = [stage, { ...loop, defaultSnippets: [loopSnippet] }];
 	ofLoop.items = stage;
 	const rewards = properties.rewards?.items;
-	if (!rewards) throw new Error('The recipe schema has no list of rewards any more.');
+	if (!rewards) throw new Error('The recipe schema no longer has a list of rewards.');
 	rewards.defaultSnippets = rewardSnippets;
 	const { $schema, ...rest } = schema;
 	const head = { $schema, title: 'Reasoning Lab recipe', allowComments: true, allowTrailingCommas: true };

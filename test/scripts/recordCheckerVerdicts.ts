@@ -1,7 +1,7 @@
 /**
- * Writes test/fixtures/checkerVerdicts.json: what the checkers of code tests say of each case of checkerCases.ts, word for word. The
- * counts have to be those of the table; the words are for a person to read in the change.
- * `node test/scripts/start.mjs test/scripts/recordCheckerVerdicts.ts`
+ * Writes test/fixtures/checkerVerdicts.json: the exact verdicts of the code test checkers for each case in
+ * checkerCases.ts. The counts must match the table; the messages are recorded so that changes can be reviewed in the
+ * diff. `node test/scripts/start.mjs test/scripts/recordCheckerVerdicts.ts`
  */
 import { writeFileSync } from 'node:fs';
 import { checkers, keyOf, recorded, verdictsOf } from '../mutations/checkers.ts';

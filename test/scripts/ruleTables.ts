@@ -3,7 +3,7 @@ import { thresholds } from '../../src/core/diagnosis/thresholds.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
-/** docs/diagnosis.md: each rule with its formula and the thresholds that it goes by. */
+/** Generates docs/diagnosis.md: each rule with its formula and thresholds. */
 export function ruleTables(): Record<string, string> {
 	const sections = rules.map(({ name, title, fires, silent, metrics, thresholds: used }) =>
 		[

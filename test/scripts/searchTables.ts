@@ -20,9 +20,9 @@ function values({ kind, low, high, options }: ParamInfo): string {
 	return high === null ? `${what}, from ${low}` : `${what}, ${low ?? 'any'} to ${high}`;
 }
 
-/** Prompts are too long for a table. */
+/** Returns a parameter's default. Prompts are omitted because they are too long for a table. */
 function fallback({ default: value, required }: ParamInfo): string {
-	if (required) return 'must be given';
+	if (required) return 'required';
 	if (value === undefined) return '';
 	const text = typeof value === 'string' ? value : JSON.stringify(value);
 	return text === '' || text.length > 40 ? '' : `\`${text.replaceAll('\n', '\\n')}\``;
@@ -35,13 +35,13 @@ const needsInWords: Readonly<Record<string, string>> = {
 	logprobs: 'a policy that returns log-probabilities',
 };
 
-/** With its parameters as they are by default. */
+/** Returns the requirements of a strategy with default parameters. */
 function needsInAll(strategy: AnyStrategy): string {
 	const needs = needsOf(strategy, strategyParams(strategy, {}));
 	const list = (needs.policy ?? []).map((need) => needsInWords[need] ?? `a policy with \`${need}\``);
-	if (needs.scorer === 'step') list.push('a scorer of steps');
-	if (needs.scorer === 'final') list.push('a scorer of completions');
-	return list.length === 0 ? '' : ` Needs ${list.join(' and ')}.`;
+	if (needs.scorer === 'step') list.push('a step scorer');
+	if (needs.scorer === 'final') list.push('a completion scorer');
+	return list.length === 0 ? '' : ` Requires ${list.join(' and ')}.`;
 }
 
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
@@ -66,32 +66,32 @@ const stops: Readonly<Record<StopReason, string>> = {
 	solved: 'Stopped early: an answer was found.',
 	exhausted: 'Nothing is left to expand.',
 	'no-improvement': 'No further improvement.',
-	nodes: 'The budget of nodes is used up; the problem is no node of it.',
-	tokens: 'The token budget is exhausted: those of completions and of what the policy was asked besides.',
+	nodes: 'Node budget exhausted; the problem does not count as a node.',
+	tokens: 'Token budget exhausted, counting completions and all other policy requests.',
 	simulations: 'Simulation budget exhausted.',
-	seconds: 'The time is over.',
-	cost: 'The budget of money is used up, by the prices of the policy.',
+	seconds: 'Time limit reached.',
+	cost: 'Cost budget exhausted, based on the policy prices.',
 	stopped: 'Stopped by user.',
-	policy: 'The policy is gone, or gave nothing many times in a row; `message` says what it said last.',
-	scorer: 'A scorer failed; `message` says how.',
+	policy: 'The policy is unavailable or repeatedly returned nothing; `message` has its last error.',
+	scorer: 'A scorer failed; `message` has the error.',
 };
 
 const events: Readonly<Record<TreeEventType, string>> = {
-	start: 'Of what the search is, and all that is needed to go on. The first line, once.',
-	node: 'A node. Ids count from 0, which is the problem; parents come before their children.',
-	tokens: 'A node token by token, where the policy told. Lists are parallel; nats.',
-	score: 'The value that a scorer gave a node; `null`: none.',
-	select: 'What the strategy goes on with: the way from the root, and what the last decision was between.',
-	visit: 'A simulation: the value backed up at each node of its path. N and Q follow for any backup rule.',
-	prune: 'A node that the strategy, or a person, goes on with no more.',
-	restore: 'It is open again.',
-	merge: 'A node that says the same as another, or states the same answer.',
-	critique: 'What is missing in a node and what is superfluous, and which of it a later revision addressed.',
-	tool: 'A call of a tool, and what came of it.',
+	start: 'The search configuration, with everything needed to continue it. Appears once, as the first line.',
+	node: 'A node. Ids count from 0, which is the problem; parents precede their children.',
+	tokens: 'Tokens of a node, if the policy returned them. Lists are parallel; values are in nats.',
+	score: 'The value that a scorer assigned to a node; `null` for none.',
+	select: 'The node that the strategy expands next: the path from the root, and the candidates of the last decision.',
+	visit: 'A simulation: the value backed up at each node on its path. N and Q can be derived for any backup rule.',
+	prune: 'A node that the strategy or a user no longer expands.',
+	restore: 'The node is open again.',
+	merge: 'A node with the same text or the same answer as another.',
+	critique: 'What is missing from a node, what is superfluous, and which of these a later revision addressed.',
+	tool: 'A tool call and its result.',
 	reference: 'A source that a node cites, and whether its evidence supports it.',
-	fault: 'Something that went wrong and did not end the search.',
-	resume: 'The search goes on. After an `end`, or where a log was cut.',
-	end: 'The result, why the search ended, and what it used up since its start.',
+	fault: 'An error that did not end the search.',
+	resume: 'The search continues after an `end`, or from a truncated log.',
+	end: 'The result, the stop reason, and the total usage.',
 };
 
 interface Shape {
@@ -108,7 +108,7 @@ function eventRows(): string[][] {
 	});
 }
 
-/** docs/search.md: strategies with their parameters, reasons for stopping, events of the log. */
+/** Generates tables for docs/search.md: strategies with their parameters, stop reasons, log events. */
 export function searchTables(): Record<string, string> {
 	return {
 		strategies: strategySections(),

@@ -1,4 +1,4 @@
-/** The settings of docs/settings.md, from package.json: a table for each area. */
+/** Generates the settings tables in docs/settings.md from package.json, one per area. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './paths.ts';
@@ -12,7 +12,7 @@ interface Setting {
 	readonly markdownEnumDescriptions?: readonly string[];
 }
 
-/** Heading -> second part of the setting's id. */
+/** Heading -> second part of the setting ids. */
 const areas: Readonly<Record<string, readonly string[]>> = {
 	Runs: ['node', 'device', 'statusBar', 'notifications', 'diagnosis', 'feedback'],
 	Rewards: ['rewards', 'sandbox'],
@@ -40,7 +40,7 @@ export function settingsTables(): Record<string, string> {
 	const settings = Object.entries(contributes.configuration.properties);
 	const known = Object.values(areas).flat();
 	const lost = settings.filter(([id]) => !known.includes(id.split('.')[1] as string));
-	if (lost.length > 0) throw new Error(`${lost.map(([id]) => id).join(', ')} belongs to no area.`);
+	if (lost.length > 0) throw new Error(`${lost.map(([id]) => id).join(', ')} does not belong to any area.`);
 	const sections = Object.entries(areas).map(([heading, names]) => {
 		const rows = settings
 			.filter(([id]) => names.includes(id.split('.')[1] as string))

@@ -1,7 +1,7 @@
 /**
- * Folders that take long to make and that all clones of this user share: the Python environment of the tests, the browser
- * workbench. A folder is complete or absent to whoever asks for it: its mark is written last, and what an interrupted
- * process has left is removed by the next one.
+ * Folders that are slow to create and shared by all of this user's clones: the tests' Python environment, the browser
+ * workbench. To callers, a folder is either complete or absent: its marker is written last, and leftovers of an
+ * interrupted process are removed by the next one.
  */
 import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -12,15 +12,15 @@ import { Failure } from '../../src/base/failure.ts';
 import { FileLock } from '../../src/files/fileLock.ts';
 
 export interface SharedFolder {
-	/** Folders of one kind are made one at a time. */
+	/** Folders of the same kind are created one at a time. */
 	readonly kind: string;
-	/** What the content depends on, as a part of a file name: another key is another folder. */
+	/** Cache key used in the file name. A different key results in a different folder. */
 	readonly key: string;
-	/** For messages: "the Python environment". */
+	/** Name used in messages, such as "the Python environment". */
 	readonly what: string;
 	/**
-	 * Fills the folder, which is there and empty. Paths in what it makes may be absolute: the folder is not moved. The signal
-	 * is aborted when this process is told to end.
+	 * Fills the existing empty folder. Can use absolute paths because the folder is never moved. The signal is aborted if
+	 * this process is asked to exit.
 	 */
 	make(folder: string, signal: AbortSignal): Promise<void>;
 	readonly say: (line: string) => void;
@@ -28,11 +28,11 @@ export interface SharedFolder {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const mark = '.complete';
-/** A folder of an older key is removed when nobody has used it for so long, once another one of its kind is made. */
+/** Period of disuse after which a folder with an older key is removed when another one of its kind is created. */
 const unusedMs = 30 * 24 * 3600 * 1000;
 const lookMs = 300;
 
-/** Where the folders lie; `REASONING_LAB_TEST_CACHE` names another place. */
+/** Returns the parent of the shared folders. `REASONING_LAB_TEST_CACHE` overrides it. */
 export function sharedCache(variables: NodeJS.ProcessEnv = process.env): string {
 	const { REASONING_LAB_TEST_CACHE: named, XDG_CACHE_HOME: caches, LOCALAPPDATA: local } = variables;
 	if (named) return named;
@@ -44,14 +44,14 @@ export function sharedCache(variables: NodeJS.ProcessEnv = process.env): string 
 	return join(caches || home(), 'reasoning-lab-tests');
 }
 
-/** Path of a complete folder, which is made where it is missing. Fails with what `make` fails with, or interrupted. */
+/** Returns the path of a complete folder, creating it if necessary. Fails with `make`'s error, or if interrupted. */
 export async function sharedFolder(options: SharedFolder): Promise<string> {
 	const cache = sharedCache();
 	const folder = join(cache, `${options.kind}-${options.key}`);
 	if (use(folder)) return folder;
 	await mkdir(cache, { recursive: true });
 	const interrupted = new AbortController();
-	const interrupt = () => interrupted.abort(new Error(`Interrupted while ${options.what} was made`));
+	const interrupt = () => interrupted.abort(new Error(`Interrupted while creating ${options.what}`));
 	for (const signal of signals) process.on(signal, interrupt);
 	try {
 		await makeFolder(cache, folder, options, interrupted.signal);
@@ -64,7 +64,7 @@ export async function sharedFolder(options: SharedFolder): Promise<string> {
 async function makeFolder(cache: string, folder: string, options: SharedFolder, signal: AbortSignal): Promise<void> {
 	const { kind, what, make, say } = options;
 	const lock = await takeLock(join(cache, `${kind}.lock`), folder, signal, () =>
-		say(`Another process makes ${what} in ${folder}: waiting for it`),
+		say(`Waiting for another process that is creating ${what} in ${folder}`),
 	);
 	if (lock === null) return;
 	try {
@@ -83,7 +83,7 @@ async function makeFolder(cache: string, folder: string, options: SharedFolder, 
 	}
 }
 
-/** Whether a folder is complete; keeps the time of its last use. */
+/** Returns whether a folder is complete, and updates its last-used time. */
 function use(folder: string): boolean {
 	const path = join(folder, mark);
 	if (!existsSync(path)) return false;
@@ -95,7 +95,7 @@ function use(folder: string): boolean {
 	return true;
 }
 
-/** Null: in the meantime another process has made the folder. */
+/** Returns null if another process created the folder in the meantime. */
 async function takeLock(
 	path: string,
 	folder: string,
@@ -118,7 +118,7 @@ async function takeLock(
 	}
 }
 
-/** Folders that were never completed, and those that nobody has used for long. The lock of their kind is held. */
+/** Removes incomplete folders and folders that have been unused for too long. Must hold the lock for their kind. */
 function removeLeftovers(cache: string, kind: string): void {
 	for (const name of readdirSync(cache)) {
 		if (!name.startsWith(`${kind}-`)) continue;
@@ -128,7 +128,7 @@ function removeLeftovers(cache: string, kind: string): void {
 	}
 }
 
-/** The mark goes first: what is removed in part is not complete. */
+/** Removes a folder, marker first, so that a partly removed folder does not count as complete. */
 function remove(folder: string): void {
 	rmSync(join(folder, mark), { force: true });
 	rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });

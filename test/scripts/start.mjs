@@ -1,7 +1,7 @@
-// Runs one of the project's scripts with the project's own Node, on packages that match the lock file:
-//   node test/scripts/start.mjs SCRIPT [ARGUMENT...]
-// It works on a bare clone: whatever Node (20 or newer) started it, the packages are installed first where they
-// are missing or differ from package-lock.json. It imports nothing but Node, since nothing else may be there yet.
+// Runs one of the project's scripts with the project's own Node and with packages that match the lock file: node
+// test/scripts/start.mjs SCRIPT [ARGUMENT...] Works on a bare clone with any Node from version 20: first installs
+// packages that are missing or differ from package-lock.json. Imports only Node modules because nothing else may be
+// installed yet.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const projectNode = join(root, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
-/** Why `npm ci` has to run, or undefined where every package of the lock file is installed in its version. */
+/**
+ * Returns the reason to run `npm ci`, or undefined if every package in the lock file is installed in the right version.
+ */
 function missingPackages() {
 	let installed;
 	try {
@@ -28,7 +30,7 @@ function missingPackages() {
 	return undefined;
 }
 
-/** The npm that runs this script, else the one on the PATH. */
+/** Returns the npm that runs this script, or otherwise the one on the PATH. */
 function npmCommand() {
 	const cli = process.env.npm_execpath;
 	if (cli?.endsWith('.js')) return [process.execPath, [cli]];
@@ -44,8 +46,8 @@ const reason = missingPackages();
 if (reason !== undefined) {
 	console.error(`Installing packages (npm ci), because ${reason}.`);
 	const [command, prefix] = npmCommand();
-	// Warnings would be about Node versions of tools that run on the project's Node, once it is there.
-	// npm's own output goes to standard error: what a script prints on standard output may be read by a program.
+	// Suppress warnings about Node versions, because the tools will run on the project's own Node once it is installed.
+	// Send npm's output to standard error, because a program may parse the script's standard output.
 	const result = spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
 		cwd: root,
 		stdio: ['ignore', 2, 2],
@@ -70,7 +72,8 @@ const child = spawn(projectNode, [resolve(root, script), ...args], {
 		PATH: `${dirname(projectNode)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`,
 	},
 });
-// A terminal sends Ctrl+C to the child too, and a second one would mean "at once". Other senders know this process alone.
+// A terminal also sends Ctrl+C to the child, where a second signal would mean "stop immediately". Other senders only
+// signal this process.
 const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
 process.on('SIGINT', () => onTerminal || child.kill('SIGINT'));
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

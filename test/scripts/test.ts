@@ -1,7 +1,7 @@
 /**
- * `npm test [-- PHASE... | FILE...] [options]`: every check of the project at the smallest sizes, from types to clicks in
- * a real workbench. The last line is `N passed, N failed[, N skipped]`; the exit status is 1 on a failure, 130 where it
- * was interrupted. docs/testing.md has the levels.
+ * `npm test [-- PHASE... | FILE...] [options]`: runs all of the project's checks at their smallest sizes, from types to
+ * clicks in a real workbench. The last line is `N passed, N failed[, N skipped]`. The exit status is 1 on failure and
+ * 130 if interrupted. docs/testing.md describes the levels.
  */
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
@@ -14,14 +14,14 @@ import { readArguments, refuse } from './readArguments.ts';
 
 const usage = `npm test [-- PHASE... | FILE...] [options]
 
-  --changed [BASE]  Types, lint and the tests that the changes since BASE (default: HEAD) can reach.
+  --changed [BASE]  Types, lint, and the tests that changes since BASE (default: HEAD) can affect.
   --name PATTERN    Only tests whose full name matches.
   --bail            Stop at the first failure.
   --times           Measure processor time; writes test/artifacts/times.md.
   --report FILE     Write the outcomes as JSON.
-  --built           Take dist/ as it is.`;
+  --built           Use the existing dist/.`;
 
-/** Of a run with --changed on each core, beside types, lint and the build. */
+/** Time budget per core for a run with --changed, in addition to types, lint and the build. */
 const changedSeconds = 90;
 
 const all = findSuites();
@@ -41,7 +41,7 @@ const { values, positionals } = readArguments(
 	usage,
 );
 
-/** What the arguments name: whole phases, and files of them. */
+/** Returns what the arguments name: whole phases and individual files. */
 function choose(names: readonly string[]): Pick<RunOptions, 'checks' | 'suites'> {
 	if (names.length === 0) return { checks, suites: all };
 	const files = new Set<string>();
@@ -62,7 +62,7 @@ function withFiles(suite: Suite, files: ReadonlySet<string>): Suite {
 	return { ...suite, files: suite.files.filter((file) => files.has(file)) };
 }
 
-/** The tests that changes since a commit can reach. */
+/** Returns the tests affected by changes since a commit. */
 function chooseChanged(base: string): Pick<RunOptions, 'checks' | 'suites'> {
 	let changed: string[];
 	try {
@@ -78,7 +78,7 @@ function chooseChanged(base: string): Pick<RunOptions, 'checks' | 'suites'> {
 	});
 	if (leftOut.length > 0)
 		console.log(
-			`${leftOut.length} more test files run programs that share what changed; npm test runs them all: ${listed(leftOut)}`,
+			`${leftOut.length} more test files run programs that share the changed code; npm test runs them all: ${listed(leftOut)}`,
 		);
 	return chosen;
 }

@@ -1,13 +1,13 @@
-/** Licenses of the packages whose code a VSIX carries, bundled or as they are. */
+/** Collects the licenses of packages whose code is shipped in a VSIX, bundled or unchanged. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './paths.ts';
 
-/** @param inputs source paths of the bundles, as esbuild's metafile names them */
+/** @param inputs source paths of the bundles, as listed in esbuild's metafile */
 export function thirdPartyNotices(inputs: Iterable<string>, packages: readonly string[]): string {
 	const names = new Set(packages);
 	for (const input of inputs) {
-		// The last node_modules folder of a path is the package's own.
+		// The last node_modules folder in a path contains the package itself.
 		const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
 		if (name !== undefined) names.add(name);
 	}

@@ -1,6 +1,4 @@
-/**
- * `npm run docs`: makes the recipe schema and the tables of docs/ again; unit tests fail while they are not current.
- */
+/** `npm run docs`: regenerates the recipe schema and the tables in docs/. Unit tests fail if they are out of date. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tabled, withTables } from './docTables.ts';

@@ -1,4 +1,7 @@
-/** Trains the checkpoint that the trainer's tests load, by the embedded engine, and writes what that computes with it. */
+/**
+ * Trains the checkpoint used by the trainer's tests with the embedded engine, and writes the values the engine computes
+ * with it.
+ */
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { listCheckpoints } from '../../src/runs/runReader.ts';
 import { labCheckpoint, labLogprobs, labScores } from '../support/labCheckpoint.ts';

@@ -1,4 +1,4 @@
-/** Writes the trainer's table of known datasets; a unit test fails while it is not current. */
+/** Writes the trainer's table of known datasets. A unit test fails if it is out of date. */
 import { writeFileSync } from 'node:fs';
 import { presetsText } from './presetsFile.ts';
 

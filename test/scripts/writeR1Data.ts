@@ -1,4 +1,4 @@
-/** Writes the data of the template `r1`; a unit test fails while they are not current. */
+/** Writes the data for the `r1` template. A unit test fails if it is out of date. */
 import { writeFileSync } from 'node:fs';
 import { r1DataText } from './r1Data.ts';
 

@@ -1,4 +1,4 @@
-/** Writes media/schemas/recipe.schema.json; a unit test fails while it is not current. */
+/** Writes media/schemas/recipe.schema.json. A unit test fails if it is out of date. */
 import { writeFileSync } from 'node:fs';
 import { recipeSchemaText } from './recipeSchema.ts';
 

@@ -1,4 +1,4 @@
-/** Writes what the trainer's tests hold its splits against. */
+/** Writes the expected splits for the trainer's tests. */
 import { writeFileSync } from 'node:fs';
 import { splitGolden, splitGoldenFile } from '../support/splitGolden.ts';
 

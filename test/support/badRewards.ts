@@ -1,16 +1,16 @@
-/** Rewards that fail or do harm, in both languages: what an editor must bear. Each file has one reward, `bad`. */
+/** Failing and harmful rewards in both languages that an editor must tolerate. Each file contains one reward, `bad`. */
 // @reaches rewardHost rewardPython
 export interface BadReward {
-	/** Whole texts. */
+	/** Complete file contents. */
 	readonly python: string;
 	readonly node: string;
-	/** What the editor says of it, in the line behind the signature or among the diagnostics. */
+	/** Matches the editor's message, either on the line after the signature or among the diagnostics. */
 	readonly says: RegExp;
-	/** Whether the file does not even load. */
+	/** false if the file fails to load. */
 	readonly loads?: false;
-	/** Whether its values are right in spite of it. */
+	/** true if its values are correct nevertheless. */
 	readonly harmless?: true;
-	/** Where it needs other limits than most, in milliseconds. */
+	/** Limits in milliseconds, if they differ from the usual ones. */
 	readonly limits?: { readonly rowMs: number; readonly batchMs: number };
 }
 
@@ -40,11 +40,11 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		says: /reward/,
 		loads: false,
 	},
-	'an infinite loop': { python: python('while True: pass'), node: node('for (;;);'), says: /longer than its limit/ },
+	'an infinite loop': { python: python('while True: pass'), node: node('for (;;);'), says: /exceeded its time limit/ },
 	'an infinite loop while it is loaded': {
 		python: python('pass', 'while True: pass\n'),
 		node: node('', 'for (;;);\n'),
-		says: /not loaded within/,
+		says: /Loading .* took longer than/,
 		loads: false,
 	},
 	'a list that grows without end': {
@@ -59,7 +59,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		node: node(
 			"if (globalThis.bomb === undefined) { globalThis.bomb = []; for (let i = 0; i < 150; i++) globalThis.bomb.push(spawn('sleep', ['60'], { detached: i % 2 === 0, stdio: 'ignore' })); }\n\treturn new Promise((resolve) => setTimeout(resolve, 60_000, 1));",
 		),
-		says: /processes; its limit is 40|longer than its limit/,
+		says: /processes, exceeding its limit of 40|exceeded its time limit/,
 	},
 	'the end of its process': {
 		python: python('sys.exit(3)'),
@@ -95,7 +95,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		node: node('return [Number.NaN, "0.5", true, 1 / 0][Number(answer) % 4];'),
 		says: /NaN|nan|number/,
 	},
-	'a list of length the wrong length': {
+	'a list of the wrong length': {
 		python: python('return [1.0]'),
 		node: `// @dataset train.jsonl\nexport const bad = Object.assign((rows) => [1], { batch: true });\n`,
 		says: /1 (value|reward)/,

@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { type Body, ModelServer, type ModelServerOptions } from '../unit/policies/modelServer.ts';
 
-/** What a model does that is offered tools; null: it answers as it does without. */
+/** Returns the tool calls made by a model that is offered tools, or null to respond as it would without tools. */
 export type Calls = (body: Body) => readonly { id?: string; name: string; arguments: string }[] | null;
 
-/** A server whose model calls tools, in the forms of real ones: whole, and as a stream that cuts arguments anywhere. */
+/**
+ * Starts a server whose model calls tools like real servers do: in one response, or as a stream that splits arguments
+ * anywhere.
+ */
 export function callingServer(calls: Calls, options: ModelServerOptions & { readonly wholeOnly?: boolean } = {}) {
 	const answer = (body: Body, response: ServerResponse): boolean => {
 		if (body.tools === undefined) return false;
@@ -45,7 +48,7 @@ export function callingServer(calls: Calls, options: ModelServerOptions & { read
 	return ModelServer.start({ stream: 'usage', ...options, intercept: answer });
 }
 
-/** Calls until it has results. */
+/** Calls tools until it has results. */
 export const addsOnce: Calls = ({ messages = [] }) =>
 	messages.at(-1)?.role === 'tool'
 		? null

@@ -12,32 +12,34 @@ export const harness = join(root, 'src/rewards/sandbox/harness');
 export interface CheckedAnswer {
 	readonly passed: number;
 	readonly parts: number;
-	/** Why nothing was tried: of the row, or of loading the answer. */
+	/** Reason why nothing was tested: an error in the row, or in loading the answer. */
 	readonly fault: string | null;
-	/** It is the answer's: it could not be loaded. */
+	/** Whether the fault is the answer's because it could not be loaded. */
 	readonly atLoad: boolean;
-	/** Each verdict as the checker gives it, in words: `0: 1/2 ValueError: x`, `load: the answer ended its process`. */
+	/** Each verdict as the checker gives it, in words: `0: 1/2 ValueError: x`, `load: the answer's process exited`. */
 	readonly lines: readonly string[];
 }
 
 export interface CheckerPlace {
-	/** Empty, and this check's alone. */
+	/** Empty folder used only for this check. */
 	readonly folder: string;
 	readonly python: string;
 	readonly environment?: NodeJS.ProcessEnv;
-	/** Of answer and checker. Default: Python. */
+	/** Language of the answer and the checker. Default: Python. */
 	readonly language?: CodeLanguage;
-	/** Texts of the harness, in place of the product's, by name. */
+	/** Harness sources by name that replace the product's. */
 	readonly changed?: Readonly<Record<string, string>>;
-	/** Ends both processes. */
+	/** Aborting this signal kills both processes. */
 	readonly signal?: AbortSignal;
-	/** Both wait for each other for ever: ends them after some seconds in which neither does anything. */
+	/**
+	 * Whether to kill both processes after some seconds in which neither does anything, because they may be deadlocked.
+	 */
 	readonly onlyBusy?: boolean;
 }
 
 /**
- * The checker of tests with an answer, in two plain processes without a sandbox: for what a sandbox's own Python lacks, and
- * for checkers that were changed.
+ * Runs the test checker on an answer in two plain processes without a sandbox, for tests that need packages missing
+ * from the sandbox's Python and for mutated checkers.
  */
 export async function checkAnswer(
 	answer: string,
@@ -66,7 +68,7 @@ export async function checkAnswer(
 			env: { PATH: process.env.PATH, TMPDIR: folder, ...environment },
 		});
 	const [served, checking] = [start(join(harness, `answer_server.${endingOfTools}`)), start(own)];
-	// A checker that was changed may wait or compute for ever.
+	// A mutated checker may wait or loop forever.
 	const end = () => checking.kill('SIGKILL');
 	const timer = setTimeout(end, 60_000);
 	signal?.addEventListener('abort', end);
@@ -90,7 +92,7 @@ export async function checkAnswer(
 	return verdictOf(text);
 }
 
-/** Whether a process waits for something else than a processor; one that has ended does, too. */
+/** Returns whether a process is waiting for something other than a CPU. Returns true if it has exited. */
 function isAsleep(pid: number | undefined): boolean {
 	try {
 		return !/^\d+ \(.*\) [RD]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -99,7 +101,7 @@ function isAsleep(pid: number | undefined): boolean {
 	}
 }
 
-/** What the checker's lines add up to. */
+/** Parses the checker's output lines. */
 export function verdictOf(text: string): CheckedAnswer {
 	let [passed, parts, fault]: [number, number, string | null] = [0, 0, null];
 	let atLoad = false;

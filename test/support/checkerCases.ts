@@ -1,9 +1,12 @@
-/** Answers with tests, and what the checkers have to say of them: all that a checker decides, once or more. */
+/** Answers with tests and the expected verdicts of the checkers. Covers every decision that a checker makes. */
 
 export interface CheckerCase {
 	readonly answer: string;
 	readonly tests: object;
-	/** Parts that pass, of how many; fault: of the row, nothing could be tried; load: of the answer. */
+	/**
+	 * Number of parts that pass, and total; fault: a row error, so nothing could be tested; load: the answer failed to
+	 * load.
+	 */
 	readonly says: readonly [passed: number, parts: number] | 'fault' | 'load';
 }
 
@@ -24,7 +27,7 @@ const bits = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 
 const one = bits.filter((bit) => bit === 1).length;
 
 export const pythonCases: readonly CheckerCase[] = [
-	// JSON of JavaScript writes 0.0 as 0, which is a whole number here.
+	// JavaScript's JSON writes 0.0 as 0, which counts as an integer here.
 	given(same, calls(values), [one - 1, bits.length]),
 	given(same, { calls: '{"inputs":[[1e-10],[1e-8],[0]],"outputs":[0.0,0.0,0.0]}', tolerance }, [2, 3]),
 	given(same, { ...calls(values), skip: 20 }, [0, bits.length - 20]),
@@ -708,7 +711,7 @@ const runs = (...tests: string[]) => asserted(...tests);
 const it9 = 'it("squares", () => { assert.strictEqual(solve(3), 9); });';
 const it8 = 'it("squares", () => { assert.strictEqual(solve(3), 8); });';
 
-/** Tests in the manner of Mocha, Jest and node:test. */
+/** Tests in the style of Mocha, Jest and node:test. */
 export const runnerCases: readonly CheckerCase[] = [
 	given(jsSquare, runs(it9, it8, `${it9}${it8}${it9}`), [3, 5]),
 	given(

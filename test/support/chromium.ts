@@ -3,12 +3,12 @@ import { findChromium } from '../scripts/workbench/chromium.ts';
 
 const found = await findChromium(console.log);
 
-/** Why tests in a browser cannot run here, or false: the `skip` option of a test. */
+/** Reason why browser tests cannot run here, or false. Used as a test's `skip` option. */
 export const skip: string | false = 'missing' in found ? found.missing : false;
 
 /**
- * The browser that all tests share, else one of its own; only where `skip` is false. Closing it closes the contexts that
- * were made through it.
+ * Returns the browser shared by all tests, or a separate one if there is none. Only call this if `skip` is false.
+ * Closing it closes the contexts created through it.
  */
 export function launchChromium(): Promise<Browser> {
 	if ('missing' in found) throw new Error(found.missing);

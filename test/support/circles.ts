@@ -1,6 +1,6 @@
 /**
- * The circles of a directed graph: its strongly connected components of more than one node (Tarjan 1972), each sorted.
- * Edges to nodes that are not keys are ignored.
+ * Returns the cycles in a directed graph: its strongly connected components with more than one node (Tarjan 1972), each
+ * sorted. Ignores edges to nodes that are not keys.
  */
 export function circlesOf(edges: ReadonlyMap<string, readonly string[]>): string[][] {
 	const order = new Map<string, number>();

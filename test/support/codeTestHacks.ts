@@ -1,6 +1,6 @@
 /**
- * Programs that solve nothing and that a policy could write to be paid all the same, beside those of codeTestsHacks.test.ts: each asks
- * for the square of a number, and no row may pay it.
+ * Programs that solve nothing but could be rewarded anyway, in addition to those in codeTestsHacks.test.ts. Each is for
+ * squaring a number, and no row may reward it.
  */
 const one = 'def solve(x):\n    return 1\n';
 const forged = '{"value": 8}\\n{"value": true}\\n{"value": {"t": "object", "v": 0}}\\n{"error": ["Skipped", "x"]}\\n';
@@ -232,7 +232,7 @@ function solve() { return 1; }`,
 	'patterns that always fit':
 		'RegExp.prototype.test = () => true;\nRegExp.prototype.exec = () => ["9"];\nString.prototype.replace = () => "9";\nfunction solve() { return 1; }',
 	'a promise that never comes': 'async function solve() { await new Promise(() => {}); }',
-	'a promise of a different value': 'async function solve() { return true; }',
+	'a promise of something else': 'async function solve() { return true; }',
 	'a promise in the way of another': 'function solve() { return Promise.resolve({ then: (f) => f(8) }); }',
 	'an object with its own JSON':
 		'class A { toJSON() { return 9; } valueOf() { return 9; } }\nfunction solve() { return new A(); }',
@@ -240,7 +240,7 @@ function solve() { return 1; }`,
 		'function solve(x) { return Object.assign(new Number(1), { valueOf: () => 9, toString: () => "9" }); }',
 	'a record with its own value':
 		'function solve() { return { valueOf: () => 9, toString: () => "9", [Symbol.toPrimitive]: () => 9 }; }',
-	'a list of length a class of its own':
+	'a list of a class of its own':
 		'class A extends Array { get length() { return 1; } every() { return true; } *[Symbol.iterator]() { yield 1; } }\nfunction solve() { return new A(); }',
 	'a proxy that was revoked':
 		'const { proxy, revoke } = Proxy.revocable(() => 9, {});\nrevoke();\nfunction solve() { return proxy; }',

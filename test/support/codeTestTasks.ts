@@ -1,16 +1,16 @@
-/** Tasks of code with programs that are right and nearly right, and rows that test them in the forms that data has. */
+/** Coding tasks with correct and nearly correct programs, and rows that test them in all dataset formats. */
 
 export interface Task {
-	/** Arguments and expected values, as JSON. */
+	/** Arguments and expected values as JSON. */
 	readonly cases: readonly (readonly [args: readonly unknown[], expected: unknown])[];
 	readonly python: string;
-	/** Expressions that are wrong, in Python. */
+	/** Incorrect Python expressions. */
 	readonly wrong: readonly string[];
 	readonly javascript: string;
 	readonly wrongJavascript: readonly string[];
 }
 
-/** Twelve tasks, each with five programs that are nearly right. */
+/** Twelve tasks with five nearly correct programs each. */
 export const tasks: Readonly<Record<string, Task>> = {
 	square: {
 		cases: [
@@ -167,7 +167,7 @@ export const tasks: Readonly<Record<string, Task>> = {
 export const literal = (value: unknown): string =>
 	JSON.stringify(value).replaceAll('true', 'True').replaceAll('false', 'False').replaceAll('null', 'None');
 
-/** A row of each kind of data; a float is compared as its benchmark's authors would. */
+/** Builds a row for each dataset format. Floats are compared the way the benchmark's authors do. */
 export const pythonForms: Readonly<Record<string, (task: Task) => Record<string, unknown>>> = {
 	humaneval: ({ cases }) => ({
 		...{ entry_point: 'solve', prompt: 'def solve(a):\n    """Solves it."""\n' },
@@ -209,26 +209,26 @@ export const pythonForms: Readonly<Record<string, (task: Task) => Record<string,
 	}),
 };
 
-/** As LeetCodeDataset has them: the answer has a class Solution. */
+/** Builds a LeetCodeDataset row, where the answer has a class Solution. */
 export const leetCodeRow = ({ cases }: Task) => ({
 	entry_point: 'Solution().solve',
 	prompt: 'from typing import *\nfrom collections import *\nfrom math import *\nimport math\n',
 	test: `def check(candidate):\n${cases.map(([[arg], value]) => `    x = candidate(a = ${literal(arg)})\n    assert type(x) is type(${literal(value)}) and (x == ${literal(value)} or isinstance(x, float) and abs(x - ${literal(value)}) <= 1e-6 * abs(x))\n`).join('')}`,
 });
-/** Without the imports that the annotation needs. */
+/** Builds a method without the imports that its annotation needs. */
 export const method = (body: string) =>
 	`class Solution:\n    def solve(self, a: List[int]) -> Optional[Any]:\n        return ${body}\n`;
 
-/** What a program reads and writes is JSON here. */
+/** Builds input and output streams. Programs read and write JSON here. */
 const streams = ({ cases }: Task) =>
 	cases.map(([[input], output]) => ({ input: JSON.stringify(input), output: JSON.stringify(output) }));
 
-/** Forms in which a value is compared by the harness, for both languages. */
+/** Formats in which the harness compares values, for both languages. */
 export const callForms = ['apps', 'livecodebench', 'synthetic'] as const;
 
 export const javascriptForms: Readonly<Record<string, (task: Task) => Record<string, unknown>>> = {
 	...Object.fromEntries(callForms.map((form) => [form, pythonForms[form] as (typeof pythonForms)[string]])),
-	/** As HumanEval-X has them. */
+	/** HumanEval-X format. */
 	humanevalx: ({ cases }) => ({
 		prompt: '/* Solves it. */\nconst solve = (a) => {\n',
 		test: `const same = (x, y) => (typeof y === 'number' && !Number.isInteger(y) ? typeof x === 'number' && Math.abs(x - y) <= 1e-6 * y : require('node:util').isDeepStrictEqual(x, y));
@@ -245,7 +245,7 @@ testSolve()`,
 	}),
 };
 
-/** Programs over standard input; APPS and a list of pairs. */
+/** Formats for programs that use standard input: APPS and a list of pairs. */
 export const streamForms: Readonly<Record<string, (task: Task) => Record<string, unknown>>> = {
 	apps: (task) => {
 		const cases = streams(task);
@@ -258,7 +258,7 @@ export const streamForms: Readonly<Record<string, (task: Task) => Record<string,
 export const javascriptSolution = (body: string) => `const solve = (a) => (${body});\n`;
 export const pythonProgram = (body: string) =>
 	`import json\na = json.loads(input())\nprint(json.dumps(${body}, separators=(",", ":")))\n`;
-/** As LiveCodeBench's grader takes it, which has all names of these modules. */
+/** Builds a program for LiveCodeBench's grader, which predefines all names from these modules. */
 export const programWithoutImports = (body: string) =>
 	`a = loads(input())\nprint(dumps(${body}, separators=(",", ":")))\n`;
 export const javascriptProgram = (body: string) =>

@@ -5,25 +5,25 @@ import { signFlipTest } from '../../src/core/evaluation/pairedTest.ts';
 import { passAtK } from '../../src/core/evaluation/passAtK.ts';
 import { type Sampled, voteOfK } from '../../src/core/search/comparison/subsets.ts';
 
-/** What is simulated: evaluations whose truth is known. */
+/** A simulation of evaluations whose true value is known. */
 export interface CoverageCase {
-	/** What an interval is put about. */
+	/** Quantity that the interval estimates. */
 	readonly of: 'accuracy' | 'pass@4' | 'cons@3' | 'gain of cons@3' | 'difference';
 	readonly questions: number;
-	/** Of each question. */
+	/** Samples per question. */
 	readonly samples: number;
-	/** Mean share of right samples. Of a difference: of the first side. */
+	/** Mean fraction of correct samples. For a difference, that of the first side. */
 	readonly p: number;
 	/**
-	 * How far questions lie apart, 0 to 1: half of them are by this share of the way to 0 or 1, whichever is nearer, harder
-	 * than the mean, the others easier.
+	 * Spread of question difficulty, from 0 to 1: half of the questions are harder than the mean and half are easier, by
+	 * this fraction of the distance to 0 or 1, whichever is closer.
 	 */
 	readonly apart: number;
-	/** Of a difference: by how much the second side is better. */
+	/** For a difference: how much better the second side is. */
 	readonly better?: number;
 }
 
-/** How often, of so many evaluations, the 95% interval holds the truth, and how wide it is in the mean. */
+/** Returns the fraction of evaluations whose 95% interval contains the true value, and the mean interval width. */
 export function coverageOf(one: CoverageCase, trials: number): { readonly held: number; readonly width: number } {
 	const random = Random.of('coverage', one.of, one.questions, one.samples, one.p, one.apart);
 	const truth = truthOf(one);
@@ -37,7 +37,7 @@ export function coverageOf(one: CoverageCase, trials: number): { readonly held: 
 	return { held: held / trials, width };
 }
 
-/** Of so many comparisons of two runs that are equally good: how often p is below 0.05. */
+/** Returns the fraction of comparisons between two equally good runs in which p is below 0.05. */
 export function falsePositives(one: Omit<CoverageCase, 'of'>, trials: number): number {
 	const random = Random.of('false positives', one.questions, one.samples, one.p, one.apart);
 	let found = 0;
@@ -47,7 +47,7 @@ export function falsePositives(one: Omit<CoverageCase, 'of'>, trials: number): n
 	return found / trials;
 }
 
-/** The two kinds of questions, each as frequent. */
+/** Returns the two question types, which are equally frequent. */
 function kinds({ p, apart }: CoverageCase): readonly [number, number] {
 	const step = apart * Math.min(p, 1 - p);
 	return [p - step, p + step];
@@ -55,7 +55,7 @@ function kinds({ p, apart }: CoverageCase): readonly [number, number] {
 
 const majorityOf3 = (p: number) => p ** 3 + 3 * p ** 2 * (1 - p);
 
-/** What a perfect interval would be a point at. */
+/** Returns the true value, to which a perfect interval would shrink. */
 export function truthOf(one: CoverageCase): number {
 	const mean = (of: (p: number) => number) => kinds(one).reduce((sum, p) => sum + of(p) / 2, 0);
 	switch (one.of) {
@@ -100,10 +100,10 @@ function rightOf(one: CoverageCase, random: Random): number[] {
 	);
 }
 
-/** By samples and how many of them are right. */
+/** Cache by number of samples and number of correct ones. */
 const majorities = new Map<string, number>();
 
-/** The wrong samples agree, too. So few samples are looked at in all their subsets: nothing is drawn. */
+/** Incorrect samples agree with each other. With so few samples, all subsets are enumerated instead of drawn. */
 function majority(right: number, samples: number): number {
 	const key = `${right} of ${samples}`;
 	const known = majorities.get(key);
@@ -117,7 +117,7 @@ function majority(right: number, samples: number): number {
 	return value;
 }
 
-/** What makes a question hard is hard for both sides. */
+/** A question that is hard for one side is hard for both. */
 function differencesOf(one: CoverageCase, random: Random): number[] {
 	const { questions, samples, better = 0 } = one;
 	return Array.from({ length: questions }, () => {

@@ -12,7 +12,7 @@ interface Message {
 	readonly body?: any;
 }
 
-/** A client of a debug adapter on its standard streams (Debug Adapter Protocol), as an editor is one. */
+/** A Debug Adapter Protocol client that talks to a debug adapter over standard streams, like an editor. */
 export class DapClient {
 	readonly #adapter: ChildProcess;
 	readonly #waiting = new Map<number, (message: Message) => void>();
@@ -26,7 +26,7 @@ export class DapClient {
 		this.#adapter.stdout?.on('data', (data: Buffer) => this.#read(data));
 	}
 
-	/** Resolves with the body of the response; rejects when the adapter refuses. */
+	/** Resolves with the response body; rejects if the adapter reports a failure. */
 	// biome-ignore lint/suspicious/noExplicitAny: see Message.body.
 	request(command: string, args: object = {}): Promise<any> {
 		const seq = ++this.#seq;
@@ -40,7 +40,7 @@ export class DapClient {
 		});
 	}
 
-	/** The next event of a name that nobody has taken yet. */
+	/** Returns the next unconsumed event with that name. */
 	// biome-ignore lint/suspicious/noExplicitAny: see Message.body.
 	async event(name: string, seconds = 30): Promise<any> {
 		const end = Date.now() + seconds * 1000;

@@ -34,7 +34,7 @@ function flipped(bytes: Buffer, random: Random, from: number): Buffer {
 
 const deep = (open: string, close: string, depth: number) => `${open.repeat(depth)}${close.repeat(depth)}`;
 
-/** Values of every type, and some that no writer means. */
+/** Returns a value of a random type, including some that no writer would produce. */
 function strangeValue(random: Random): string {
 	const values = [
 		'null',
@@ -70,7 +70,7 @@ function strangeValue(random: Random): string {
 
 const placeholder = '\u0001here\u0001';
 
-/** Every place of a value that another may take, down to a few levels; the holders are plain copies. */
+/** Collects setters for every replaceable value, down to a few levels. The containers are plain copies. */
 function placesIn(value: unknown, put: (marker: string) => void, found: ((marker: string) => void)[], depth = 0): void {
 	found.push(put);
 	if (depth > 6 || typeof value !== 'object' || value === null) return;
@@ -87,7 +87,7 @@ function placesIn(value: unknown, put: (marker: string) => void, found: ((marker
 	}
 }
 
-/** JSON with one of its values replaced by another, of another type most of the time. */
+/** Replaces one value in JSON with another, usually of a different type. */
 function swappedValue(text: string, random: Random): string {
 	let root: unknown;
 	try {
@@ -110,7 +110,7 @@ function swappedValue(text: string, random: Random): string {
 	return json.replace(JSON.stringify(placeholder), () => (removed ? 'null' : strangeValue(random)));
 }
 
-/** On one of the lines, or on all of a file that is one value. */
+/** Changes one line, or the whole text if the file contains a single value. */
 function onJson(bytes: Buffer, random: Random, change: (text: string) => string): Buffer {
 	const whole = bytes.toString('utf8');
 	if (isOneValue(whole)) return Buffer.from(change(whole));
@@ -149,7 +149,7 @@ const badBytes = [
 export const mutations: readonly Mutation[] = [
 	{ name: 'flip bits', apply: (bytes, random) => flipped(bytes, random, 0) },
 	{
-		// Where Parquet has what tells of all the rest.
+		// Parquet stores the metadata for the rest of the file at the end.
 		name: 'flip bits near the end',
 		apply: (bytes, random) => flipped(bytes, random, Math.max(0, bytes.length - 1500)),
 	},

@@ -1,6 +1,6 @@
 /*
- * `fuzzChunk.ts FROM TO`: the cases of these seeds in a process of its own, a line of JSON before and after each, so that
- * who started it knows which one it is that crashes or hangs.
+ * `fuzzChunk.ts FROM TO`: runs the cases with these seeds in a separate process and prints a line of JSON before and
+ * after each, so that the parent knows which case crashed or hung.
  */
 import { fuzzCase } from './importerFuzz.ts';
 

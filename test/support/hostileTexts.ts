@@ -1,7 +1,7 @@
 /**
- * Completions that a model could write and a viewer must only show: markup that would run or load something, escape
- * sequences, direction and width tricks, tags without end, sizes. What takes effect is noticed: it would ask for an
- * address of `hostileHost`, set `globalThis.hostile`, or leave an element with the attribute `data-hostile`.
+ * Completions that a model could write and a viewer must only display: markup that would run or load something, escape
+ * sequences, direction and width tricks, unclosed tags, extreme sizes. Any effect is detectable: it requests an address
+ * on `hostileHost`, sets `globalThis.hostile`, or leaves an element with the attribute `data-hostile`.
  */
 export const hostileHost = 'hostile.invalid';
 
@@ -9,7 +9,7 @@ const url = (name: string) => `http://${hostileHost}/${name}`;
 const mark = 'data-hostile';
 const act = (name: string) => `globalThis.hostile=1;fetch('${url(name)}');alert('${name}')`;
 
-/** By name; each is one completion. */
+/** Completions by name. */
 export const hostileTexts: Readonly<Record<string, string>> = {
 	script: `<script ${mark}>${act('script')}</script>`,
 	'script upper case': `<SCRIPT SRC="${url('upper')}" ${mark}></SCRIPT>`,

@@ -3,13 +3,13 @@ import { hostileTexts } from './hostileTexts.ts';
 export const allHostileTexts: readonly string[] = Object.values(hostileTexts);
 
 /**
- * A value with a hostile text in the place of every text and of every name of a map: the texts of the list one after the
- * other from `begin` on.
- * @param kept names of fields whose texts decide what the rest means
+ * Returns a copy of a value with every string and every map key replaced by a hostile text, taken in order from the
+ * list starting at `begin`.
+ * @param kept names of fields whose strings determine how the rest is interpreted
  */
 export function hostileValue<T>(value: T, begin = 0, kept: readonly string[] = []): T {
 	let at = begin;
-	// A number tells those apart that a map would hold once.
+	// Add a number to keep map keys distinct.
 	const text = () => `${(allHostileTexts[at % allHostileTexts.length] as string).slice(0, 3000)} ${at++}`;
 	const walk = (item: unknown): unknown => {
 		if (typeof item === 'string') return text();

@@ -1,6 +1,6 @@
 /*
- * Changes one file of a small run of another trainer and reads the run: nothing may crash, take long, or be lost without a
- * word. Every record is read, is none of the format's (and the format says so), or is a fault.
+ * Changes one file in a small run from another trainer and reads the run. Nothing may crash, take too long, or be lost
+ * silently: every record must be read, reported as not part of the format, or reported as an error.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -33,18 +33,18 @@ interface Target {
 	readonly bytes: Buffer;
 	readonly form: FileForm;
 	readonly use: Use;
-	/** Files that must lie beside it. */
+	/** Files that must be next to it. */
 	readonly beside: Readonly<Record<string, Buffer>>;
 }
 
 export interface FuzzCase {
 	readonly seed: number;
-	/** For a person: "verl rollouts/1.jsonl: flip bits". */
+	/** Display name, such as "verl rollouts/1.jsonl: flip bits". */
 	readonly name: string;
 	readonly millis: number;
-	/** What is wrong; null: nothing. */
+	/** Description of the problem, or null if there is none. */
 	readonly problem: string | null;
-	/** Records in the file, those that were read, and those that were told as faults; null: not counted. */
+	/** Number of records in the file, read, and reported as errors; null if not counted. */
 	readonly counts: { readonly total: number; readonly read: number; readonly skipped: number } | null;
 }
 
@@ -63,7 +63,7 @@ const folderOf: Readonly<Record<string, string>> = {
 };
 const fixture = (name: string) => readFileSync(join(root, 'test/fixtures', name));
 
-/** Files of a fixture, and of layouts that the fixtures lack, made of the same content. */
+/** Returns a fixture's files, plus layouts missing from the fixtures with the same content. */
 function filesOf(format: string): Map<string, Buffer> {
 	const files = new Map<string, Buffer>();
 	const folder = folderOf[format];
@@ -136,7 +136,7 @@ function targetsOf(format: RunFormat): Target[] {
 	return targets;
 }
 
-/** A run of our own engines, by its lines. */
+/** Files of a run from our own engines, covering its line formats. */
 function ownFiles(): Record<string, Buffer> {
 	const lines = (count: number, line: (at: number) => object) =>
 		Buffer.from(Array.from({ length: count }, (_, at) => `${JSON.stringify(line(at))}\n`).join(''));
@@ -169,7 +169,7 @@ const byFormat: readonly { readonly format: RunFormat | null; readonly targets: 
 ];
 const everything = byFormat.flatMap(({ targets }) => targets.map(({ bytes }) => bytes));
 
-/** The formats that are changed, and how many files of each. */
+/** Fuzzed formats, with the number of files for each. */
 export const fuzzedFormats = byFormat.map(({ format, targets }) => ({
 	name: format?.name ?? ownFormat,
 	files: targets.length,
@@ -177,13 +177,13 @@ export const fuzzedFormats = byFormat.map(({ format, targets }) => ({
 
 type Outcome = { readonly kind: 'read' | 'none' | 'refused'; readonly count: number };
 
-/** The same format, which writes down what it made of each record of a file. */
+/** Wraps a format so that it records the outcome for each record in a file. */
 function counting(format: RunFormat, path: string): { format: RunFormat; outcomes: Map<string, Outcome> } {
 	const outcomes = new Map<string, Outcome>();
 	const note = <T>(split: string, context: RecordContext, made: readonly T[] | string) => {
 		if (context.file !== path) return made;
 		const key = `${split} ${context.record}`;
-		// Read again by its place, a record does not know which it is.
+		// A record that is reread by its position does not know which record it is.
 		if (outcomes.has(key)) return made;
 		if (typeof made === 'string') outcomes.set(key, { kind: 'refused', count: 1 });
 		else outcomes.set(key, { kind: made.length > 0 ? 'read' : 'none', count: made.length });
@@ -203,7 +203,7 @@ function counting(format: RunFormat, path: string): { format: RunFormat; outcome
 	return { format: counted, outcomes };
 }
 
-/** How many records are in a file, counted by other code than the readers'; null: it cannot be told. */
+/** Counts the records in a file independently of the readers. Returns null if they cannot be counted. */
 function totalOf(target: Target, bytes: Buffer): number | null {
 	switch (target.form) {
 		case 'jsonl':
@@ -234,7 +234,7 @@ function parquetRows(bytes: Buffer): number {
 	return rows === inGroups ? rows : Number.NaN;
 }
 
-/** Events that an event file has lost: those that do not fit their checksums, and one for what nothing can be told of. */
+/** Counts the events lost from an event file: one for each checksum mismatch, and one if the rest is unreadable. */
 function lostEvents(bytes: Buffer): number {
 	let lost = 0;
 	for (let at = 0; at < bytes.length; ) {
@@ -288,7 +288,7 @@ function checkCounts(
 	}
 	const total = totalOf(target, bytes);
 	if (target.use === 'companion') {
-		// It tells of rollouts that are elsewhere; what is not JSON must be told.
+		// The file refers to rollouts stored elsewhere; lines that are not JSON must be reported.
 		const broken = bytes
 			.toString('utf8')
 			.split(target.form === 'jsonl' ? '\n' : /(?!)/)
@@ -296,7 +296,7 @@ function checkCounts(
 		assert.ok(skipped >= broken, `${broken} records cannot be read, ${skipped} are told`);
 		return null;
 	}
-	// A record may be looked at for either split.
+	// A record can be read for either split.
 	const read = new Set<string>();
 	for (const [key, { kind }] of outcomes) if (kind !== 'refused') read.add(key.slice(key.indexOf(' ') + 1));
 	if (total === null) return null;
@@ -320,7 +320,7 @@ function isLooseJson(text: string): boolean {
 	return false;
 }
 
-/** Makes and reads the changed run of a seed. Fails never: what is wrong is told. */
+/** Creates and reads the changed run for a seed. Never throws; problems are returned. */
 export async function fuzzCase(seed: number): Promise<FuzzCase> {
 	const random = Random.of('importer fuzz', seed);
 	const { format, targets } = byFormat[seed % byFormat.length] as (typeof byFormat)[number];
@@ -334,7 +334,7 @@ export async function fuzzCase(seed: number): Promise<FuzzCase> {
 		for (const [path, content] of [...Object.entries(target.beside), [target.path, bytes] as const]) {
 			await mkdir(dirname(join(folder, path)), { recursive: true });
 			await writeFile(join(folder, path), content);
-			// Nobody is writing it any more: a torn end stays one.
+			// Backdate the file so that a truncated end is not taken for a write in progress.
 			await utimes(join(folder, path), 1_700_000_000, 1_700_000_000);
 		}
 		started = performance.now();
@@ -369,7 +369,7 @@ export async function fuzzCase(seed: number): Promise<FuzzCase> {
 	}
 }
 
-/** Our own run: every line of rollouts and of metrics is given out or told. */
+/** Checks a run of our own: every line of rollouts and metrics must be returned or reported. */
 async function readOwn(folder: string, target: Target, bytes: Buffer): Promise<FuzzCase['counts']> {
 	const run = new OwnRun(folder);
 	if (target.path === runFiles.record) {
@@ -392,7 +392,7 @@ async function readOwn(folder: string, target: Target, bytes: Buffer): Promise<F
 	return { total, read, skipped };
 }
 
-/** Whatever a format made of a record is given out, or its place is a fault. */
+/** Checks that everything a format made of a record is returned, or that its position is reported as an error. */
 function checkRollouts(
 	target: Target,
 	outcomes: ReadonlyMap<string, Outcome>,

@@ -1,4 +1,4 @@
-/** `npm test`, interrupted: the real script in a process group of its own, as a terminal has it. */
+/** Interrupts `npm test`: runs the real script in its own process group, like a terminal would. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { root } from '../scripts/paths.ts';
 import { ProcessFamily } from '../scripts/process.ts';
 
 /**
- * Interrupts `npm test` once a process runs, and fails where a process or a file of it is left.
- * @param args of `npm test`
- * @param running command line of the process that has to run before the interrupt
+ * Interrupts `npm test` once a certain process is running, and fails if it leaves processes or files behind.
+ * @param args arguments for `npm test`
+ * @param running matches the command line of the process to wait for
  */
 export async function interrupted(t: TestContext, args: readonly string[], running: RegExp): Promise<void> {
 	const folder = mkdtempSync(join(tmpdir(), 'i-'));
@@ -53,7 +53,7 @@ function start(
 			...process.env,
 			TMPDIR: temporary,
 			TEST_ARTIFACTS: join(folder, 'artifacts'),
-			// As from a shell: what the runner of this test shares is not that of the other one.
+			// Start as from a shell: the runner must not share this test runner's resources.
 			TEST_BROWSER_SERVER: undefined,
 		},
 		stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,13 +8,13 @@ import { join } from 'node:path';
 export interface JobRunnerOptions {
 	readonly python: string;
 	readonly environment?: Readonly<Record<string, string>>;
-	/** Before a job is started in its folder. */
+	/** Called before a job starts in its folder. */
 	readonly prepare?: (folder: string) => Promise<void>;
 }
 
 export interface JobRunner {
 	readonly address: string;
-	/** Requests, as "METHOD path". */
+	/** Requests in the format "METHOD path". */
 	readonly asked: string[];
 	stop(): Promise<void>;
 }
@@ -41,8 +41,8 @@ async function body(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Ray's Jobs API without a cluster behind it: packages are unpacked, and entry points run as processes of this machine. The
- * log is told as a whole alone, as behind a proxy that knows no web sockets.
+ * Emulates Ray's Jobs API without a cluster: unpacks packages and runs entry points as local processes. The log is only
+ * available as a whole, as behind a proxy without WebSocket support.
  */
 export async function startJobRunner({ python, environment = {}, prepare }: JobRunnerOptions): Promise<JobRunner> {
 	const folder = await mkdtemp(join(tmpdir(), 'rlj'));
@@ -66,7 +66,7 @@ export async function startJobRunner({ python, environment = {}, prepare }: JobR
 			cwd: work,
 			env: { ...process.env, ...environment, ...runtime.env_vars },
 			stdio: ['ignore', 'pipe', 'pipe'],
-			// As Ray has it: a job ends with all that it has started.
+			// As in Ray, a job is killed together with everything it started.
 			detached: true,
 		});
 		const job: Job = { process: child, log: '', status: 'RUNNING', stopped: false };
@@ -127,7 +127,7 @@ export async function startJobRunner({ python, environment = {}, prepare }: JobR
 	};
 }
 
-/** Makes a job believe that it is on a machine whose storage the driver does not see. */
+/** Makes a job believe that it runs on a machine whose storage the driver cannot access. */
 export async function elsewhere(folder: string): Promise<void> {
 	const path = join(folder, 'job.json');
 	const settings = JSON.parse(await readFile(path, 'utf8'));

@@ -1,8 +1,8 @@
-/** One test of a JUnit report. */
+/** A test in a JUnit report. */
 export interface JunitCase {
 	readonly name: string;
 	readonly outcome: 'passed' | 'failed' | 'skipped';
-	/** What was said about a failure, or why it was skipped. */
+	/** Failure message, or the reason for skipping. */
 	readonly words: string;
 }
 
@@ -15,7 +15,7 @@ const plainText = (text: string) =>
 		.replaceAll('&apos;', "'")
 		.replaceAll('&amp;', '&');
 
-/** The tests of a report as pytest writes it. */
+/** Parses the tests in a report written by pytest. */
 export function readJunit(xml: string): JunitCase[] {
 	return [...xml.matchAll(/<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)].map(([, head = '', body = '']) => {
 		const name = plainText(head.match(/(?:^|\s)name="([^"]*)"/)?.[1] ?? '?');

@@ -4,7 +4,10 @@ import { parameterSpecs } from '../../src/engines/embedded/model/parameters.ts';
 import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
 import { readCheckpoint, storedParameters } from '../../src/engines/embedded/run/checkpointFolder.ts';
 
-/** A checkpoint that the embedded engine has trained, and what it computes with it: the trainer is held against both. */
+/**
+ * A checkpoint trained by the embedded engine. The trainer is compared with it and with the values the engine computes
+ * from it.
+ */
 export const labCheckpoint = fileURLToPath(new URL('../fixtures/trainer/lab', import.meta.url));
 export const labLogprobs = new URL('../fixtures/trainer/lab.json', import.meta.url);
 
@@ -20,7 +23,7 @@ export interface LabScores {
 	readonly rows: readonly { readonly prompt: string; readonly completion: string; readonly logprobs: number[] }[];
 }
 
-/** Log-probabilities of completions, token by token, by the embedded engine. */
+/** Returns per-token log-probabilities of completions, computed by the embedded engine. */
 export async function labScores(): Promise<LabScores[]> {
 	const checkpoint = await readCheckpoint(labCheckpoint);
 	const { shape } = checkpoint.state;

@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../scripts/paths.ts';
 
-/** A script for the Python of the tests, with torch, Transformers and TRL. */
+/** A script to run with the tests' Python, which has torch, Transformers and TRL. */
 export interface PythonScript {
 	readonly python: string;
-	/** Path of a script, or the name of a module that is run as `python -m` does. */
+	/** Path of a script, or the name of a module to run like `python -m`. */
 	readonly script: string | { readonly module: string };
 	readonly args?: readonly string[];
 	readonly input?: string;
-	/** Added to the environment. */
+	/** Additional environment variables. */
 	readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface PythonExit {
-	/** Exit status; negative: the signal that ended it. */
+	/** Exit status, or the negative number of the signal that ended the process. */
 	readonly status: number;
 	readonly stdout: string;
 	readonly stderr: string;
@@ -25,13 +25,13 @@ export interface PythonExit {
 
 export interface PythonProcess {
 	readonly exit: Promise<PythonExit>;
-	/** What it has printed so far on both outputs. */
+	/** Returns everything printed so far to both outputs. */
 	output(): Promise<string>;
-	/** Ends it and waits for that. */
+	/** Stops the process and waits for it to exit. */
 	end(): Promise<void>;
 }
 
-/** What the process that is shared has read when it loaded the packages; scripts have the same. */
+/** Environment that the shared process read when it loaded the packages. Scripts use the same one. */
 export const loadedEnvironment = {
 	OMP_NUM_THREADS: '1',
 	HF_HUB_OFFLINE: '1',
@@ -41,8 +41,8 @@ export const loadedEnvironment = {
 };
 
 /**
- * Runs a script in a copy of a Python that has the packages loaded, which the runner shares among test files; in a Python
- * of its own where there is none.
+ * Runs a script in a fork of a Python process that has the packages loaded and is shared between test files. Without
+ * such a process, starts a separate Python.
  */
 export async function startPython(options: PythonScript): Promise<PythonProcess> {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
@@ -64,7 +64,7 @@ export async function startPython(options: PythonScript): Promise<PythonProcess>
 	};
 }
 
-/** Runs a script to its end. Fails where it does not end with status 0. @returns standard output */
+/** Runs a script and waits for it. Throws unless it exits with status 0. @returns standard output */
 export async function runPython(options: PythonScript): Promise<string> {
 	const { status, stdout, stderr } = await (await startPython(options)).exit;
 	const { script } = options;

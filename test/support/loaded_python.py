@@ -1,8 +1,8 @@
 """
-A Python that has torch, Transformers and TRL loaded, and runs scripts in copies of itself: loading them takes five
-seconds of the processor, and a copy milliseconds. Prints the path of its socket, and ends with its standard input. A
-connection carries one line of JSON, {script or module, args, cwd, env, input, output}, and gets one back,
-{status}; when it closes before that, the script is ended. See loadedPython.ts.
+A Python process that has torch, Transformers and TRL loaded and runs scripts in forks of itself: loading them takes
+five seconds of CPU time, forking takes milliseconds. Prints its socket path, and exits when its standard input
+closes. A connection carries one line of JSON, {script or module, args, cwd, env, input, output}, and receives one
+back, {status}. If the connection closes before that, the script is killed. See loadedPython.ts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 
 def load() -> None:
-    """What scripts import, once; without looking for garbage, of which imports make none."""
+    """Imports everything that scripts need, with garbage collection disabled because imports create no garbage."""
     gc.disable()
     import datasets  # noqa: F401
     import peft  # noqa: F401
@@ -33,13 +33,13 @@ def load() -> None:
     from transformers import Trainer  # noqa: F401
     from trl import DPOTrainer, GRPOTrainer, RewardTrainer, RLOOTrainer, SFTTrainer  # noqa: F401
 
-    # Copies share what is never looked at again.
+    # Freeze the loaded objects so that forks keep sharing their memory.
     gc.freeze()
     gc.enable()
 
 
 def run(request: dict[str, Any]) -> int:
-    """In a copy: becomes the process that the request describes. The exit status."""
+    """Turns this fork into the process that the request describes. Returns the exit status."""
     os.setpgid(0, 0)
     os.environ.clear()
     os.environ.update(request["env"])
@@ -77,7 +77,7 @@ def run(request: dict[str, Any]) -> int:
 
 
 def serve(connection: socket.socket) -> None:
-    """In a copy: starts another one for the script, waits for it, and ends it where nobody waits any more."""
+    """In a fork: forks again for the script, waits for it, and kills it if the client disconnects."""
     request = json.loads(connection.makefile(encoding="utf-8").readline())
     script = os.fork()
     if script == 0:
@@ -100,7 +100,7 @@ def serve(connection: socket.socket) -> None:
 
 def main() -> None:
     listener = socket.socket(socket.AF_UNIX)
-    # In the folder of all temporary files, which is removed as a whole.
+    # Use the folder for temporary files, which is removed as a whole.
     path = os.path.join(tempfile.mkdtemp(), "s")
     listener.bind(path)
     listener.listen(64)

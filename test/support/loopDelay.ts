@@ -1,39 +1,42 @@
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** How late an event loop was, in milliseconds. */
+/** Event loop delay in milliseconds. */
 export interface LoopDelay {
 	readonly p50: number;
 	readonly p95: number;
 	readonly max: number;
-	/** The same of what its thread itself computed between two looks: on a busy machine it also waits for a processor. */
+	/**
+	 * CPU time used by the loop's own thread between two samples. On a busy machine, the delay also includes waiting for
+	 * a CPU.
+	 */
 	readonly own: { readonly p95: number; readonly max: number };
-	/** Share of the time that it could have run and another process did; null where the system does not tell. */
+	/** Fraction of the time that it was runnable while another process ran, or null if the system does not report it. */
 	readonly waiting: number | null;
 	readonly seconds: number;
 }
 
 const resolutionMs = 5;
 const mostMs = 50;
-/** Where other programs take the processors for longer, lateness tells of them. */
+/** Fraction of waiting time above which the delay reflects other programs. */
 const disturbedShare = 0.03;
 
 /**
- * Whether the loop was more than 50 ms late too often. Where other programs take the processors the thread's own work is
- * judged: by that much it would be late at least.
+ * Returns whether the loop was delayed by more than 50 ms too often. If other programs occupy the CPUs, uses the
+ * thread's own CPU time instead, which is a lower bound for the delay.
  */
 export function isLate({ p95, own, waiting }: LoopDelay): boolean {
 	const disturbed = waiting !== null && waiting > disturbedShare;
 	return own.p95 >= mostMs || (!disturbed && p95 >= mostMs);
 }
 
-/** The processor time of this thread, of the process where Node does not tell it apart; in milliseconds. */
+/** Returns this thread's CPU time in milliseconds, or the process's if Node does not report it per thread. */
 function computedMs(): number {
 	const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
 	return (user + system) / 1000;
 }
 
-/** Measures this process's event loop while something runs; resolves when that has settled. */
+/** Measures this process's event loop delay during some work. Resolves once the work has settled. */
 export async function loopDelayDuring(work: () => Promise<unknown>): Promise<LoopDelay> {
 	const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
 	const own: number[] = [];
@@ -56,7 +59,7 @@ export async function loopDelayDuring(work: () => Promise<unknown>): Promise<Loo
 	look();
 	const ms = performance.now() - start;
 	const waitedNow = waitedMs();
-	// The histogram records the time between two looks, which lie a resolution apart.
+	// The histogram records the time between two samples, which are one resolution apart.
 	const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolutionMs);
 	own.sort((a, b) => a - b);
 	return {
@@ -69,7 +72,7 @@ export async function loopDelayDuring(work: () => Promise<unknown>): Promise<Loo
 	};
 }
 
-/** How long this process's main thread has waited for a processor: the second field of schedstat, in nanoseconds. */
+/** Returns the nanoseconds this process's main thread has waited for a CPU: the second field of schedstat. */
 function waitedMs(): number | null {
 	try {
 		return Number(readFileSync('/proc/self/schedstat', 'latin1').split(' ')[1]) / 1e6;

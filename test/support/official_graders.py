@@ -1,6 +1,7 @@
-"""Verdicts of benchmarks' own graders, as packages of PyPI carry them.
+"""Runs benchmarks' own graders, as published in PyPI packages.
 
-Reads {"packages": folder, "node": program, "items": [{"grader", "code", "row"}]} from standard input, prints a list of booleans.
+Reads {"packages": folder, "node": program, "items": [{"grader", "code", "row"}]} from standard input and prints a
+list of booleans.
 """
 
 import importlib.util
@@ -27,7 +28,7 @@ def load(path, stubs):
 
 
 class RuntimeModule:
-    """What the package pyext offered for Python 3.10 and older."""
+    """Replacement for the package pyext, which supports only Python 3.10 and older."""
 
     @staticmethod
     def from_string(name, _doc, source):
@@ -70,15 +71,15 @@ def run(arguments, text=""):
 
 def verdict(item, packages, node):
     name, row, code = item["grader"], item["row"], item["code"]
-    # What the paper says of MBPP: the program and its three assertions run without an error.
+    # MBPP's rule, from the paper: the program and its three assertions run without an error.
     if name == "mbpp":
         done = run([sys.executable, "-c", "\n".join([code, *row["test_list"]])])
         return done is not None and done.returncode == 0
-    # CodeGeeX's rule for JavaScript: nothing may be written, to either stream.
+    # CodeGeeX's rule for JavaScript: nothing may be written to stdout or stderr.
     if name == "humanevalx":
         done = run([node, "-e", f"{code}\n{row['test']}"])
         return done is not None and done.stdout == "" and done.stderr == ""
-    # The prompt, the answer, the test and a call of check with the entry point, in one program.
+    # One program: the prompt, the answer, the test, and a call to check with the entry point.
     if name == "leetcode":
         done = run([sys.executable, "-c", f"{row['prompt']}{code}\n{row['test']}\ncheck({row['entry_point']})"])
         return done is not None and done.returncode == 0

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { runFiles } from '../../src/runs/runFiles.ts';
 
 /**
- * Lets the trainer of a prepared run compute with one thread. A recipe takes as many as there are processors; with tensors
- * of tests they wait for each other, and spin meanwhile.
+ * Limits a prepared run's trainer to one thread. By default, a recipe uses one per CPU; with tensors as small as in
+ * tests, the threads mostly spin waiting for each other.
  */
 export async function withOneThread(run: string): Promise<string> {
 	const path = join(run, runFiles.recipe);

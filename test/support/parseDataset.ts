@@ -2,7 +2,7 @@ import { Failure } from '../../src/base/failure.ts';
 import { type DatasetColumns, defaultColumns, parseDatasetLine } from '../../src/core/dataset/datasetRows.ts';
 import type { Problem } from '../../src/core/dataset/problem.ts';
 
-/** All rows of a JSONL text. Throws `invalid` with the first faulty line, or when there is no row at all. */
+/** Returns all rows in a JSONL text. Throws `invalid` for the first invalid line, or if there are no rows. */
 export function parseDataset(text: string, what: string, columns: DatasetColumns = defaultColumns): Problem[] {
 	const problems: Problem[] = [];
 	let line = 0;

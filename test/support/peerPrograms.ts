@@ -1,4 +1,4 @@
-/** The programs that others wrote and that speak to this one, as they are published: environments that pip makes for them. */
+/** Third-party programs that interact with ours, in their published versions, in environments created by pip. */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,16 +8,16 @@ import { run } from '../scripts/process.ts';
 import { sharedFolder } from '../scripts/sharedCache.ts';
 
 /**
- * `clients`: most of them; `inspect`: inspect-ai, which wants another version of openai than litellm does; `verifiers` and `trl`,
- * each with what it asks for.
+ * `clients`: most of them; `inspect`: inspect-ai, which needs a different openai version than litellm; `verifiers` and
+ * `trl`, each with its own requirements.
  */
 export type PeerEnvironment = 'clients' | 'inspect' | 'verifiers' | 'trl';
 
 const folderOf = join(root, 'test/acceptance/peers');
 
 /**
- * The Python of an environment, in a folder that all clones share; it is made where it is missing. `REASONING_LAB_PEERS` names a
- * folder with environments that are there already. Fails where pip does.
+ * Returns the Python of an environment in a folder shared by all clones, creating it if necessary.
+ * `REASONING_LAB_PEERS` names a folder of existing environments. Throws if pip fails.
  */
 export async function peerPython(name: PeerEnvironment): Promise<string> {
 	const { REASONING_LAB_PEERS: named } = process.env;
@@ -41,7 +41,7 @@ export async function peerPython(name: PeerEnvironment): Promise<string> {
 			};
 			await step('python3', ['-m', 'venv', folder]);
 			const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-			// torch by itself first: a resolver that sees everything at once may look for another build of it.
+			// Install torch first: when resolving everything together, pip may choose a different build.
 			const torch = /^torch==.*$/m.exec(readFileSync(requirements, 'utf8'))?.[0];
 			if (torch !== undefined) await step(python, [...pip, torch]);
 			await step(python, [...pip, '-r', requirements]);
@@ -50,7 +50,7 @@ export async function peerPython(name: PeerEnvironment): Promise<string> {
 	return join(folder, 'bin/python');
 }
 
-/** Runs a script of `test/acceptance/peers` (or another by its path); the last line that it prints, as JSON. */
+/** Runs a script in `test/acceptance/peers` (or another one by path) and parses its last line of output as JSON. */
 export async function runPeer(
 	python: string,
 	script: string,

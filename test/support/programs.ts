@@ -1,11 +1,12 @@
-/** The built programs that tests start. They start in a third of the time that the sources take, and are what people run. */
+/** Built programs started by tests. They start three times as fast as the sources, and they are what users run. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../scripts/paths.ts';
 
 /**
- * Path of a built program. The literal also says which program the tests of a file reach (test/runner/importGraph.ts).
- * @param path as `dist/engine.js`
+ * Returns the path of a built program. The literal also declares which program a test file reaches
+ * (test/runner/importGraph.ts).
+ * @param path such as `dist/engine.js`
  */
 export function builtProgram(path: `dist/${string}.js`): string {
 	const program = join(root, path);
@@ -13,7 +14,7 @@ export function builtProgram(path: `dist/${string}.js`): string {
 	return program;
 }
 
-/** Folder of the programs of reward hosts, as `rewardHostFolder()` has it in a built program. */
+/** Folder of the reward host programs, as `rewardHostFolder()` returns it in a built program. */
 export function builtHostFolder(): string {
 	return dirname(builtProgram('dist/rewardHost.js'));
 }

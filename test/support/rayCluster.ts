@@ -6,27 +6,27 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
 export interface RayCluster {
-	/** Of its dashboard, which serves the Jobs API. */
+	/** Address of the cluster's dashboard, which serves the Jobs API. */
 	readonly address: string;
-	/** What its head printed. */
+	/** Returns the output of its head node. */
 	output(): string;
-	/** Ends the head at once, as a lost machine would. */
+	/** Kills the head node immediately, as if the machine were lost. */
 	kill(): Promise<void>;
-	/** Ends it with all that it has started, and removes its folder. */
+	/** Stops the cluster with everything it started, and removes its folder. */
 	stop(): Promise<void>;
 }
 
 export interface RayClusterOptions {
-	/** Of an environment with ray[default,train] and what the trainer needs. */
+	/** Python of an environment with ray[default,train] and the trainer's requirements. */
 	readonly python: string;
-	/** Default 3: two workers and what a job starts beside them. */
+	/** Default: 3, for two workers and the processes that a job starts next to them. */
 	readonly cpus?: number;
 	readonly environment?: Readonly<Record<string, string>>;
 }
 
 /**
- * A port that is free now. Ray takes some of its ports minutes later: so it is none of those that systems give to whoever asks
- * for any (above 32767), nor of those that Ray gives to its workers (up to 19999).
+ * Returns a port that is currently free. Ray binds some ports minutes later, so this avoids ports that systems assign
+ * on request (above 32767) and ports that Ray assigns to its workers (up to 19999).
  */
 export async function freePort(taken: Set<number>): Promise<number> {
 	for (;;) {
@@ -45,11 +45,11 @@ export async function freePort(taken: Set<number>): Promise<number> {
 }
 
 /**
- * A cluster of one node on this machine, with its own ports and its own folder; it touches no other one. It is ready when
- * the Jobs API answers.
+ * Starts a single-node cluster on this machine with its own ports and folder, isolated from other clusters. Resolves
+ * when the Jobs API responds.
  */
 export async function startRayCluster({ python, cpus = 3, environment = {} }: RayClusterOptions): Promise<RayCluster> {
-	// Sockets lie deep below it, and their paths are limited.
+	// Keep the path short: sockets are deeply nested in this folder, and their paths are limited.
 	const folder = await mkdtemp(join(process.platform === 'win32' || tmpdir().length <= 24 ? tmpdir() : '/tmp', 'rl'));
 	const taken = new Set<number>();
 	const ports: number[] = [];
@@ -86,14 +86,14 @@ export async function startRayCluster({ python, cpus = 3, environment = {} }: Ra
 			detached: process.platform !== 'win32',
 			env: {
 				...inherited,
-				// The driver on the cluster runs in this Node.
+				// The driver on the cluster runs with this Node.
 				PATH: [bin, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter),
 				RAY_USAGE_STATS_ENABLED: '0',
 				RAY_memory_monitor_refresh_ms: '0',
 				RAY_enable_worker_prestart: '0',
 				RAY_TRAIN_METRICS_ENABLED: '0',
 				RAY_TRAIN_ENABLE_PREEMPTION_WATCHER: '0',
-				// On a busy machine everything takes its time.
+				// Everything is slow to start on a busy machine.
 				RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT: '300',
 				RAY_DASHBOARD_STARTUP_TIMEOUT_S: '300',
 				RAY_worker_register_timeout_seconds: '300',
@@ -139,7 +139,10 @@ export async function startRayCluster({ python, cpus = 3, environment = {} }: Ra
 	}
 }
 
-/** Its processes carry the name of its folder, which is like no other; those that have left its group, too. */
+/**
+ * Kills processes whose command line or environment contains the unique folder name, including those that left the
+ * process group.
+ */
 async function endProcessesOf(folder: string): Promise<void> {
 	for (const pid of await readdir('/proc').catch(() => [])) {
 		if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
@@ -164,7 +167,7 @@ function send(child: ChildProcess, signal: NodeJS.Signals): void {
 	}
 }
 
-/** Jobs are taken once the agent of the head answers, which is later than the dashboard. */
+/** Waits until the head's agent responds, which is later than the dashboard. Only then are jobs accepted. */
 async function whenReady(cluster: RayCluster, child: ChildProcess): Promise<void> {
 	const deadline = Date.now() + 300_000;
 	for (;;) {

@@ -1,7 +1,7 @@
 """
-`ray start` with as few processes as the Jobs API and Ray Train need: of the dashboard three modules, no autoscaler, no
-server for Ray Client, and no workers before there is work. It waits longer for its own node than Ray does, which gives
-up after 30 seconds.
+`ray start` with as few processes as the Jobs API and Ray Train need: three dashboard modules, no autoscaler, no Ray
+Client server, and no prestarted workers. It waits longer for its own node than Ray does, which gives up after 30
+seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ get_node = services.get_node
 
 
 def start_less(command: list[str], process_type: str, **options: Any) -> Any:
-    """Starts one of Ray's own programs with fewer parts."""
+    """Starts one of Ray's own programs with fewer components."""
     if process_type == ray_constants.PROCESS_TYPE_DASHBOARD:
         command = [*command, "--modules-to-load=JobHead,NodeHead,StateHead"]
     prestart = "--num_prestart_python_workers="
@@ -29,7 +29,7 @@ def start_less(command: list[str], process_type: str, **options: Any) -> Any:
 
 
 def get_node_patiently(*arguments: Any) -> Any:
-    """What is known of a node, once it is known."""
+    """Waits for a node's information and returns it."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

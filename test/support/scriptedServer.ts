@@ -1,27 +1,27 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as the server got it. */
+/** A request received by the server. */
 export interface Asked {
 	readonly path: string;
 	readonly headers: IncomingHttpHeaders;
 	readonly body: Record<string, unknown>;
-	/** How many came before it. */
+	/** Number of earlier requests. */
 	readonly index: number;
 }
 
 export interface Answered {
 	readonly status?: number;
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Sent as JSON, or as it stands if it is a text; `hang` never answers, `drop` closes the connection. */
+	/** Sent as JSON, or verbatim if it is a string. `hang` never responds, `drop` closes the connection. */
 	readonly body?: unknown;
 	readonly instead?: 'hang' | 'drop';
 }
 
-/** A real HTTP server on 127.0.0.1 that answers as its script says. */
+/** A real HTTP server on 127.0.0.1 with scripted responses. */
 export class ScriptedServer {
 	readonly asked: Asked[] = [];
-	/** Most requests that were open at once. */
+	/** Maximum number of concurrent requests. */
 	mostOpen = 0;
 	#open = 0;
 	readonly #server;
@@ -69,17 +69,17 @@ function send(response: ServerResponse, { status = 200, headers = {}, body = {},
 	response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** The text of the message that a judge was asked with. */
+/** Returns the text of the message sent to a judge. */
 export function messageOf({ body }: Asked): string {
 	return (body.messages as { content: string }[])[0]?.content ?? '';
 }
 
-/** The code that the message fences its texts with, as its last line asks for it. */
+/** Returns the code that the message uses to fence its texts, as requested in its last line. */
 export function codeOf(asked: Asked): string {
 	return [...messageOf(asked).matchAll(/VERDICT ([0-9a-f]+):/g)].at(-1)?.[1] ?? '';
 }
 
-/** A reply as chat completions have it. */
+/** Builds a reply in the chat completions format. */
 export function chatReply(content: string | null, more: { finish?: string; usage?: [number, number] } = {}): Answered {
 	const [prompt_tokens, completion_tokens] = more.usage ?? [0, 0];
 	return {

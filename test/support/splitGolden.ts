@@ -5,7 +5,7 @@ import { rowsSource, splitRows } from '../../src/core/dataset/rowsSource.ts';
 import { isHeldOut } from '../../src/core/dataset/split.ts';
 import { parseDataset } from './parseDataset.ts';
 
-/** Texts that are easy to hash or to normalize differently. */
+/** Strings that are easy to hash or normalize differently. */
 const texts = [
 	'',
 	'a',
@@ -31,7 +31,7 @@ const rows = Array.from({ length: 40 }, (_, i) => ({
 }));
 const heldOutRows = [3, 9, 9, 100].map((i) => ({ prompt: `problem ${i}`, answer: `${i}` }));
 
-/** What splits and orders are in TypeScript: the trainer's Python must come to the same. */
+/** Returns the splits and orders computed in TypeScript, which the trainer's Python must reproduce. */
 export function splitGolden(): string {
 	const lines = (list: readonly object[]) => list.map((row) => JSON.stringify(row)).join('\n');
 	const read = parseDataset(lines(rows), 'rows');

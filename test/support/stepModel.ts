@@ -6,8 +6,8 @@ import { standardDialect } from '../../src/engines/embedded/onnx/dialect.ts';
 import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 
 /**
- * Writes a process model into a folder: model.onnx, whose output at a token is the row of a table (the logits of the token
- * itself), and its tokenizer.json.
+ * Writes a process model to a folder: model.onnx, which outputs a row of a logits table for each token, selected by the
+ * token itself, and its tokenizer.json.
  */
 export function writeStepModel(
 	folder: string,

@@ -2,7 +2,7 @@ import { Random } from '../../src/base/random.ts';
 import { readTreeEvent } from '../../src/protocol/treeEventReader.ts';
 import type { TreeEvent, TreeEventInput } from '../../src/protocol/treeLog.ts';
 
-/** As it is read from a log: what may be left out has its default. */
+/** Parses events as if read from a log, which fills in defaults for optional fields. */
 export function treeEvents(events: readonly TreeEventInput[]): TreeEvent[] {
 	return events.map((event) => {
 		const read = readTreeEvent(structuredClone(event));
@@ -17,12 +17,15 @@ const words =
 export interface GrownTree {
 	readonly nodes: number;
 	readonly seed?: number;
-	/** Without its `end`, as while it runs. */
+	/** Whether to omit `end`, as in a running search. */
 	readonly open?: boolean;
 	readonly gold?: string;
 }
 
-/** The log of a search by UCT over made-up thoughts: select, expand, evaluate, back up, and an end with the best path. */
+/**
+ * Builds the log of a UCT search over made-up thoughts: select, expand, evaluate, back up, and an end with the best
+ * path.
+ */
 export function mctsEvents({ nodes, seed = 1, open = false, gold = '42' }: GrownTree): TreeEvent[] {
 	const random = Random.of(seed, 'tree');
 	const events: TreeEventInput[] = [
@@ -142,7 +145,7 @@ export function mctsEvents({ nodes, seed = 1, open = false, gold = '42' }: Grown
 	return treeEvents(events);
 }
 
-/** The graph of a Reflexion agent: draft, critique, parallel tools, revision, references. */
+/** Builds the graph of a Reflexion agent: draft, critique, parallel tools, revision, references. */
 export function agentEvents(): TreeEvent[] {
 	return treeEvents([
 		{

@@ -1,6 +1,6 @@
 /*
- * Changes one tree file of another program and reads it: it is read, or refused with a sentence. Whatever is read is a tree
- * that every event of it makes sense in.
+ * Changes one tree file from another program and reads it. It must be either read or rejected with one message, and
+ * every tree that is read must have consistent events.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -17,9 +17,9 @@ import { mutations } from './fileMutations.ts';
 
 export interface TreeFuzzCase {
 	readonly seed: number;
-	/** For a person: "tree-x1/graphs/mcts_tree_final.json: flip bits". */
+	/** Display name, such as "tree-x1/graphs/mcts_tree_final.json: flip bits". */
 	readonly name: string;
-	/** What is wrong; null: nothing. */
+	/** Description of the problem, or null if there is none. */
 	readonly problem: string | null;
 	readonly outcome: 'read' | 'faults' | 'refused';
 }
@@ -59,7 +59,7 @@ async function judge(path: string): Promise<Pick<TreeFuzzCase, 'problem' | 'outc
 		for (const event of one.events) {
 			const decoded = decode(treeEventSchema, event);
 			if (!decoded.ok) return { problem: `${JSON.stringify(event)}: ${decoded.faults[0]?.message}`, outcome: 'read' };
-			// Whoever sends it to another process recurses.
+			// Check serialization, because sending the event to another process recurses.
 			JSON.stringify(event);
 			if (!tree.apply(event)) return { problem: `${JSON.stringify(event)} makes no sense`, outcome: 'read' };
 		}

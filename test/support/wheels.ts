@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** Writes a wheel of pure Python that pip and uv install. @returns its path */
+/** Writes a pure Python wheel that pip and uv can install. @returns its path */
 export async function writeWheel(
 	folder: string,
 	name: string,
@@ -21,7 +21,7 @@ export async function writeWheel(
 	return path;
 }
 
-/** A zip archive (PKWARE's APPNOTE, 4.3). */
+/** Builds a zip archive (PKWARE's APPNOTE, 4.3). */
 function zip(files: Readonly<Record<string, string | Buffer>>): Buffer {
 	const bodies: Buffer[] = [];
 	const directory: Buffer[] = [];
@@ -30,7 +30,7 @@ function zip(files: Readonly<Record<string, string | Buffer>>): Buffer {
 		const data = Buffer.from(content);
 		const packed = deflateRawSync(data);
 		const name = Buffer.from(path);
-		// Version needed, flags, method 8, time, date, checksum, sizes, length of the name, no extra field.
+		// Version needed, flags, method 8, time, date, checksum, sizes, name length, no extra field.
 		const common = Buffer.alloc(26);
 		common.writeUInt16LE(20, 0);
 		common.writeUInt16LE(8, 4);
@@ -57,7 +57,7 @@ function zip(files: Readonly<Record<string, string | Buffer>>): Buffer {
 	return Buffer.concat([...bodies, index, end]);
 }
 
-/** As much of torch as is asked for after it is installed. */
+/** The parts of torch that are queried after installation. */
 export const tinyTorch = `
 __version__ = "2.13.0+cpu"
 

@@ -1,4 +1,4 @@
-/** A run of the real trainer behind the real driver: controlled, stopped, killed, resumed, read and served. */
+/** Tests a run of the real trainer behind the real driver: controlled, stopped, killed, resumed, read and served. */
 // @reaches driver trainer
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -32,8 +32,8 @@ const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.
 const embedded = fileURLToPath(new URL('../../src/engines/embedded/main.ts', import.meta.url));
 
 /**
- * Dense: every completion earns something between 0 and 1, and a little more of it is a little better. Where a file `hold` is
- * there, a process that has scored some batches writes `held`, and waits until `hold` goes.
+ * A dense reward: every completion gets a value between 0 and 1, with gradual improvement. If a file `hold` exists, a
+ * process that has scored some batches writes `held` and waits until `hold` is removed.
  */
 const denseReward = (folder: string) => `import { existsSync, writeFileSync } from 'node:fs';
 let rows = 0;
@@ -74,7 +74,7 @@ const recipe = {
 	checkpoint: { every: 4, keep: 3 },
 };
 
-/** The training process of a driver. */
+/** Returns the process id of a driver's trainer. */
 async function trainerOf(pid: number): Promise<number> {
 	const { stdout } = await execute('ps', ['axww', '-o', 'pid=,ppid=,command='], { maxBuffer: 64 << 20 });
 	const line = stdout
@@ -91,7 +91,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
 	await writeFile(join(place.folder, 'ones.reward.ts'), denseReward(place.folder));
 
-	/** Pauses before the first step, changes a hyper-parameter there, and lets it go on. */
+	/** Pauses before the first step, changes a hyperparameter, and continues. */
 	const begun = async (run: string, meanwhile: (client: ControlClient) => Promise<void> = async () => {}) => {
 		const engine = place.start('--run', run);
 		const client = await connected(run);
@@ -125,7 +125,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	})();
 	whole.catch(() => undefined);
 
-	it('is told what to do while it trains, finishes, and its held-out reward has risen', async () => {
+	it('accepts requests while it trains, finishes, and improves the held-out reward', async () => {
 		const run = await whole;
 		const record = await readRecord(run);
 		assert.deepEqual([record.status, record.step, record.engine], ['finished', 24, 'pytorch']);
@@ -143,7 +143,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		assert.ok(now > before + 0.2, `held-out reward ${before} before GRPO, ${now} after it`);
 	});
 
-	it('is an ordinary run to the views: rollouts by group, and the index of the lab', async () => {
+	it('is an ordinary run in the views: rollouts by group, and the rollout index', async () => {
 		const run = await whole;
 		const rollouts = await readRollouts(run, 5);
 		assert.equal(rollouts.length, 16);
@@ -163,19 +163,20 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		}
 	});
 
-	it('ends the same when it is stopped, its trainer is killed, and it is resumed', async () => {
-		// The rewards of both look for the same file.
+	it('gives the same result after being stopped, losing its trainer and being resumed', async () => {
+		// Wait, because the rewards of both runs look for the same file.
 		await whole;
 		const run = await withOneThread(await place.prepare(recipe, 'broken'));
 		const { engine, client: first } = await begun(run);
-		// In a batch, and after its newest checkpoint, that of the end of a stage: what is lost is done again.
+		// Kill in the middle of a batch after the newest checkpoint, written at the end of a stage, so that lost work is
+		// repeated.
 		await stepWritten(run, 5);
 		process.kill(await trainerOf(engine.process.pid as number), 'SIGKILL');
 		first.dispose();
 		assert.equal((await engine.exit).code, 2);
 		assert.match((await readRecord(run)).error?.message ?? '', /The trainer was killed after step \d+.*SIGKILL/);
 
-		// However fast it trains, it is told to stop in the middle.
+		// Make sure it is stopped in the middle, however fast it trains.
 		const [hold, held] = [join(place.folder, 'hold'), join(place.folder, 'held')];
 		await writeFile(hold, '');
 		const again = place.start('--run', run, '--resume');
@@ -201,7 +202,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		assert.equal(mine.optimizer, theirs.optimizer);
 	});
 
-	it('its checkpoints answer as they did', async () => {
+	it('checkpoints give the same answers as during training', async () => {
 		const run = await whole;
 		const checkpoint = (await listCheckpoints(run)).at(-1)?.path as string;
 		assert.match(await readFile(join(checkpoint, 'state.json'), 'utf8'), /"engine": "pytorch"/);

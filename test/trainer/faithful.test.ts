@@ -1,4 +1,4 @@
-/** Through the real driver and its reward hosts GRPO computes what a plain script of TRL computes, bit for bit. */
+/** Checks that GRPO through the real driver and its reward hosts matches a plain TRL script bit for bit. */
 // @reaches driver trainer
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -54,7 +54,7 @@ describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {
 	const python = 'python' in found ? found.python : '';
 	place.environment.REASONING_LAB_TORCH_PYTHON = python;
 
-	it('trains what TRL trains', async () => {
+	it('trains exactly like TRL', async () => {
 		const file = join(place.folder, 'own.reward.py');
 		await writeFile(file, rewards);
 		const { source } = await openDataset(dataset);
@@ -62,7 +62,7 @@ describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {
 		const config = join(place.folder, 'plain.json');
 		const names = ['digits', 'length'];
 		await writeFile(config, JSON.stringify({ folder: place.folder, stage, seed, prompts, rewards: { file, names } }));
-		// It makes the model, too.
+		// The script also creates the model.
 		await runPython({ python, script, args: [config], env: { PYTHONPATH: trainer } });
 		const run = await place.prepare({
 			name: 'faithful',
@@ -101,7 +101,7 @@ describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {
 	});
 });
 
-/** Bytes of each tensor of a safetensors file, as text. */
+/** Returns the bytes of each tensor in a safetensors file, as a string. */
 function tensorsOf(file: Buffer): Record<string, string> {
 	const start = 8 + Number(file.readBigUInt64LE());
 	const header = JSON.parse(file.toString('utf8', 8, start)) as Record<string, { data_offsets?: [number, number] }>;

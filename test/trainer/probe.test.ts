@@ -20,7 +20,7 @@ const tested = await findTestPython(console.log);
 const work = await mkdtemp(join(tmpdir(), 'rl-p-'));
 after(() => rm(work, { recursive: true, force: true }));
 
-/** A virtual environment with packages as they would be installed: name to version and source. */
+/** Creates a virtual environment with packages laid out as installed: name to version and source. */
 async function environment(packages: Readonly<Record<string, readonly [version: string | null, source: string]>>) {
 	const folder = await mkdtemp(join(work, 'e-'));
 	execFileSync(base as string, ['-m', 'venv', '--without-pip', folder]);
@@ -41,8 +41,8 @@ async function environment(packages: Readonly<Record<string, readonly [version: 
 	return { folder, python: programOf(folder) };
 }
 
-describe('looking at a Python', { skip }, () => {
-	it('tells the versions of what is there without importing it', async () => {
+describe('probing a Python', { skip }, () => {
+	it('reports package versions without importing them', async () => {
 		const { python } = await environment({ torch: ['2.13.0', 'raise SystemExit(3)'], trl: ['1.13.0', ''] });
 		const probe = await probePython(python);
 		assert.deepEqual([probe.packages.torch, probe.packages.trl, probe.packages.peft], ['2.13.0', '1.13.0', null]);
@@ -51,7 +51,7 @@ describe('looking at a Python', { skip }, () => {
 		assert.deepEqual(probe.imports, {});
 	});
 
-	it('survives packages that raise, end their process, crash it, hang, print, or have no metadata', async () => {
+	it('survives packages that raise, exit, crash, hang, print, or have no metadata', async () => {
 		const { python, folder } = await environment({
 			torch: ['2.13.0', 'print("{}")\nimport sys; sys.stderr.write("first\\n"); sys.exit("no driver")'],
 			trl: ['1.13.0', 'import ctypes; ctypes.string_at(0)'],
@@ -65,21 +65,21 @@ describe('looking at a Python', { skip }, () => {
 		});
 		assert.equal(probe.torch, null);
 		assert.deepEqual(probe.imports.torch?.error, 'SystemExit: no driver');
-		if (process.platform !== 'win32') assert.match(probe.imports.trl?.error ?? '', /^its process ended \(signal 11\)/);
+		if (process.platform !== 'win32') assert.match(probe.imports.trl?.error ?? '', /^the process ended \(signal 11\)/);
 		assert.equal(probe.imports.vllm?.error, 'timed out after 10 s');
-		assert.match(probe.imports.ray?.error ?? '', /^its process ended \(status 7\)/);
+		assert.match(probe.imports.ray?.error ?? '', /^the process ended \(status 7\)/);
 		assert.equal(probe.imports.bitsandbytes?.error, 'OSError: libnvJitLink.so is missing');
 		assert.equal(probe.imports.peft?.ok, true);
 		assert.match(probe.imports.nowhere?.error ?? '', /^ModuleNotFoundError/);
 		assert.match(probe.broken.peft ?? '', /\w/);
-		// Nothing was written into an environment that is not ours.
+		// Check that nothing was written to an environment that is not ours.
 		assert.deepEqual(
 			(await readdir(folder, { recursive: true })).filter((path) => /site-packages.*__pycache__/.test(path)),
 			[],
 		);
 	});
 
-	it('asks for no more than metadata of what the editor has selected', async () => {
+	it('reads only metadata in the interpreter selected in the editor', async () => {
 		const [good, bare] = [
 			await environment({ torch: ['2.13.0', tinyTorch], trl: ['1.13.0', tinyTrl] }),
 			await environment({}),
@@ -88,23 +88,23 @@ describe('looking at a Python', { skip }, () => {
 		const selected = (python: string) => torchPython({ variables, selected: async () => python });
 		assert.deepEqual(await selected(good.python), { python: good.python, source: 'selected' });
 		await assert.rejects(selected(bare.python), { reason: 'missing', action: /Set Up PyTorch Engine/ });
-		// A setting goes before the variable, and both name environments too.
+		// A setting takes precedence over the variable, and both can also name environments.
 		const named = { variables: { ...variables, REASONING_LAB_TORCH_PYTHON: bare.folder } };
 		assert.deepEqual(await torchPython(named), { python: bare.python, source: 'variable' });
 		assert.deepEqual(await torchPython({ ...named, python: good.folder }), { python: good.python, source: 'setting' });
 		await assert.rejects(torchPython({ ...named, python: join(work, 'gone') }), {
 			...{
 				reason: 'missing',
-				message: /^The setting reasoningLab\.pytorch\.python names .*gone, which does not exist/,
+				message: /^The setting reasoningLab\.pytorch\.python specifies .*gone, which does not exist/,
 			},
 		});
 		await assert.rejects(torchPython({ variables, python: work }), {
 			reason: 'missing',
-			message: /contains no Python/,
+			message: /does not contain Python/,
 		});
 	});
 
-	it('finds those of this machine once each, and says of programs that they are none', async () => {
+	it('finds each Python on this machine once, and reports programs that are not Python', async () => {
 		const { folder, python } = await environment({});
 		const found = await findPythons({
 			folders: [],
@@ -121,20 +121,20 @@ describe('looking at a Python', { skip }, () => {
 		});
 	});
 
-	it('makes rows of all that, and no error', async () => {
+	it('reports all of this as rows without failing', async () => {
 		const { python } = await environment({ torch: ['2.5.0', tinyTorch], trl: ['1.13.0', 'import torchvision'] });
 		const { rows } = await examine({ python, variables: { REASONING_LAB_HOME: work }, sandbox: 'auto' });
 		const of = (id: string) => rows.find((row) => row.id === id);
 		assert.equal(of('python')?.status, 'ok');
-		assert.match(of('torch')?.found ?? '', /^2\.5\.0; the trainer needs >=2\.6$/);
-		assert.match(of('trl')?.found ?? '', /importing it fails: ModuleNotFoundError: No module named 'torchvision'/);
+		assert.match(of('torch')?.found ?? '', /^2\.5\.0; the trainer requires >=2\.6$/);
+		assert.match(of('trl')?.found ?? '', /but import failed: ModuleNotFoundError: No module named 'torchvision'/);
 		assert.equal(of('datasets')?.found, 'not installed');
-		assert.match(of('accelerator')?.found ?? '', /CPU \(2 threads\)|but there is/);
+		assert.match(of('accelerator')?.found ?? '', /CPU \(2 threads\)|but this machine has/);
 	});
 });
 
-describe('looking at a Python with PyTorch', { skip: 'missing' in tested ? tested.missing : false }, () => {
-	it('tells its build, its devices and that TRL can be imported', async () => {
+describe('probing a Python with PyTorch', { skip: 'missing' in tested ? tested.missing : false }, () => {
+	it('reports its build, its devices, and that TRL can be imported', async () => {
 		const python = 'python' in tested ? tested.python : '';
 		const probe = await probePython(python, { torch: true, imports: [trlImport] });
 		assert.deepEqual(

@@ -20,11 +20,11 @@ import {
 	useRayCluster,
 } from './rayRuns.ts';
 
-/** The loss of a worker and a second job are in test/acceptance/rayRestarts.test.ts. */
+/** Worker loss and resuming as a second job are tested in test/acceptance/rayRestarts.test.ts. */
 
 useRayCluster();
 
-test('a run of two workers is controlled, outlives the loss of its driver here, and stops with a checkpoint', {
+test('a run with two workers can be controlled, survives the loss of its local driver, and stops with a checkpoint', {
 	skip,
 }, async () => {
 	const run = await prepare('whole');
@@ -33,7 +33,7 @@ test('a run of two workers is controlled, outlives the loss of its driver here, 
 	await paused(run, before);
 	before.dispose();
 	const record = await readRecord(run);
-	// The driver here dies; the job continues.
+	// Kill the local driver; the job continues.
 	process.kill(record.pid, 'SIGKILL');
 	await launch(run, true);
 	const again = await readRecord(run);
@@ -73,12 +73,14 @@ test('a run of two workers is controlled, outlives the loss of its driver here, 
 	assert.match(stopped.versions.ray ?? '', /^2\./);
 });
 
-test('what cannot be done there is one sentence, and a lost head ends the run with what to do', { skip }, async () => {
+test('unsupported requests are rejected with one message, and losing the head node ends the run with advice', {
+	skip,
+}, async () => {
 	const refused = await prepare('refused', { ray: { workers: 1, storage: '/proc/nowhere' } });
 	assert.notEqual(await follow(refused).exit, 0);
 	const record = await readRecord(refused);
 	assert.equal(record.status, 'crashed');
-	assert.match(record.error?.message ?? '', /cannot write to the folder \/proc\/nowhere/);
+	assert.match(record.error?.message ?? '', /cannot write to folder \/proc\/nowhere/);
 	const run = await prepare('headless', { ray: { workers: 1 } });
 	const engine = follow(run);
 	await until('the job is submitted', async () =>
@@ -86,11 +88,11 @@ test('what cannot be done there is one sentence, and a lost head ends the run wi
 	);
 	await cluster.kill();
 	await until('the loss is reported', async () => /not reached since/.test((await readRecord(run)).device));
-	// It is told to stop, which the job cannot be.
+	// The driver is asked to stop, but the job cannot be reached.
 	engine.stop();
 	assert.notEqual(await engine.exit, 0);
 	const lost = await readRecord(run);
 	assert.equal(lost.status, 'crashed');
-	assert.match(lost.error?.message ?? '', /, so its job .* could not be stopped/);
+	assert.match(lost.error?.message ?? '', /to stop job .* the job is still running/);
 	assert.match(lost.error?.action ?? '', /resume the run to reattach/);
 });

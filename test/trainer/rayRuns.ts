@@ -15,11 +15,11 @@ import { readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { type RayCluster, startRayCluster } from '../support/rayCluster.ts';
 
-/** GRPO with two workers (gloo, CPU) on a cluster of this machine, by the driver as a process and Ray's Jobs API. */
+/** GRPO with two workers (gloo, CPU) on a local cluster, using the driver as a process and Ray's Jobs API. */
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 export const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 const dist = join(import.meta.dirname, '..', '..', 'dist');
 const patienceMs = 240_000;
@@ -28,7 +28,7 @@ export let cluster: RayCluster;
 let folder: string;
 const saved = { ...process.env };
 
-/** Starts a cluster before the tests of the calling file and ends it, with every job, after them. */
+/** Starts a cluster before the tests in the calling file, and stops it with all its jobs after them. */
 export function useRayCluster(): void {
 	before(async () => {
 		if (python === '') return;
@@ -46,13 +46,13 @@ export function useRayCluster(): void {
 		await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 	});
 
-	/** A test that has failed leaves no job, which would keep the next one from its workers. */
+	/** Stops jobs left by a failed test, which would keep the next test from getting its workers. */
 	afterEach(async () => {
 		const api = new JobsApi({ address: cluster.address, headers: {} });
 		for (const job of jobs.splice(0)) await api.stop(job).catch(() => undefined);
 		for (const run of runs.splice(0)) {
 			const record = await readRecord(run).catch(() => null);
-			// The record of a run that has ended may name a process that is another one by now.
+			// The process id in a finished run's record may belong to another process by now.
 			if (record === null || record.pid === process.pid) continue;
 			if (!['starting', 'running', 'paused'].includes(record.status)) continue;
 			try {
@@ -95,7 +95,7 @@ const recipe = (name: string, more: object) => ({
 });
 
 export const steps = 24;
-/** However fast the machine is, a request that is sent at one step is there long before the last one. */
+/** Slow enough that a request sent at one step arrives long before the last one, however fast the machine is. */
 const slowReward = `export const slow = async () => {
 	await new Promise((resolve) => setTimeout(resolve, 150));
 	return 0.5;
@@ -118,7 +118,7 @@ export async function launch(run: string, resume = false): Promise<void> {
 	});
 }
 
-/** A driver in this process. */
+/** Runs a driver in this process. */
 export function follow(run: string) {
 	const args = { kind: 'run', run, resume: false, parentCheckpoint: null } as const;
 	return runRayEngine(args, { dist, tickMs: 50, pollMs: 100, quietMs: 300, unreachableMs: 1000 });
@@ -159,7 +159,7 @@ async function stillRuns(run: string): Promise<false> {
 	return false;
 }
 
-/** Resolves once there are more steps than `count`. */
+/** Resolves when there are more than `count` steps. */
 export async function moreSteps(run: string, count: number): Promise<void> {
 	await until(`there are more than ${count} steps`, async () => (await stepsOf(run)).length > count || stillRuns(run));
 }
@@ -168,7 +168,7 @@ export async function connected(run: string): Promise<ControlClient> {
 	return connectRun(run, await readRecord(run), 'test');
 }
 
-/** Pauses as soon as the job takes requests. */
+/** Pauses the run as soon as the job accepts requests. */
 export async function paused(run: string, client: ControlClient): Promise<void> {
 	await until('it is paused', async () => {
 		try {

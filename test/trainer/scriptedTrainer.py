@@ -1,7 +1,7 @@
 """
-A trainer of the standard library alone, for the contract of the link: its model is one number, `skill`, that grows with
-every update, and its completions are right as often. What it does wrong, and when, stands in TRAINER_FAULT as
-`what` or `what@step`.
+A trainer that uses only the standard library, for testing the link's contract. Its model is a single number, `skill`,
+which increases with every update and is the probability that a completion is correct. TRAINER_FAULT selects what goes
+wrong and when, as `what` or `what@step`.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class Link:
 
 
 def chance(*what):
-    """A number of [0, 1) for these words."""
+    """Returns a number in [0, 1) determined by the arguments."""
     return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4], "big") / 2**32
 
 
@@ -183,7 +183,7 @@ class Trainer:
             ]
             report["rollouts"] = [{"lines": lines}]
             if step % 2 == 0:
-                # While the update is computed; every other time with it.
+                # Sent while the update is being computed, or every other time together with it.
                 told = step + (1 if FAULT == "ahead" else 0)
                 self.link.tell("rollouts", {"step": told, "rollouts": report.pop("rollouts")})
         self.skill = min(1.0, self.skill + 0.02)

@@ -31,7 +31,7 @@ const skip = python === null ? 'no Python that makes environments was found' : f
 let work: string;
 let wheels: string;
 
-/** Wheels of a few hundred bytes stand for torch and TRL: what is installed is real, and so is who installs it. */
+/** Uses wheels of a few hundred bytes in place of torch and TRL. The installation and the installers are real. */
 before(async () => {
 	work = await mkdtemp(join(tmpdir(), 'rl-s-'));
 	wheels = join(work, 'wheels');
@@ -65,11 +65,11 @@ const environments = (folder: ManagedFolder) => readdir(folder.environments);
 const newestLog = async (folder: ManagedFolder) =>
 	readFile(join(folder.logs, (await readdir(folder.logs)).sort().at(-1) ?? ''), 'utf8');
 
-describe('setting up the PyTorch engine', { skip }, () => {
-	it('installs what is pinned, and is in use from the moment when it works', async () => {
+describe('PyTorch engine setup', { skip }, () => {
+	it('installs the pinned versions and uses them as soon as they work', async () => {
 		const setup = await options();
 		const { folder } = setup;
-		// What a killed set-up has left.
+		// Leftovers from a killed setup.
 		await mkdir(join(folder.environments, 'left', 'bin'), { recursive: true });
 		await assert.rejects(torchPython({ folder: folder.path, variables: {} }), { reason: 'missing' });
 		const progress: SetupProgress[] = [];
@@ -101,22 +101,22 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		);
 		assert.match(log, /Ready after/);
 
-		// An update brings another pin.
+		// An update changes a pin.
 		const newer = await requirements('torch==2.14.0', 'trl==1.13.0');
 		const outdated = await environmentState(folder, newer);
 		assert.deepEqual(outdated.kind === 'ready' && outdated.outdated, ['torch 2.13.0 -> 2.14.0']);
 	});
 
-	it('asks the index which build there is, installs it by name, and records what torch says that it is', async () => {
+	it('checks which build the index offers, installs it by name, and records the build that torch reports', async () => {
 		const both = await mkdtemp(join(work, 'both-'));
 		const cuda = tinyTorch.replace('"2.13.0+cpu"', '"2.13.0"').replace('cuda = None', 'cuda = "13.0"');
 		await writeWheel(both, 'torch', '2.13.0', { 'torch/__init__.py': cuda });
-		// The index has no other build: it is said before, with its size, and after.
+		// The index has no other build, which is reported with its size before and after installation.
 		const only = await options({ pins: ['torch==2.13.0'], links: both });
 		const { plan } = await prepareSetup(only);
-		assert.match(plan.notes.join(), /the package index has the CUDA 13\.0 build of torch/);
+		assert.match(plan.notes.join(), /the package index provides the CUDA 13\.0 build of torch/);
 		assert.ok(plan.downloadBytes > 2.5e9);
-		// As much as is there would do for the wheels of this test.
+		// The space actually available would be enough for the wheels in this test.
 		const taken = await setUpEnvironment({ ...only, requirements: await requirements('torch==2.13.0') }).catch(
 			(error: unknown) => Failure.from(error),
 		);
@@ -131,7 +131,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		assert.match(await newestLog(setup.folder), /-m pip install .* torch==2\.13\.0\+cpu /);
 	});
 
-	it('leaves nothing of pip behind when it is killed itself', {
+	it('leaves no pip process behind when it is killed', {
 		skip: process.platform === 'win32',
 	}, async (context) => {
 		const index = await silentIndex(context);
@@ -147,11 +147,11 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		const closed = once(asked, 'close');
 		child.kill('SIGKILL');
 		await exit;
-		// pip's own process is gone: its connection is closed.
+		// The connection is closed, so pip's process is gone.
 		await closed;
 	});
 
-	it('removes an older environment when nothing runs in it', async () => {
+	it('removes an older environment when no process uses it', async () => {
 		const folder = new ManagedFolder(await mkdtemp(join(work, 'f-')));
 		const older = join(folder.environments, 'older');
 		execFileSync(python as string, ['-m', 'venv', '--without-pip', older]);
@@ -166,7 +166,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		assert.deepEqual(await environments(folder), []);
 	});
 
-	it('takes back what does not work, and leaves what was in use', async () => {
+	it('rolls back an installation that does not work and keeps the one in use', async () => {
 		const broken = await mkdtemp(join(work, 'b-'));
 		await writeWheel(broken, 'torch', '2.13.0', {
 			'torch/__init__.py': 'raise ImportError("libcudart.so.13 is missing")',
@@ -178,9 +178,9 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		});
 		assert.deepEqual(await environments(setup.folder), ['used']);
 		assert.equal((await torchPython({ folder: setup.folder.path, variables: {} })).python, inUse);
-		assert.match(await newestLog(setup.folder), /Failed: The installation does not work/);
+		assert.match(await newestLog(setup.folder), /Failed: The installation is broken/);
 
-		// A download that broke off.
+		// An interrupted download.
 		const half = await mkdtemp(join(work, 'h-'));
 		const wheel = await writeWheel(half, 'trl', '1.13.0', { 'trl/__init__.py': tinyTrl });
 		await truncate(wheel, Math.floor((await stat(wheel)).size / 2));
@@ -193,7 +193,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		assert.deepEqual(await environments(setup.folder), ['used']);
 	});
 
-	it('is cancelled with all its processes, and meanwhile nobody else sets up', async (context) => {
+	it('cancellation kills all its processes, and no other setup can run at the same time', async (context) => {
 		const index = await silentIndex(context);
 		const abort = new AbortController();
 		const setup = await options({ pins: ['torch==2.13.0'], signal: abort.signal });
@@ -205,13 +205,16 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		);
 		const asked = await Promise.race([index.asked, settled]);
 		assert.ok(asked !== null && !(asked instanceof Failure), String(asked));
-		await assert.rejects(setUpEnvironment(setup), { reason: 'busy', message: /is setting up the PyTorch engine/ });
+		await assert.rejects(setUpEnvironment(setup), {
+			reason: 'busy',
+			message: /PyTorch engine is already being set up/,
+		});
 		const [name] = await environments(setup.folder);
 		assert.ok(name);
 		const closed = once(asked, 'close');
 		abort.abort();
 		assert.equal((await settled)?.reason, 'cancelled');
-		// Its process was ended: the connection is closed.
+		// The connection is closed, so its process was killed.
 		await closed;
 		assert.deepEqual(await environments(setup.folder), []);
 		const log = await newestLog(setup.folder);
@@ -219,7 +222,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		assert.doesNotMatch(log, /secret/);
 	});
 
-	it('says that the disk is too small before it begins, and that it is full', async (context) => {
+	it('reports too little disk space before it starts, and a full disk', async (context) => {
 		const disk = await smallDisk(context, '64m');
 		if (disk === null) return;
 		const large = await options({
@@ -227,7 +230,7 @@ describe('setting up the PyTorch engine', { skip }, () => {
 			pins: ['torch==2.13.0', 'transformers'],
 		});
 		await assert.rejects(setUpEnvironment(large), {
-			...{ reason: 'full', message: /^Setup needs about 1 GB in .*, but only 67\.1 MB are free\.$/ },
+			...{ reason: 'full', message: /^Setup needs about 1 GB in .*, but only 67\.1 MB is free\.$/ },
 		});
 		const heavy = await mkdtemp(join(work, 'w-'));
 		await writeWheel(heavy, 'heavy', '1.0', { 'heavy/data.bin': Buffer.alloc(80e6) });
@@ -235,13 +238,13 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		await assert.rejects(setUpEnvironment(full), {
 			reason: 'full',
 			message: /the disk is full/,
-			action: /Free some space/,
+			action: /Free up disk space/,
 		});
 		assert.deepEqual(await environments(full.folder), []);
 	});
 });
 
-/** An environment that is in use. @returns its Python */
+/** Creates an environment that is in use. @returns its Python */
 async function inUseOf(folder: ManagedFolder): Promise<string> {
 	const place = join(folder.environments, 'used');
 	execFileSync(python as string, ['-m', 'venv', '--without-pip', place]);
@@ -250,7 +253,7 @@ async function inUseOf(folder: ManagedFolder): Promise<string> {
 	return programOf(place);
 }
 
-/** A package index that lists torch, and never sends it. */
+/** Starts a package index that lists torch but never sends it. */
 async function silentIndex(
 	context: TestContext,
 ): Promise<{ readonly url: string; readonly asked: Promise<ServerResponse> }> {

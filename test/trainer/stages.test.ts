@@ -1,4 +1,7 @@
-/** Every stage that learns from rows, through the real driver and trainer, from a checkpoint of the embedded engine on. */
+/**
+ * Tests every stage that trains on rows through the real driver and trainer, starting from an embedded engine
+ * checkpoint.
+ */
 // @reaches driver trainer
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -22,7 +25,7 @@ const sums = Array.from(
 );
 const worked = (prompt: string, sum: number) => `<think>${prompt}${sum}</think><answer>${sum}</answer>`;
 
-describe('stages of the pytorch engine', { skip, timeout: 280_000 }, async () => {
+describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
 	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
@@ -45,7 +48,7 @@ describe('stages of the pytorch engine', { skip, timeout: 280_000 }, async () =>
 		checkpoint: { every: 50 },
 	};
 
-	it('train one after the other, are measured, and leave checkpoints that later runs go on from', async () => {
+	it('train in sequence, are evaluated, and leave checkpoints that later runs can start from', async () => {
 		const pairs = await write(
 			'pairs.jsonl',
 			sums.map(([prompt, sum]) => ({ prompt, chosen: worked(prompt, sum), rejected: `<answer>${sum}</answer>` })),
@@ -98,7 +101,7 @@ describe('stages of the pytorch engine', { skip, timeout: 280_000 }, async () =>
 		assert.ok((await readEvaluations(run)).some(({ step, problems }) => step === 12 && problems > 0));
 		const said = (await readEvents(run)).map((event) => String((event as { message?: unknown }).message ?? ''));
 		assert.ok(
-			said.some((text) => /50 of 100 completions have a reward of at least 1/.test(text)),
+			said.some((text) => /Training on 50 of 100 completions with a reward of at least 1/.test(text)),
 			said.join('\n'),
 		);
 		const last = (await listCheckpoints(run)).at(-1)?.path as string;

@@ -12,13 +12,13 @@ import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { elsewhere, type JobRunner, type JobRunnerOptions, startJobRunner } from '../support/jobRunner.ts';
 
 /**
- * Recipes with the payload verl, submitted, followed and mirrored; a stand-in for the package writes files in verl's formats.
- * The storage is seen from here, or everything comes through the job's log.
+ * Submits, follows and mirrors recipes that run verl. A stand-in for the package writes files in verl's formats. Either
+ * the storage is accessible from here, or everything arrives through the job log.
  */
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
-// Where nobody looks, a suite that is left out would look like one that passed.
+// In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 const standIn = join(import.meta.dirname, '..', 'fixtures', 'verl-stand-in');
 const dist = join(import.meta.dirname, '..', '..', 'dist');
@@ -90,7 +90,7 @@ async function mirrored(run: string): Promise<void> {
 		lines.map(({ step }) => step),
 		[0, 1, 2, 3],
 	);
-	// The weight of the recipe is in verl's score; every other completion is right.
+	// verl's score includes the recipe's weight; every other completion is correct.
 	assert.equal(lines[1].reward, 1);
 	assert.equal(lines[1].stage, 'grpo');
 	assert.deepEqual(
@@ -109,7 +109,7 @@ async function mirrored(run: string): Promise<void> {
 	assert.equal((await readEvents(run)).at(-1)?.type, 'finished');
 }
 
-test('a run of verl is mirrored from the storage', { skip }, async () => {
+test('a verl run is mirrored from storage', { skip }, async () => {
 	const { run, engine, runner } = await start('seen', { environment: { PYTHONPATH: standIn } });
 	try {
 		assert.equal(await engine.exit, 0, await why(run));
@@ -122,7 +122,7 @@ test('a run of verl is mirrored from the storage', { skip }, async () => {
 	}
 });
 
-test('and from the log of the job, where the storage is not seen', { skip }, async () => {
+test('a verl run is mirrored from the job log if the storage is not accessible', { skip }, async () => {
 	const home = join(folder, 'home');
 	await mkdir(home);
 	const { run, engine, runner } = await start('unseen', {
@@ -140,7 +140,7 @@ test('and from the log of the job, where the storage is not seen', { skip }, asy
 	}
 });
 
-test('stopping ends the job, and what verl lacks is one sentence', { skip }, async () => {
+test('stopping ends the job, and features missing from verl are reported in one message', { skip }, async () => {
 	const waiting = await start('waiting', { environment: { PYTHONPATH: standIn, STAND_IN_WAITS: '1' } });
 	try {
 		const deadline = Date.now() + 120_000;
@@ -155,8 +155,8 @@ test('stopping ends the job, and what verl lacks is one sentence', { skip }, asy
 		await waiting.runner.stop();
 	}
 	const cases: [string, object, object, RegExp][] = [
-		['lacks', {}, {}, /lack verl/],
-		['fails', { PYTHONPATH: standIn, STAND_IN_FAILS: '1' }, {}, /verl ended with status 1/],
+		['lacks', {}, {}, /verl is not installed/],
+		['fails', { PYTHONPATH: standIn, STAND_IN_FAILS: '1' }, {}, /verl exited with code 1/],
 		['builtin', { PYTHONPATH: standIn }, { rewards: [{ use: 'accuracy' }] }, /built-in reward "accuracy"/],
 	];
 	for (const [name, environment, change, words] of cases) {

@@ -9,9 +9,9 @@ import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 
 interface Bundle {
 	readonly meta: esbuild.Metafile;
-	/** Size of each file that it makes, in bytes. */
+	/** Size in bytes of each output file. */
 	readonly sizes: ReadonlyMap<string, number>;
-	/** Each file that it makes, by its path with slashes. */
+	/** Contents of each output file, by path with forward slashes. */
 	readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -29,19 +29,19 @@ const webviews = [
 ];
 const builtins = new Set([...builtinModules, ...builtinModules.map((name) => `node:${name}`)]);
 
-/** Modules that stay outside a bundle and are imported when it runs. */
+/** Returns modules that are not bundled but imported at run time. */
 function externals({ meta }: Bundle): string[] {
 	return Object.values(meta.outputs).flatMap(({ imports }) =>
 		imports.filter(({ external }) => external).map(({ path }) => path),
 	);
 }
 
-/** Sources of a bundle that lie under a folder. */
+/** Returns a bundle's sources in the given folders. */
 function inputsUnder({ meta }: Bundle, ...folders: string[]): string[] {
 	return Object.keys(meta.inputs).filter((path) => folders.some((folder) => path.startsWith(folder)));
 }
 
-/** Files of a bundle that are there before its entry point runs: itself and what it imports, and they import. */
+/** Returns a bundle's files that are loaded before its entry point runs: the entry file and everything it imports. */
 function loadedAtStart({ outputs }: esbuild.Metafile, entryPoint: string): string[] {
 	const [entry] = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint) ?? [];
 	assert.ok(entry, `no file is made of ${entryPoint}`);
@@ -54,7 +54,7 @@ function loadedAtStart({ outputs }: esbuild.Metafile, entryPoint: string): strin
 	return [...found];
 }
 
-describe('the walls between the layers hold in the production bundles', () => {
+describe('production bundles respect layer boundaries', () => {
 	const built = new Map<string, Bundle>();
 	const bundle = (name: string): Bundle => {
 		const found = built.get(name);
@@ -71,11 +71,11 @@ describe('the walls between the layers hold in the production bundles', () => {
 		}
 	});
 
-	it('only the host bundle imports vscode', () => {
+	it('only the extension bundle imports vscode', () => {
 		for (const [name, made] of built) assert.equal(externals(made).includes('vscode'), name === 'extension', name);
 	});
 
-	it('no webview bundle imports a Node module, or anything else', () => {
+	it('webview bundles have no external imports', () => {
 		for (const name of webviews) {
 			assert.deepEqual(externals(bundle(name)), [], name);
 			assert.deepEqual(
@@ -86,14 +86,14 @@ describe('the walls between the layers hold in the production bundles', () => {
 		}
 	});
 
-	it('no webview bundle holds another app', () => {
+	it('webview bundles contain no other app', () => {
 		for (const name of webviews) {
 			const others = webviews.filter((other) => other !== name).map((other) => `webview/${other}/`);
 			assert.deepEqual(inputsUnder(bundle(name), ...others), []);
 		}
 	});
 
-	it('the host spawns the engine and never holds it', () => {
+	it('the extension starts the engine but does not contain it', () => {
 		assert.deepEqual(
 			externals(bundle('extension')).filter((path) => path.startsWith('onnxruntime')),
 			[],
@@ -102,7 +102,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 		assert.deepEqual(inputsUnder(bundle('extension'), ...walled), []);
 	});
 
-	it('neither engine nor CLI holds the host, and one file alone imports onnxruntime', () => {
+	it('the engine and the CLI do not contain the extension, and only one file imports onnxruntime', () => {
 		for (const name of ['engine', 'cli']) {
 			assert.deepEqual(inputsUnder(bundle(name), 'src/extension/', 'src/extension.ts', 'webview/'), [], name);
 		}
@@ -112,13 +112,13 @@ describe('the walls between the layers hold in the production bundles', () => {
 		assert.equal(importers.length, 1, importers.join(', '));
 	});
 
-	it('the driver holds nothing that computes, and no native package', () => {
+	it('the driver contains no computation and no native packages', () => {
 		const walled = ['src/engines/embedded/', 'src/extension/', 'src/cli', 'src/rolloutIndex/', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('driver'), ...walled), []);
 		for (const path of externals(bundle('driver'))) assert.ok(builtins.has(path), `driver imports ${path}`);
 	});
 
-	it('the index worker holds neither host nor engine, and it and the CLI alone import DuckDB, in one file, when it is needed', () => {
+	it('the index worker contains neither extension nor engine, and only it and the CLI import DuckDB, dynamically in one file', () => {
 		const walled = ['src/extension/', 'src/extension.ts', 'src/engines/', 'src/cli', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('rolloutIndex'), ...walled), []);
 		const importing = [...built].filter(([, made]) => externals(made).some((path) => path.startsWith('@duckdb/')));
@@ -131,13 +131,13 @@ describe('the walls between the layers hold in the production bundles', () => {
 		}
 	});
 
-	it('the search worker holds neither host, engine nor CLI, and no native package', () => {
+	it('the search worker contains neither extension, engine nor CLI, and no native packages', () => {
 		const walled = ['src/extension/', 'src/extension.ts', 'src/engines/', 'src/cli', 'src/rolloutIndex/', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('search'), ...walled), []);
 		for (const path of externals(bundle('search'))) assert.ok(builtins.has(path), `search imports ${path}`);
 	});
 
-	it('what the programs import when they run is Node, vscode and the native packages', () => {
+	it('programs import only Node, vscode and the native packages at run time', () => {
 		const allowed = ['vscode', 'onnxruntime-node', '@duckdb/node-api'];
 		for (const name of ['extension', 'engine', 'cli', 'rolloutIndex', 'search']) {
 			for (const path of externals(bundle(name))) {
@@ -146,7 +146,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 		}
 	});
 
-	it('what activation loads is small, and neither runs a reward nor talks to an engine', () => {
+	it('activation loads little code, and none that runs a reward or talks to an engine', () => {
 		const { meta } = bundle('extension');
 		const files = loadedAtStart(meta, 'src/extension.ts');
 		const size = files.reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
@@ -160,7 +160,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 			'src/extension/panels/',
 			'core/reward/audit/',
 		];
-		/** What registers editors and commands, and loads their panels. */
+		/** Code that registers editors and commands and loads their panels. */
 		const small = ['dataset/datasetEditors.ts', 'playground/playgroundCommands.ts'];
 		assert.deepEqual(
 			sources.filter((path) => later.some((part) => path.includes(part)) && !small.some((end) => path.endsWith(end))),
@@ -168,7 +168,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 		);
 	});
 
-	it('the command line reads a verb when it is called', () => {
+	it('the command line loads verbs on demand', () => {
 		const { meta } = bundle('cli');
 		const size = (entryPoint: string) =>
 			loadedAtStart(meta, entryPoint).reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
@@ -181,9 +181,9 @@ describe('the walls between the layers hold in the production bundles', () => {
 		);
 	});
 
-	it('the extension holds nothing that runs rewards in processes of their own', () => {
+	it('the extension contains no code for running rewards in separate processes', () => {
 		const heavy = ['src/rewards/host/', 'src/core/math/', '@cortex-js/', 'ajv', 'onnx', '@huggingface/', 'quickjs'];
-		// Reading an answer out of a text takes no parser of mathematics.
+		// Extracting an answer from text does not need a math parser.
 		const light = ['statedAnswer.ts', 'brackets.ts', 'fullWidth.ts'].map((name) => `src/core/math/${name}`);
 		assert.deepEqual(
 			Object.keys(bundle('extension').meta.inputs).filter(
@@ -195,7 +195,7 @@ describe('the walls between the layers hold in the production bundles', () => {
 		assert.ok(size < 1_515_000, `${size} bytes`);
 	});
 
-	it('Python packages are shipped whole, with the tables that they read, and unchanged', () => {
+	it('Python packages are shipped complete and unchanged, with their tables', () => {
 		for (const [name, folder] of [
 			['trainer', 'src/engines/trainer/reasoning_lab_trainer'],
 			['trainerRequirements', 'src/engines/trainer/requirements'],

@@ -65,7 +65,9 @@ export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIE
 							linkButton(recipe.key, `Show ${recipe.key} in the recipe`, () => actions.showRecipe(alert)),
 							element('span', null, recipe.suggestion),
 							recipe.applies
-								? linkButton('Apply', 'Apply the change in the recipe editor without saving', () => actions.applyAdvice(alert))
+								? linkButton('Apply', 'Apply the change in the recipe editor without saving', () =>
+										actions.applyAdvice(alert),
+									)
 								: null,
 						),
 			),

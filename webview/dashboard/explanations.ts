@@ -78,7 +78,10 @@ export function explainChart(spec: ChartSpec, context: MetricContext): Explanati
 	}
 	return {
 		title: spec.title,
-		paragraphs: [...(spec.kind === 'stack' ? ['The values are stacked, so the top edge is the total.'] : []), ...shaded],
+		paragraphs: [
+			...(spec.kind === 'stack' ? ['The values are stacked, so the top edge is the total.'] : []),
+			...shaded,
+		],
 		facts: metricsOf(spec)
 			.filter((name) => spec.lines.some((line) => line.metric === name))
 			.slice(0, 12)

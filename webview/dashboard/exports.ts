@@ -63,7 +63,11 @@ export async function exportChart(
 	card.plot.draw();
 	const { canvas } = card.plot;
 	if (!canvas)
-		throw new Failure('unavailable', `${spec.title} has not been rendered yet.`, 'Scroll to the chart, then save it again.');
+		throw new Failure(
+			'unavailable',
+			`${spec.title} has not been rendered yet.`,
+			'Scroll to the chart, then save it again.',
+		);
 	const legend = spec.lines
 		.filter((line) => !card.hidden.has(line.metric))
 		.map((line) => ({

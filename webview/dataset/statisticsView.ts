@@ -26,7 +26,11 @@ export class StatisticsView {
 		if (key === this.#drawn) return;
 		this.#drawn = key;
 		if (statistics === null) {
-			const words = counting ? 'Computing statistics…' : snapshot.complete ? 'Statistics have not been computed yet.' : '';
+			const words = counting
+				? 'Computing statistics…'
+				: snapshot.complete
+					? 'Statistics have not been computed yet.'
+					: '';
 			const count = button({ label: 'Compute', onClick: () => this.#model.post({ type: 'statistics' }) });
 			fill(
 				this.element,

@@ -163,8 +163,7 @@ export class ResultView {
 
 	#nothing(): HTMLElement {
 		const model = this.#model;
-		if (!model.known)
-			return emptyState({ title: 'Opening rollout index', text: 'This takes a moment.', actions: [] });
+		if (!model.known) return emptyState({ title: 'Opening rollout index', text: 'This takes a moment.', actions: [] });
 		if (model.fault !== null) {
 			const { message, action } = model.fault;
 			return emptyState({
@@ -180,7 +179,8 @@ export class ResultView {
 				actions: [{ label: 'Add Runs\u2026', run: () => model.addRuns() }],
 			});
 		}
-		if (model.busy !== null) return emptyState({ title: 'Running query', text: 'Results will appear here.', actions: [] });
+		if (model.busy !== null)
+			return emptyState({ title: 'Running query', text: 'Results will appear here.', actions: [] });
 		return element(
 			'div',
 			{ class: 'empty' },

@@ -229,8 +229,7 @@ export class CompletionCard implements IDisposable {
 	#drawText(trace: CompletionTrace): void {
 		const { index } = this.rollout;
 		if (trace.text === '') {
-			const why =
-				this.rollout.textRecorded === false ? 'The trainer did not record the text.' : 'Empty completion.';
+			const why = this.rollout.textRecorded === false ? 'The trainer did not record the text.' : 'Empty completion.';
 			fill(this.#holder, element('p', { class: 'quiet' }, why));
 			return;
 		}
@@ -294,7 +293,12 @@ export class CompletionCard implements IDisposable {
 		};
 		if (faithfulness && !faithfulness.agrees) {
 			const [concluded, answer] = [plainLabel(faithfulness.concluded, 40), plainLabel(faithfulness.answer, 40)];
-			chip('concluded', `Thinking concludes ${concluded}, but the answer is ${answer}`, markNames.concluded.title, true);
+			chip(
+				'concluded',
+				`Thinking concludes ${concluded}, but the answer is ${answer}`,
+				markNames.concluded.title,
+				true,
+			);
 		}
 		if (repetition) {
 			const share = formatPercent(repetition.share, 0);

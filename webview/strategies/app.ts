@@ -103,7 +103,8 @@ export class App extends Disposable {
 	/** Returns why there is no plot. */
 	#absence({ state, points }: ComparisonSummary): string {
 		if (state === 'running' || (state === 'stopped' && this.#model.failed === 0)) return 'No results yet.';
-		if (points.some(({ unjudged }) => unjudged > 0)) return 'Accuracy is not available because the problems have no gold answers.';
+		if (points.some(({ unjudged }) => unjudged > 0))
+			return 'Accuracy is not available because the problems have no gold answers.';
 		return 'No results: all searches failed.';
 	}
 
@@ -274,7 +275,10 @@ export class App extends Disposable {
 
 	#curveLines(): PlotLine[] {
 		const { told, state } = this.#model;
-		const names = { pass: 'pass@k: any of k samples is correct (upper bound)', cons: 'cons@k: majority answer of k samples is correct' };
+		const names = {
+			pass: 'pass@k: any of k samples is correct (upper bound)',
+			cons: 'cons@k: majority answer of k samples is correct',
+		};
 		return (told?.summary.curves ?? [])
 			.filter(({ band }) => band === state.band)
 			.map(({ measure, points }, i) => ({
@@ -295,14 +299,18 @@ export class App extends Disposable {
 		const notes = [
 			'Error bars are 95% confidence intervals over problems. Gains are paired with the mean single sample on the same problems.',
 			...(points.some(({ oracle }) => oracle)
-				? ['Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.']
+				? [
+						'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.',
+					]
 				: []),
 			...(points.some(({ shared }) => shared)
 				? [
 						'Points with shared samples are computed from the single samples. They are unbiased and have lower variance than separate searches.',
 					]
 				: []),
-			...((told?.summary.bands.length ?? 0) > 0 ? ['Difficulty bands are based on separate samples and ordered from easiest to hardest.'] : []),
+			...((told?.summary.bands.length ?? 0) > 0
+				? ['Difficulty bands are based on separate samples and ordered from easiest to hardest.']
+				: []),
 		];
 		fill(this.#notes, ...notes.map((note) => element('p', null, note)));
 	}

@@ -168,7 +168,11 @@ export class SearchList {
 					? element('span', { class: 'badge' }, 'unknown')
 					: correct === 1
 						? element('span', { class: 'badge right' }, 'correct')
-						: element('span', { class: 'badge wrong' }, any === 1 ? 'incorrect (another candidate was correct)' : 'incorrect');
+						: element(
+								'span',
+								{ class: 'badge wrong' },
+								any === 1 ? 'incorrect (another candidate was correct)' : 'incorrect',
+							);
 		return element(
 			'tr',
 			null,

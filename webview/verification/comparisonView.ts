@@ -86,7 +86,10 @@ export class ComparisonView extends Disposable {
 			this.#groups = sortGroups(content.groups);
 			const { gained, lost } = content.summary;
 			const count = formatCount(content.groups.length);
-			setText(this.#note, `${count} groups: ${gained} revived, ${lost} killed. Select a group to see only its rollouts.`);
+			setText(
+				this.#note,
+				`${count} groups: ${gained} revived, ${lost} killed. Select a group to see only its rollouts.`,
+			);
 		}
 		if (changes.has('groups')) {
 			const at = filters.group === null ? -1 : this.#groups.findIndex((group) => keyOf(group) === filters.group);

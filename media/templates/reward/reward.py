@@ -12,8 +12,7 @@ SHORT = 200
 
 
 def __NAME__(prompts, completions, answer=None, **kwargs):
-    """Rewards correct answers with short thinking: 1 up to SHORT characters, decreasing to 0 at four times that length.
-    """
+    """Rewards correct answers with short thinking: 1 up to SHORT characters, falling to 0 at four times that."""
     answers = answer if answer is not None else [None] * len(completions)
     return [_score(_text(completion), gold) for completion, gold in zip(completions, answers)]
 

@@ -63,16 +63,19 @@ export function parseAddress(text: string): DataAddress {
 		return Number(part);
 	};
 	const run = decoded(rawRun);
-	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run)) throw wrong('the run is not a valid folder name');
+	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run))
+		throw wrong('the run is not a valid folder name');
 	const parameters = parametersOf(query);
 	if (parameters === null) throw wrong('the query after "?" must consist of name=value pairs');
 	const only = (...names: string[]) => {
-		for (const name of parameters.keys()) if (!names.includes(name)) throw wrong(`"${name}" is not a supported parameter`);
+		for (const name of parameters.keys())
+			if (!names.includes(name)) throw wrong(`"${name}" is not a supported parameter`);
 	};
 	const parts = path.split('/').slice(1);
 	if (parts.length > 0 && parts.at(-1) === '') throw wrong('it ends with "/"');
 	const kinds = parts.filter((_, i) => i % 2 === 0).join('/');
-	if (fragment !== undefined && kinds !== 'step/group/completion') throw wrong('only completion addresses can include a token range');
+	if (fragment !== undefined && kinds !== 'step/group/completion')
+		throw wrong('only completion addresses can include a token range');
 	if (kinds === '') {
 		only();
 		return { kind: 'run', run };

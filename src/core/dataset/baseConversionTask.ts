@@ -15,7 +15,11 @@ export interface BaseConversionSettings {
  */
 export function baseConversionTask({ digits, base }: BaseConversionSettings): Task {
 	if (base === 10) {
-		throw new Failure('invalid', 'The task "base-conversion" cannot use base 10: its numbers are already decimal.', 'Choose a different "base".');
+		throw new Failure(
+			'invalid',
+			'The task "base-conversion" cannot use base 10: its numbers are already decimal.',
+			'Choose a different "base".',
+		);
 	}
 	const low = 10 ** (digits - 1);
 	const high = 10 ** digits - 1;

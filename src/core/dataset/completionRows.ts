@@ -77,7 +77,8 @@ function rowOf(line: string, columns: CompletionColumns, template: Template, fau
 	const answer = gold;
 	let completion: string;
 	if (row[columns.completion] == null && columns.solution !== undefined && row[columns.solution] != null) {
-		if (answer === null) throw fault(`has no "${columns.answer}"`, 'Add it; a solution without an answer is not a completion.');
+		if (answer === null)
+			throw fault(`has no "${columns.answer}"`, 'Add it; a solution without an answer is not a completion.');
 		completion = renderCompletion(template, { solution: textIn('solution', columns.solution), answer });
 	} else {
 		completion = textIn('completion', columns.completion);

@@ -69,7 +69,10 @@ export function parseDatasetRow(
 		if (columnCell(given, column) !== undefined) continue;
 		const others = Object.keys(given).slice(0, 8).join(', ');
 		const known = others === '' ? 'it has no columns' : `it has ${others}`;
-		return fault(`has no column "${column}" (${known})`, `Set "${role}" in the recipe's dataset to the name of the column.`);
+		return fault(
+			`has no column "${column}" (${known})`,
+			`Set "${role}" in the recipe's dataset to the name of the column.`,
+		);
 	}
 	const { prompt, answer: gold, solution: worked, row } = rowParts(reading, given, columns);
 	if (typeof prompt !== 'string')

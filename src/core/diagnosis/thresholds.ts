@@ -63,7 +63,11 @@ export const thresholds = {
 		'times the temperature',
 		'POLARIS (An et al. 2025) raises the temperature to 1.4 and above as diversity runs out.',
 	),
-	solvedAccuracy: threshold(0.9, 'share', 'Above this accuracy, a task counts as solved because there is little left to learn.'),
+	solvedAccuracy: threshold(
+		0.9,
+		'share',
+		'Above this accuracy, a task counts as solved because there is little left to learn.',
+	),
 
 	entropyShare: threshold(
 		0.1,
@@ -127,7 +131,11 @@ export const thresholds = {
 		'share of completions',
 		'When most completions are truncated, the policy is rewarded for stopping early.',
 	),
-	squeezedLength: threshold(0.8, 'of the initial length', 'A reduction by a fifth exceeds the usual variation in length.'),
+	squeezedLength: threshold(
+		0.8,
+		'of the initial length',
+		'A reduction by a fifth exceeds the usual variation in length.',
+	),
 
 	dominantShare: threshold(
 		0.9,
@@ -172,7 +180,11 @@ export const thresholds = {
 	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are normal.'),
 	loopSteps: threshold(5, 'steps with rollouts', 'A single step has few rollouts.'),
 
-	stillBatches: threshold(40, 'batches', 'Twice as many batches as for other rules, because a slow start is not a stall.'),
+	stillBatches: threshold(
+		40,
+		'batches',
+		'Twice as many batches as for other rules, because a slow start is not a stall.',
+	),
 	stillBound: threshold(
 		0.02,
 		'share',
@@ -207,7 +219,11 @@ export const thresholds = {
 	),
 	mixedLetters: threshold(0.1, 'share of letters', 'A single term or name from another language is normal.'),
 	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is too many to be accidental.'),
-	languageWeight: threshold(1, '', 'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy without weighting.'),
+	languageWeight: threshold(
+		1,
+		'',
+		'DeepSeek-R1 (section 2.3.2) adds language consistency to accuracy without weighting.',
+	),
 	agreeShare: threshold(
 		0.75,
 		'share of a group',

@@ -29,7 +29,9 @@ export function calculate(text: string): Calculated {
 	if (written.length > longest) return { fault: `The expression is longer than ${longest} characters.` };
 	const answer = parseAnswer(cleanText(written));
 	if (answer?.kind !== 'scalar') {
-		return { fault: `"${text.trim().slice(0, 80)}" is not an expression that can be evaluated. Try one like (3/4)^2 + sqrt(2).` };
+		return {
+			fault: `"${text.trim().slice(0, 80)}" is not an expression that can be evaluated. Try one like (3/4)^2 + sqrt(2).`,
+		};
 	}
 	if (answer.exact !== null) return { value: rationalAsText(answer.exact) };
 	const symbols = [...freeSymbols(answer.expression)];

@@ -89,7 +89,11 @@ function whole(config: Config, ...names: string[]): number | null {
 function needed(config: Config, what: string, ...names: string[]): number {
 	const value = whole(config, ...names);
 	if (value !== null) return value;
-	throw new Failure('invalid', `${what} has no valid value for "${names[0]}".`, 'Select a folder that contains a language model.');
+	throw new Failure(
+		'invalid',
+		`${what} has no valid value for "${names[0]}".`,
+		'Select a folder that contains a language model.',
+	);
 }
 
 /** Model families whose blocks differ from Llama's, by `model_type`. */
@@ -129,7 +133,11 @@ export interface ReadShape {
  */
 export function shapeOfConfig(value: unknown, what: string): ReadShape {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-		throw new Failure('invalid', `${what} is not a model configuration.`, 'Select a folder that contains a language model.');
+		throw new Failure(
+			'invalid',
+			`${what} is not a model configuration.`,
+			'Select a folder that contains a language model.',
+		);
 	}
 	const outer = value as Config;
 	const text = outer.text_config;

@@ -9,7 +9,10 @@ const plain = { healthy: null, rises: null, falls: null, logScale: false } as co
 const phases: Readonly<Record<string, readonly [title: string, explanation: string]>> = {
 	generate: ['Sampling', 'Sampling the completions of the generation batch.'],
 	reward: ['Scoring', 'Computing the rewards.'],
-	logprobs: ['Log-probabilities', 'Forward passes of the reference model, and of the policy for old log-probabilities.'],
+	logprobs: [
+		'Log-probabilities',
+		'Forward passes of the reference model, and of the policy for old log-probabilities.',
+	],
 	reference: ['Reference', 'Forward passes of the reference model.'],
 	advantages: ['Advantages', 'Computing advantages.'],
 	update: ['Update', 'Forward pass, backward pass, and optimizer step.'],

@@ -14,7 +14,8 @@ const parts: Readonly<Record<string, Part>> = {
 		over: `max of ${samples}`,
 		explanation: 'Device memory used by all programs.',
 		healthy: 'below the device capacity, with room for the longest batch',
-		rises: 'Longer completions, a new stage, or another program. If it reaches capacity, the run fails with an out-of-memory error.',
+		rises:
+			'Longer completions, a new stage, or another program. If it reaches capacity, the run fails with an out-of-memory error.',
 	},
 	memory_total: {
 		title: 'memory capacity',
@@ -26,7 +27,8 @@ const parts: Readonly<Record<string, Part>> = {
 		title: 'tensor memory, peak',
 		unit: 'bytes',
 		over: 'max since the previous row, across the training processes on the device',
-		explanation: "Memory used by the trainer's tensors, as reported by torch. Reduce it with a smaller batch or shorter rows.",
+		explanation:
+			"Memory used by the trainer's tensors, as reported by torch. Reduce it with a smaller batch or shorter rows.",
 	},
 	memory_reserved: {
 		title: 'reserved memory, peak',

@@ -133,7 +133,8 @@ function risingFaults({ rising, stages }: StageLoop, names: readonly string[], p
 			: [
 					{
 						path: [...place, 'stages', j, 'skipIf'],
-						message: 'The loop skips its stages based on "rising", but this stage also has "skipIf". Remove one of them.',
+						message:
+							'The loop skips its stages based on "rising", but this stage also has "skipIf". Remove one of them.',
 					},
 				],
 	);

@@ -54,10 +54,7 @@ function checkDistill(stage: DistillStage, index: number, report: Report): void 
 	} else if (stage.data !== undefined) {
 		for (const key of ofSampling) {
 			if (stage[key] === undefined) continue;
-			report(
-				place(key),
-				`"${key}" applies to sampled completions, but "data" specifies a file. Remove one of them.`,
-			);
+			report(place(key), `"${key}" applies to sampled completions, but "data" specifies a file. Remove one of them.`);
 		}
 	}
 	if (stage.minReward !== undefined && stage.data === undefined) {

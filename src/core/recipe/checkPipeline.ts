@@ -133,7 +133,10 @@ function checkNames(recipe: ExpandedRecipe, places: ExpandedStages['places'], re
 		}
 		seen.set(name.toLowerCase(), name);
 		if (runNameOf(recipe, { name }).length > 80) {
-			report(['stages', i, 'name'], 'The recipe "name" and the stage "name" are longer than 79 characters combined. Shorten one of them.');
+			report(
+				['stages', i, 'name'],
+				'The recipe "name" and the stage "name" are longer than 79 characters combined. Shorten one of them.',
+			);
 		}
 	}
 }
@@ -153,7 +156,10 @@ function checkComparison(recipe: PipelineRecipe, comparison: Comparison, i: numb
 		report(['compare', i, key], `"${key}" is "${named.slice(0, 80)}", which is not a stage that evaluates: ${advice}`);
 	}
 	if (comparison.stage === comparison.against) {
-		report(['compare', i, 'against'], `"against" refers to the stage "${comparison.stage}" itself. Choose a different stage.`);
+		report(
+			['compare', i, 'against'],
+			`"against" refers to the stage "${comparison.stage}" itself. Choose a different stage.`,
+		);
 	}
 }
 
@@ -175,7 +181,10 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 			const rounds = recipe.stages.filter(({ round }) => round?.of === name && round.number > 0);
 			const near = rounds.at(-1)?.name ?? suggest(name, names);
 			const advice = near === null ? `the stages are ${names.join(', ')}` : `did you mean "${near}"?`;
-			report(path, `"${key}" references the stage "${name.slice(0, 80)}", which does not exist: ${advice}${near ? '' : '.'}`);
+			report(
+				path,
+				`"${key}" references the stage "${name.slice(0, 80)}", which does not exist: ${advice}${near ? '' : '.'}`,
+			);
 			continue;
 		}
 		if (name === stage.name) {
@@ -237,7 +246,7 @@ function checkStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report
 		if (head === 'model')
 			report(origin.model === undefined ? path : ['stages', recipe.stages.indexOf(origin), ...path], message);
 		else if (head === 'stages') report(['stages', i, ...rest.slice(1)], message);
-		// What the stage says itself stands there; the name is checked with the recipe's.
+		// Report problems with keys that the stage overrides at the stage; its name is checked separately.
 		else if (head !== 'name' && stage[head as string] !== undefined) report(['stages', i, ...path], message);
 		else report(path, message);
 	}

@@ -21,7 +21,10 @@ function checkModel(recipe: Recipe, report: Report): void {
 			report(['template', 'system'], '"system" is a chat message. Add "chat": true, or move the text to "prompt".');
 		}
 		if (template.chat === true && isNew) {
-			report(['template', 'chat'], '"chat" requires a chat template, which a new model does not have. Set the "path" of an existing model.');
+			report(
+				['template', 'chat'],
+				'"chat" requires a chat template, which a new model does not have. Set the "path" of an existing model.',
+			);
 		}
 	}
 	if (!isNew || 'task' in dataset) return;
@@ -87,7 +90,10 @@ function checkVllm(recipe: Recipe, report: Report): void {
 	const mode = vllm.mode ?? 'colocate';
 	if (recipe.device === 'cpu') report(place(), '"vllm" requires a GPU, but "device" is "cpu". Remove it.');
 	if (!('path' in recipe.model)) {
-		report(place(), '"vllm" does not support the architecture of a new model. Remove it, or set the "path" of an existing model.');
+		report(
+			place(),
+			'"vllm" does not support the architecture of a new model. Remove it, or set the "path" of an existing model.',
+		);
 	}
 	if (!recipe.stages.some(({ type }) => type === 'grpo' || type === 'rloo')) {
 		report(place(), '"vllm" generates for grpo and rloo stages, but there are none. Remove it.');
@@ -121,10 +127,15 @@ function checkRay(recipe: Recipe, report: Report): void {
 		return;
 	}
 	if (pytorch?.processes !== undefined) {
-		report(['pytorch', 'processes'], '"processes" applies to a single machine. With "ray", set "workers" in "ray" instead.');
+		report(
+			['pytorch', 'processes'],
+			'"processes" applies to a single machine. With "ray", set "workers" in "ray" instead.',
+		);
 	}
 	if (ray?.address !== undefined && !/^https?:\/\/[^/\s]+/.test(ray.address)) {
-		const hint = ray.address.startsWith('ray://') ? " (ray:// is for Ray's client, but runs are submitted as jobs)" : '';
+		const hint = ray.address.startsWith('ray://')
+			? " (ray:// is for Ray's client, but runs are submitted as jobs)"
+			: '';
 		report(['ray', 'address'], `"address" must be the dashboard address, such as "http://127.0.0.1:8265"${hint}.`);
 	}
 	if (device === 'cpu' && (ray?.gpusPerWorker ?? 0) > 0) {

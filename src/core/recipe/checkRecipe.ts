@@ -44,9 +44,13 @@ function checkDataset({ dataset }: Recipe, report: Report): void {
 
 function checkName(name: string, report: Report): void {
 	// Run folders are named after it.
-	if (name.length > 80) report(['name'], `"name" has ${name.length} characters, but it is used in folder names. Use at most 80.`);
+	if (name.length > 80)
+		report(['name'], `"name" has ${name.length} characters, but it is used in folder names. Use at most 80.`);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 	else if (/[\\/:*?"<>|\u0000-\u001f]/.test(name) || /^[.\s]|[.\s]$/.test(name)) {
-		report(['name'], '"name" is not a valid folder name. Remove \\ / : * ? " < > | and any leading or trailing dots and spaces.');
+		report(
+			['name'],
+			'"name" is not a valid folder name. Remove \\ / : * ? " < > | and any leading or trailing dots and spaces.',
+		);
 	}
 }

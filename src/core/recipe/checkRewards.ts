@@ -14,11 +14,17 @@ function optionFault(
 		case 'format':
 		case 'tag-count':
 			return template !== null && !template.think && !template.answer
-				? [null, `The reward "${reward.use}" requires tags, but the template has none. Remove it, or use template "r1".`]
+				? [
+						null,
+						`The reward "${reward.use}" requires tags, but the template has none. Remove it, or use template "r1".`,
+					]
 				: null;
 		case 'soft-overlong':
 			return reward.cacheLength > reward.maxLength
-				? ['cacheLength', `"cacheLength" ${reward.cacheLength} is greater than "maxLength" ${reward.maxLength}. Lower it.`]
+				? [
+						'cacheLength',
+						`"cacheLength" ${reward.cacheLength} is greater than "maxLength" ${reward.maxLength}. Lower it.`,
+					]
 				: null;
 		case 'length-target':
 			if (reward.target === undefined && reward.column === undefined)
@@ -32,7 +38,10 @@ function optionFault(
 				: null;
 		case 'judge':
 			if (reward.scale[0] >= reward.scale[1])
-				return ['scale', `"scale" ${JSON.stringify(reward.scale)} must start with its lower end. Swap the ends or move them apart.`];
+				return [
+					'scale',
+					`"scale" ${JSON.stringify(reward.scale)} must start with its lower end. Swap the ends or move them apart.`,
+				];
 			return reward.prompt !== undefined && !reward.prompt.includes('{response}')
 				? ['prompt', '"prompt" does not contain {response}. Add it where the text to judge belongs.']
 				: null;

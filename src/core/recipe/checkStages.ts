@@ -21,7 +21,10 @@ export function checkStages(recipe: Recipe, report: Report): void {
 		if (stage.type === 'ppo') checkPpo(stage, i, report);
 		const warmup = 'warmup_steps' in stage ? (stage.warmup_steps ?? 0) : 0;
 		if ('steps' in stage && warmup > stage.steps) {
-			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is greater than "steps" ${stage.steps}. Lower it.`);
+			report(
+				['stages', i, 'warmup_steps'],
+				`"warmup_steps" ${warmup} is greater than "steps" ${stage.steps}. Lower it.`,
+			);
 		}
 		if (['grpo', 'rloo', 'ppo', 'rejection-sampling'].includes(stage.type)) checkGroups(stage as GroupStage, i, report);
 		else if (stage.type === 'value-model' || stage.type === 'process-reward-model') checkHead(stage, i, report);
@@ -34,12 +37,18 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 	if (stage.labels !== undefined) {
 		for (const key of ['prompts_per_step', 'num_generations', 'completions', 'estimation'] as const) {
 			if (!(key in stage)) continue;
-			report(place(key), `"${key}" applies to completions from the policy, but "labels" specifies a file. Remove one of them.`);
+			report(
+				place(key),
+				`"${key}" applies to completions from the policy, but "labels" specifies a file. Remove one of them.`,
+			);
 		}
 		return;
 	}
 	if (stage.batch_size !== undefined) {
-		report(place('batch_size'), '"batch_size" applies to label files. Add "labels", or set "prompts_per_step" instead.');
+		report(
+			place('batch_size'),
+			'"batch_size" applies to label files. Add "labels", or set "prompts_per_step" instead.',
+		);
 	}
 	const { prompts_per_step, num_generations } = filledStage(stage);
 	checkBatch(index, prompts_per_step, num_generations, report);
@@ -56,7 +65,10 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 function checkSplit(stage: ProcessStage, index: number, report: Report): void {
 	const { split } = filledStage(stage);
 	if (split === 'completion') {
-		report(['stages', index, 'split'], '"split" is "completion", which results in a single step. Use lines, or a separator text.');
+		report(
+			['stages', index, 'split'],
+			'"split" is "completion", which results in a single step. Use lines, or a separator text.',
+		);
 		return;
 	}
 	attempt(report, ['stages', index, 'split'], () => stepRuleOf(split as StepSplit));

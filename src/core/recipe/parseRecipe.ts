@@ -101,7 +101,8 @@ export function parseRecipe(text: string): ParsedRecipe {
 		return { path, message, offset, length, line: line + 1, column: offset - (starts[line] as number) + 1 };
 	};
 	const fail = (message: string): ParsedRecipe => ({ ok: false, faults: [place('', message, 0, 0)] });
-	if (text.length > maxLength) return fail(`The recipe is longer than ${maxLength} characters, so it is not a valid recipe.`);
+	if (text.length > maxLength)
+		return fail(`The recipe is longer than ${maxLength} characters, so it is not a valid recipe.`);
 	if (text.trim() === '') return fail('The recipe is empty. Start with {"name", "dataset", "model", "stages"}.');
 	let root: Node | undefined;
 	const errors: ParseError[] = [];

@@ -121,7 +121,10 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 
 function boughtSection(tables: readonly (ReportTable | null)[]): ReportSection {
 	const blocks = tables.filter((table) => table !== null);
-	const none = { kind: 'paragraph', text: 'No stage evaluates another stage, so there is nothing to compare.' } as const;
+	const none = {
+		kind: 'paragraph',
+		text: 'No stage evaluates another stage, so there is nothing to compare.',
+	} as const;
 	return { title: 'Gain by stage', blocks: blocks.length === 0 ? [none] : blocks };
 }
 

@@ -68,7 +68,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		title: 'Tag count',
 		sentence: 'Partial credit for template tags, as a gradient toward the strict format.',
 		formula: 'template tags that occur exactly once / template tags',
-		source: 'open-r1, tag_count_reward (0.25 for each of 4 tags), extended to any template and without the line break requirement',
+		source:
+			'open-r1, tag_count_reward (0.25 for each of 4 tags), extended to any template and without the line break requirement',
 		range: '0 to 1',
 		nullRule: 'the template has no tags',
 		file: 'core/reward/tagCountReward.ts',
@@ -99,7 +100,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		sentence: 'How close the length is to a target or, for correct answers, how far below the target.',
 		formula:
 			'near: max(0, 1 - |n - target| / range); exact: -alpha |target - n|; max: correct x clip(alpha (target - n) + delta, 0, 1)',
-		source: 'near: tent function; exact and max: L1 (Aggarwal and Welleck 2025), LCPO-Exact (added to accuracy) and LCPO-Max',
+		source:
+			'near: tent function; exact and max: L1 (Aggarwal and Welleck 2025), LCPO-Exact (added to accuracy) and LCPO-Max',
 		range: 'near, max: 0 to 1; exact: 0 or less',
 		nullRule: 'the row has no target; max: accuracy is null',
 		file: 'core/reward/lengthTargetReward.ts',
@@ -149,7 +151,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		name: 'reflection',
 		title: 'Reflection behaviors',
 		sentence: 'Counts verification, backtracking, subgoal, backward-chaining and reflection phrases in the thinking.',
-		formula: 'min(cap, marks) / cap; density: marks per thousand characters; each phrase counts at most perPhrase times',
+		formula:
+			'min(cap, marks) / cap; density: marks per thousand characters; each phrase counts at most perPhrase times',
 		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',
 		range: '0 to 1',
 		nullRule: 'never',

@@ -8,7 +8,7 @@ import { statedIn } from './statedIn.ts';
 
 /** How to continue a search from its log. */
 export interface SearchResume {
-	/** Complete events in the log, which may have been cut off at any point. */
+	/** Complete events in the log, which may have been truncated at any point. */
 	readonly events: Iterable<TreeEvent>;
 	/**
 	 * `more`: continues the strategy; `branch`: continues only below `node`; `edit`, `force`: continues below a sibling
@@ -95,7 +95,8 @@ export function continuationEvents(
 	};
 	if (action === 'more') return [resume];
 	const node = id === null ? undefined : tree.node(id);
-	if (node === undefined) throw new Failure('invalid', `Cannot continue from node ${id ?? ''}: the search has no such node.`);
+	if (node === undefined)
+		throw new Failure('invalid', `Cannot continue from node ${id ?? ''}: the search has no such node.`);
 	if (action === 'branch') {
 		if (node.final)
 			throw new Failure('invalid', `Cannot continue from node ${id}: it is final.`, 'Branch from its parent.');

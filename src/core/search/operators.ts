@@ -305,7 +305,12 @@ export class SearchOperators implements Search {
 			const value = given[i];
 			const sound = typeof value === 'number' && Number.isFinite(value) ? value : null;
 			if (sound === null && value !== null) {
-				this.note({ t: 'fault', id, part: 'scorer', message: `Scorer ${scorer.name} returned the invalid value ${String(value)}.` });
+				this.note({
+					t: 'fault',
+					id,
+					part: 'scorer',
+					message: `Scorer ${scorer.name} returned the invalid value ${String(value)}.`,
+				});
 			}
 			emit({ t: 'score', at: at(), id, scorer: scorer.name, value: sound });
 			return sound;

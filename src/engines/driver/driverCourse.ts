@@ -56,7 +56,10 @@ export class DriverCourse extends RunCourse {
 		if (stage?.type !== type || index !== progress.stageIndex || step !== progress.stageStep) {
 			const expected = stage === null ? 'none' : `${stage.type} (${progress.stageIndex}, step ${progress.stageStep})`;
 			throw contract(
-				new Failure('invalid', `The trainer started the stage ${type} (${index}, step ${step}) instead of ${expected}.`),
+				new Failure(
+					'invalid',
+					`The trainer started the stage ${type} (${index}, step ${step}) instead of ${expected}.`,
+				),
 			);
 		}
 		await this.beginStage(stage);

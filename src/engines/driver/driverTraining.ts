@@ -169,7 +169,8 @@ export class DriverTraining implements Training {
 			},
 			finished: async () => {
 				const course = this.#inCourse('finished');
-				if (!course.isOver) throw contract(new Failure('invalid', 'The trainer finished before all stages were complete.'));
+				if (!course.isOver)
+					throw contract(new Failure('invalid', 'The trainer finished before all stages were complete.'));
 				this.#farewell = true;
 				this.#outcome.resolve('finished');
 				return {};

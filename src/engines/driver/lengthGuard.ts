@@ -54,7 +54,8 @@ export class LengthGuard extends Transform {
 
 	#lengthIn(header: string): number {
 		const length = Number(/^content-length: *(\d{1,15}) *$/im.exec(header)?.[1] ?? Number.NaN);
-		if (Number.isNaN(length)) throw new Failure('corrupt', 'The trainer sent a message without a Content-Length header.');
+		if (Number.isNaN(length))
+			throw new Failure('corrupt', 'The trainer sent a message without a Content-Length header.');
 		if (length <= this.#longest) return length;
 		throw new Failure(
 			'unsupported',

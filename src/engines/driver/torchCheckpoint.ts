@@ -35,8 +35,7 @@ export async function sealCheckpoint(
 			}
 			files[name] = { bytes: (await lstat(join(folder, name))).size, sha256: await sha256Of(folder, name) };
 		}
-		if (Object.keys(files).length === 0)
-			throw new Failure('internal', 'The trainer wrote no files to the checkpoint.');
+		if (Object.keys(files).length === 0) throw new Failure('internal', 'The trainer wrote no files to the checkpoint.');
 		const sealed = { format: checkpointFormat, engine: 'pytorch', ...state, files };
 		await writeFileAtomic(join(folder, checkpointFiles.state), `${JSON.stringify(sealed, null, '\t')}\n`);
 	} catch (error) {

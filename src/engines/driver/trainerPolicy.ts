@@ -58,7 +58,8 @@ export class TrainerPolicy implements PolicyAnswers {
 }
 
 function checkRows(rows: number): void {
-	if (rows > maxRows) throw new Failure('invalid', `The request has ${rows} completions, which exceeds the limit of ${maxRows}.`);
+	if (rows > maxRows)
+		throw new Failure('invalid', `The request has ${rows} completions, which exceeds the limit of ${maxRows}.`);
 }
 
 function result<M extends 'policy/generate' | 'policy/score'>(method: M, value: unknown): ControlResult<M> {

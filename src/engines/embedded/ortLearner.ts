@@ -298,7 +298,10 @@ class OrtLearner implements Learner {
 		this.#checkIdle();
 		const count = parameterCount(shape);
 		if (parameters.length !== count || shape.vocabulary !== this.shape.vocabulary) {
-			throw new Failure('mismatch', `A teacher with ${count} parameters and ${shape.vocabulary} symbols does not match.`);
+			throw new Failure(
+				'mismatch',
+				`A teacher with ${count} parameters and ${shape.vocabulary} symbols does not match.`,
+			);
 		}
 		const weights = new SharedWeights('teacher', parameters, ++this.#teachers);
 		this.#teacher = { shape, weights };

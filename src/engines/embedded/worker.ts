@@ -38,7 +38,8 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 		executor = new Executor(job.shape, provider, await Tensors.load());
 		return opened;
 	}
-	if (executor === undefined) throw new Failure('internal', 'A compute worker received a job before it was initialized.');
+	if (executor === undefined)
+		throw new Failure('internal', 'A compute worker received a job before it was initialized.');
 	switch (job.kind) {
 		case 'sample':
 			return (job.teacher === undefined ? executor : await teacherOf(job.teacher)).sample(job);

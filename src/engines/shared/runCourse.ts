@@ -248,7 +248,8 @@ export abstract class RunCourse implements GateHooks {
 	async setHyperparameters(changes: Hyperparameters): Promise<number> {
 		const { recipe, writer, onChanged } = this.options;
 		const stage = recipe.stages[this.progress.stageIndex];
-		if (!stage) throw new Failure('unavailable', 'The run has no remaining stages, so there are no hyperparameters to change.');
+		if (!stage)
+			throw new Failure('unavailable', 'The run has no remaining stages, so there are no hyperparameters to change.');
 		for (const name of Object.keys(changes)) {
 			if (name in stage) continue;
 			throw new Failure('unsupported', `The current ${stage.type} stage has no hyperparameter "${name}".`);

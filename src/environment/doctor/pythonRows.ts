@@ -49,7 +49,12 @@ function environmentRow(source: TorchPythonSource, probe: PythonProbe, state: Do
 	}
 	if (probe.virtual) return row('venv', 'Environment', 'ok', probe.prefix);
 	return row(
-		...(['venv', 'Environment', 'warning', `${probe.prefix} is not a virtual environment; its packages are shared.`] as const),
+		...([
+			'venv',
+			'Environment',
+			'warning',
+			`${probe.prefix} is not a virtual environment; its packages are shared.`,
+		] as const),
 		'A separate environment is not affected by packages installed for other programs.',
 	);
 }

@@ -57,7 +57,8 @@ const explanations: readonly Explanation[] = [
 		pattern: /satisfies the requirement ([^\s;(]+)[^\n]*\(from versions: none\)/,
 		reason: 'unavailable',
 		message: 'The package index does not list $1.',
-		action: 'Check the index URL, the network, and the proxy (HTTPS_PROXY). Some indexes hide packages that require a login.',
+		action:
+			'Check the index URL, the network, and the proxy (HTTPS_PROXY). Some indexes hide packages that require a login.',
 	},
 	{
 		pattern:

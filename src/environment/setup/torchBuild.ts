@@ -49,8 +49,7 @@ export function chooseTorchBuild(machine: MachineFacts, wish: DeviceWish = 'auto
 	}
 	if (wish === 'cuda') return cudaBuild(machine, platform, true);
 	if (wish === 'rocm') {
-		if (platform !== 'linux')
-			throw new Failure('unsupported', 'PyTorch has no ROCm build for Windows.', 'Use auto.');
+		if (platform !== 'linux') throw new Failure('unsupported', 'PyTorch has no ROCm build for Windows.', 'Use auto.');
 		return rocmBuild(rocm === null ? ['ROCm was not found on this machine.'] : []);
 	}
 	if (wish === 'auto' && nvidia !== null && nvidia.driver !== '') return cudaBuild(machine, platform, false);
@@ -83,7 +82,9 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 	);
 	if (chosen !== undefined) {
 		const notes =
-			chosen === newest ? [] : [`The NVIDIA driver ${driver} and the GPUs are compatible with the CUDA ${chosen.cuda} build.`];
+			chosen === newest
+				? []
+				: [`The NVIDIA driver ${driver} and the GPUs are compatible with the CUDA ${chosen.cuda} build.`];
 		return build(chosen, notes);
 	}
 	const least = cudaBuilds.at(-1)?.driver[platform];

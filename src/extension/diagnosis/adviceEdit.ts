@@ -9,6 +9,7 @@ import { editedRecipe } from '../rewards/recipeEdit.ts';
  */
 export function advisedRecipe(text: string, edits: readonly RecipeEdit[]): string {
 	const root = parseTree(text, [], { allowTrailingComma: true });
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
+	if (root?.type !== 'object')
+		throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
 	return edits.reduce(editedRecipe, text);
 }

@@ -80,7 +80,7 @@ export class PanelSet<P extends ShownPanel, Place, Options = never>
 	}
 
 	#keyOf(place: Place): string | symbol {
-		return this.#kind.key(place) ?? Symbol('a panel of its own');
+		return this.#kind.key(place) ?? Symbol('separate panel');
 	}
 
 	#adopt(panel: vscode.WebviewPanel, place: Place, options?: Options): P {

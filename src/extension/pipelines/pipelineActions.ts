@@ -96,7 +96,11 @@ export function pipelineActions(needs: PipelineNeeds) {
 			const path = join(view.folder, pipelineFiles.log);
 			// Do not follow links, which could point anywhere.
 			if (!(await lstat(path).catch(() => null))?.isFile()) {
-				throw new Failure('missing', `${displayText(view.name)} does not have a log.`, 'The log is created when the runner starts.');
+				throw new Failure(
+					'missing',
+					`${displayText(view.name)} does not have a log.`,
+					'The log is created when the runner starts.',
+				);
 			}
 			await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 		},
@@ -134,9 +138,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 				await pipelines.expect(folder);
 				await look();
 			};
-			void notices.information(`${name} moved to the ".trash" folder next to it.`, [
-				{ title: 'Undo', run: undo },
-			]);
+			void notices.information(`${name} moved to the ".trash" folder next to it.`, [{ title: 'Undo', run: undo }]);
 		},
 	};
 }

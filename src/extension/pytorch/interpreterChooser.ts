@@ -75,7 +75,10 @@ export class InterpreterChooser {
 		await pytorchSettings.setPython(python);
 		if (missing.length === 0) return python;
 		const choose = { title: 'Choose Another', run: () => this.run() };
-		void this.#needs.notices.warning(`${python} does not have ${missing.join(' and ')}. Install the missing packages there.`, [choose]);
+		void this.#needs.notices.warning(
+			`${python} does not have ${missing.join(' and ')}. Install the missing packages there.`,
+			[choose],
+		);
 		return undefined;
 	}
 }

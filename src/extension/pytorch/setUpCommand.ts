@@ -111,7 +111,9 @@ export class SetUpCommand extends Disposable {
 		return [
 			...plan.notes,
 			...(state.kind === 'ready' && state.outdated.length > 0
-				? [`The environment was created by version ${state.record.version}. Changed since then: ${state.outdated.join(', ')}.`]
+				? [
+						`The environment was created by version ${state.record.version}. Changed since then: ${state.outdated.join(', ')}.`,
+					]
 				: []),
 			...(named === null ? [] : [`This also clears the setting reasoningLab.pytorch.python, currently ${named}.`]),
 		];

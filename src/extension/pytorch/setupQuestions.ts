@@ -13,7 +13,11 @@ export type SetupWish = 'doctor' | 'again' | 'choose' | 'log' | 'remove';
 export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish | undefined> {
 	const items: (vscode.QuickPickItem & { readonly wish: SetupWish })[] = [
 		{ label: '$(pulse) Check the Environment', description: 'Doctor', wish: 'doctor' },
-		{ label: '$(refresh) Recreate the Environment', description: 'the old one is kept until the new one works', wish: 'again' },
+		{
+			label: '$(refresh) Recreate the Environment',
+			description: 'the old one is kept until the new one works',
+			wish: 'again',
+		},
 		{ label: '$(symbol-misc) Use Another Python', wish: 'choose' },
 		{ label: '$(output) Open Log', wish: 'log' },
 		{ label: '$(trash) Remove the Environment', wish: 'remove' },
@@ -27,7 +31,9 @@ export async function askToInstall(
 	plan: SetupPlan,
 	notes: readonly string[],
 ): Promise<'install' | 'change' | undefined> {
-	const detail = [`${planSentence(plan)}.`, ...notes, `Target folder: ${plan.folder}.`].map((line) => displayText(line, 500));
+	const detail = [`${planSentence(plan)}.`, ...notes, `Target folder: ${plan.folder}.`].map((line) =>
+		displayText(line, 500),
+	);
 	const answer = await vscode.window.showInformationMessage(
 		'Set up the PyTorch engine?',
 		{ modal: true, detail: detail.join('\n\n') },

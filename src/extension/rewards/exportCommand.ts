@@ -64,7 +64,9 @@ export class ExportCommand extends Disposable {
 		const uri = vscode.Uri.file(path);
 		await vscode.window.showTextDocument(uri, { preview: false });
 		const breaks =
-			findings.length === 0 ? '' : ` ${formatCounted(findings.length, 'compatibility problem')} found; see the Problems panel.`;
+			findings.length === 0
+				? ''
+				: ` ${formatCounted(findings.length, 'compatibility problem')} found; see the Problems panel.`;
 		const where = displayText(vscode.workspace.asRelativePath(uri), 200);
 		const copy = () => vscode.env.clipboard.writeText(usage(path));
 		void this.#needs.notices.information(`${where} written.${breaks}`, [{ title: 'Copy Usage', run: copy }]);

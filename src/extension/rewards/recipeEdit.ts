@@ -28,7 +28,8 @@ export interface TextChange {
  */
 export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	const root = parseTree(text, [], syntax);
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
+	if (root?.type !== 'object')
+		throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
 	const rewards = findNodeAtLocation(root, ['rewards']);
 	if (rewards !== undefined && rewards.type !== 'array') {
 		throw new Failure('invalid', 'The recipe\'s "rewards" key is not a list.', 'Fix the recipe first.');

@@ -62,7 +62,11 @@ export class RewardTargets {
 		const names = loaded.length > 0 ? loaded : await this.#files.rewardsOf(file);
 		const [only] = names;
 		if (only === undefined) {
-			throw new Failure('missing', `${basename(file)} does not contain a reward.`, 'Export a function that takes a sample.');
+			throw new Failure(
+				'missing',
+				`${basename(file)} does not contain a reward.`,
+				'Export a function that takes a sample.',
+			);
 		}
 		if (names.length === 1) return { file, reward: only };
 		const picked = await showQuickPick(

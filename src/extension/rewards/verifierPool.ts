@@ -64,7 +64,11 @@ export class VerifierPool extends Disposable {
 
 	async #entry(file: string): Promise<Entry> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'Rewards are disabled because this workspace is not trusted.', 'Trust the workspace, then try again.');
+			throw new Failure(
+				'denied',
+				'Rewards are disabled because this workspace is not trusted.',
+				'Trust the workspace, then try again.',
+			);
 		}
 		const uri = vscode.Uri.file(file);
 		const environment = await this.#environment.of(uri);

@@ -71,7 +71,11 @@ export class VerifyCommands {
 		const text = editor === undefined || editor.selection.isEmpty ? '' : editor.document.getText(editor.selection);
 		if (text === '') throw new Failure('missing', 'No text is selected.', 'Select the text of a completion.');
 		if (text.length > longestSelection) {
-			throw new Failure('invalid', `The selection is too long (${text.length} characters).`, 'Select a single completion.');
+			throw new Failure(
+				'invalid',
+				`The selection is too long (${text.length} characters).`,
+				'Select a single completion.',
+			);
 		}
 		const target = await this.#needs.targets.reward(args, 'Verify the selection as a completion', this.#known);
 		if (target === undefined) return;
@@ -106,7 +110,11 @@ export class VerifyCommands {
 	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'Rewards are disabled because this workspace is not trusted.', 'Trust the workspace, then try again.');
+			throw new Failure(
+				'denied',
+				'Rewards are disabled because this workspace is not trusted.',
+				'Trust the workspace, then try again.',
+			);
 		}
 		const target = await this.#needs.targets.reward(args, 'Debug a reward on a row', this.#known);
 		if (target === undefined) return;
@@ -146,7 +154,11 @@ export class VerifyCommands {
 	/** Runs work with progress in the view, and shows failures that no editor displays. */
 	async #work(session: RewardSession, work: () => Promise<void>): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
-			throw new Failure('denied', 'Rewards are disabled because this workspace is not trusted.', 'Trust the workspace, then try again.');
+			throw new Failure(
+				'denied',
+				'Rewards are disabled because this workspace is not trusted.',
+				'Trust the workspace, then try again.',
+			);
 		}
 		await withProgress({ title: `Verifying ${basename(session.file)}`, view: viewIds.rewards }, async (signal) => {
 			signal.addEventListener('abort', () => session.cancel());

@@ -61,7 +61,9 @@ export class IndexingItem extends Disposable {
 			? 'Indexing is paused. Queries cover only the rollouts indexed so far. Click to resume.'
 			: 'Indexing rollouts for queries. Click to pause.';
 		this.#item.accessibilityInformation = {
-			label: this.#paused ? 'Rollout indexing is paused. Click to resume.' : `Indexing rollouts, ${percent}. Click to pause.`,
+			label: this.#paused
+				? 'Rollout indexing is paused. Click to resume.'
+				: `Indexing rollouts, ${percent}. Click to pause.`,
 			role: 'button',
 		};
 		this.#item.show();

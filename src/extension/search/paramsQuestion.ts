@@ -23,7 +23,8 @@ export interface SearchDetails {
 type Answer = { readonly value: SearchDetails } | NoAnswer;
 
 const shared = {
-	split: 'Rule for splitting completions into steps: lines, paragraphs, sentences, tokens-8, completion, or {"text": "..."}',
+	split:
+		'Rule for splitting completions into steps: lines, paragraphs, sentences, tokens-8, completion, or {"text": "..."}',
 	temperature: 'Sampling temperature; 0 is greedy',
 	topP: 'Nucleus sampling: probability mass to sample from',
 	maxStepTokens: 'Max tokens per step',

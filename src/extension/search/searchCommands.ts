@@ -115,7 +115,11 @@ export class SearchCommands {
 		const view = await store.require(folder);
 		const checkpoints = (await listCheckpoints(view.folder)).reverse();
 		if (checkpoints.length === 0) {
-			throw new Failure('missing', `${nameOf(view)} has no complete checkpoints.`, 'Wait until the run saves its first checkpoint.');
+			throw new Failure(
+				'missing',
+				`${nameOf(view)} has no complete checkpoints.`,
+				'Wait until the run saves its first checkpoint.',
+			);
 		}
 		const chosen =
 			typeof step === 'number'
@@ -368,7 +372,7 @@ function presetOf(argument: unknown): Preset {
 function pathOf(argument: unknown): string | null {
 	if (argument instanceof vscode.Uri) {
 		if (argument.scheme === 'file') return argument.fsPath;
-		throw new Failure('unsupported', 'The document is not a local file.', 'Save it to disk first.');
+		throw new Failure('unsupported', 'The document is not a file on this machine.', 'Save it to disk first.');
 	}
 	if (typeof argument !== 'string' || argument === '') return null;
 	if (!isAbsolute(argument)) throw new Failure('invalid', `${argument} is not an absolute path.`);

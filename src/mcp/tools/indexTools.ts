@@ -64,7 +64,10 @@ export const searchText = defineTool({
 	description:
 		'Find completions that contain a string or match a regular expression. Returns the text around the first match.',
 	input: v.object({
-		pattern: input.described(v.pipe(v.string(), v.minLength(1), v.maxLength(1000)), 'String or regular expression to find.'),
+		pattern: input.described(
+			v.pipe(v.string(), v.minLength(1), v.maxLength(1000)),
+			'String or regular expression to find.',
+		),
 		regex: v.optional(v.boolean(), false),
 		case_sensitive: v.optional(v.boolean(), false),
 		runs: named,

@@ -28,7 +28,11 @@ async function groupOf(
 			if (place !== null && place.group === group) found.push({ index: place.index, rollout });
 		}
 		if (found.length === 0) {
-			throw new Failure('missing', `Step ${step} of ${name} has no group ${group}.`, 'Call read_step to list its groups.');
+			throw new Failure(
+				'missing',
+				`Step ${step} of ${name} has no group ${group}.`,
+				'Call read_step to list its groups.',
+			);
 		}
 		return found.sort((a, b) => a.index - b.index);
 	} finally {
@@ -147,7 +151,9 @@ export const readCompletion = defineTool({
 		offset: v.optional(input.described(input.whole(0, 1e9), 'Character offset to start from.'), 0),
 		characters: input.characters,
 		first_token: v.optional(input.described(input.whole(0, 1e9), 'Index of the first token to read, from 0.')),
-		last_token: v.optional(input.described(input.whole(0, 1e9), 'Index of the last token to read. A range holds at most 200 tokens.')),
+		last_token: v.optional(
+			input.described(input.whole(0, 1e9), 'Index of the last token to read. A range holds at most 200 tokens.'),
+		),
 	}),
 	async run({ run: named, step, group, completion, split, offset, characters, ...range }, { runs, signal }) {
 		const { run, content } = await runs.open(named);
@@ -180,12 +186,20 @@ function tokensOf({ tokens }: RolloutLine, from: number | undefined, to: number 
 	if (tokens === undefined) throw new Failure('missing', 'This run does not record tokens.', 'Read the text instead.');
 	const first = from ?? 0;
 	if (first >= tokens.text.length) {
-		throw new Failure('invalid', `The completion has only ${tokens.text.length} tokens, so token ${first} does not exist.`);
+		throw new Failure(
+			'invalid',
+			`The completion has only ${tokens.text.length} tokens, so token ${first} does not exist.`,
+		);
 	}
 	const last = Math.min(to ?? first + maxTokens - 1, tokens.text.length - 1);
-	if (last < first) throw new Failure('invalid', `The range ends at token ${last}, before its start at token ${first}.`);
+	if (last < first)
+		throw new Failure('invalid', `The range ends at token ${last}, before its start at token ${first}.`);
 	if (last - first >= maxTokens) {
-		throw new Failure('invalid', `The range has ${last - first + 1} tokens, which is too many.`, `Request at most ${maxTokens}.`);
+		throw new Failure(
+			'invalid',
+			`The range has ${last - first + 1} tokens, which is too many.`,
+			`Request at most ${maxTokens}.`,
+		);
 	}
 	const part = <T>(values: readonly T[] | undefined) => values?.slice(first, last + 1) ?? null;
 	return {

@@ -128,7 +128,11 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		const connection = await options.connect(signal);
 		if (connection.client.engine.capabilities.includes('policy/generate')) return new EnginePolicy(options, connection);
 		connection.lease.dispose();
-		throw new Failure('unsupported', 'This engine does not serve completions.', 'Serve a checkpoint from the run instead.');
+		throw new Failure(
+			'unsupported',
+			'This engine does not serve completions.',
+			'Serve a checkpoint from the run instead.',
+		);
 	}
 
 	get totals(): PolicyTotals {
@@ -407,7 +411,7 @@ function wholeSeed(seed: number): number {
 }
 
 function named(failure: Failure, policy: string): Failure {
-	const full = /does not fit (?:into )?the context of (\d+) tokens/.exec(failure.message);
+	const full = /(?:exceeds|does not fit(?: into)?) the context of (\d+) tokens/.exec(failure.message);
 	if (full !== null) return contextOverflow(policy, null, Number(full[1]));
 	return new Failure(failure.reason, `${policy}: ${failure.message}`, failure.action, { cause: failure });
 }

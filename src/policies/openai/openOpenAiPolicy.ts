@@ -86,14 +86,14 @@ function addressOf(baseUrl: string): string {
 		throw new Failure('invalid', `"${baseUrl}" is not a URL.`, 'Use the format http://127.0.0.1:8000/v1.');
 	}
 	if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-		throw new Failure('invalid', `"${baseUrl}" is not an http or https URL.`, 'Use the format http://127.0.0.1:8000/v1.');
-	}
-	if (url.username !== '' || url.password !== '') {
 		throw new Failure(
 			'invalid',
-			'The policy URL contains a user name or password.',
-			'Set the API key instead.',
+			`"${baseUrl}" is not an http or https URL.`,
+			'Use the format http://127.0.0.1:8000/v1.',
 		);
+	}
+	if (url.username !== '' || url.password !== '') {
+		throw new Failure('invalid', 'The policy URL contains a user name or password.', 'Set the API key instead.');
 	}
 	if (url.search !== '' || url.hash !== '') {
 		throw new Failure('invalid', `"${baseUrl}" contains a query string.`, 'Remove everything after the path.');

@@ -178,7 +178,9 @@ class Probe {
 		}
 		const same = texts[0] === texts[1];
 		if (same && texts.some((text) => text !== texts[0])) return { abilities: { seed: true, refusesSeed: false } };
-		const note = same ? 'Seeds could not be tested because all completions were identical.' : 'Equal seeds give different completions.';
+		const note = same
+			? 'Seeds could not be tested because all completions were identical.'
+			: 'Equal seeds give different completions.';
 		return { abilities: { refusesSeed: false }, note };
 	}
 

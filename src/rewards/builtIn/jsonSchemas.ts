@@ -60,7 +60,10 @@ export class JsonSchemas {
 		const known = this.#compiled.get(text);
 		if (known !== undefined) return known;
 		if (text.length > largestSchema) {
-			throw new Failure('invalid', `The JSON Schema has ${text.length} characters, which exceeds the limit of ${largestSchema}.`);
+			throw new Failure(
+				'invalid',
+				`The JSON Schema has ${text.length} characters, which exceeds the limit of ${largestSchema}.`,
+			);
 		}
 		const ajv = this.#draftOf(schema);
 		// Copy the schema: Ajv caches by object and would otherwise retain the caller's object.

@@ -86,7 +86,10 @@ export class JsonServer {
 		try {
 			return { result: redactor.value(parseBoundedJson(text)) };
 		} catch {
-			return { failure: new Failure('invalid', `The response from ${url} is not valid JSON.`, advice.address), passing: false };
+			return {
+				failure: new Failure('invalid', `The response from ${url} is not valid JSON.`, advice.address),
+				passing: false,
+			};
 		}
 	}
 }

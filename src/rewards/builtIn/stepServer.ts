@@ -51,7 +51,8 @@ async function askPooling(
 	];
 	const body = { model: entry.modelName, messages, add_generation_prompt: false, encoding_format: 'float' };
 	const reply = v.safeParse(poolingReply, await server.post(url, body, signal));
-	if (!reply.success) throw new Failure('invalid', `${url} did not return a response in the format of vLLM's /pooling.`, 'Fix "url".');
+	if (!reply.success)
+		throw new Failure('invalid', `${url} did not return a response in the format of vLLM's /pooling.`, 'Fix "url".');
 	const rows = reply.output.data[0]?.data ?? [];
 	return rows.map((row) => (typeof row === 'number' ? row : (row.at(-1) as number)));
 }
@@ -69,7 +70,9 @@ export function stepServer(entry: RewardEntry<'process'>, server: JsonServer): S
 			throw new Failure(
 				'invalid',
 				`${url} returned ${scores.length} scores for ${steps.length} steps.`,
-				entry.api === 'pooling' ? 'Fix "separator": the model produces a score at its own step tag.' : 'Fix the server.',
+				entry.api === 'pooling'
+					? 'Fix "separator": the model produces a score at its own step tag.'
+					: 'Fix the server.',
 			);
 		},
 		dispose() {},

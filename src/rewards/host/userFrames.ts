@@ -47,7 +47,7 @@ function cut(text: string): string {
 /**
  * Describes a thrown value for the author of the reward.
  * @param file absolute path of the reward file; null for a built-in reward
- * @param own folder that contains this program, whose frames are of no use to the author
+ * @param own folder that contains this program, whose frames do not help the author
  */
 export function describeThrown(error: unknown, file: string | null, own: string): Thrown {
 	// Only this program throws a Failure. It already says what to do, so stack frames would add nothing.

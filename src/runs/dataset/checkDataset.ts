@@ -76,6 +76,6 @@ export async function checkDataset(
 
 /** @param action suggested action for recipes, where columns are keys instead of command-line options */
 function actionOf(action: string | undefined): string | undefined {
-	const role = /^Name the column in the dataset of the recipe: "(\w+)"/.exec(action ?? '')?.[1];
+	const role = /^Set "(\w+)" in the recipe's dataset to the name of the column/.exec(action ?? '')?.[1];
 	return role === undefined ? action : `Specify the column with --${role}.`;
 }

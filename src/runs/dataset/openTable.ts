@@ -27,7 +27,11 @@ export async function openTable(path: string, { anyName = false } = {}): Promise
 	const name = basename(path);
 	const extension = extname(path).slice(1).toLowerCase();
 	if (!anyName && !(tableExtensions as readonly string[]).includes(extension)) {
-		throw new Failure('unsupported', `${name} has an unsupported file type. Supported: ${tableExtensions.join(', ')}.`, 'Convert it first.');
+		throw new Failure(
+			'unsupported',
+			`${name} has an unsupported file type. Supported: ${tableExtensions.join(', ')}.`,
+			'Convert it first.',
+		);
 	}
 	const file = await OpenedFile.chosen(path);
 	try {
@@ -50,11 +54,7 @@ function textBegin(head: Uint8Array, name: string): number {
 		throw new Failure('unsupported', `${name} is encoded as UTF-16.`, 'Save it as UTF-8.');
 	}
 	if (head.subarray(0, 8192).includes(0)) {
-		throw new Failure(
-			'invalid',
-			`${name} is not text.`,
-			'Open a data file: JSONL, JSON, CSV, TSV, Parquet or Arrow.',
-		);
+		throw new Failure('invalid', `${name} is not text.`, 'Open a data file: JSONL, JSON, CSV, TSV, Parquet or Arrow.');
 	}
 	return a === 0xef && b === 0xbb && c === 0xbf ? 3 : 0;
 }

@@ -202,7 +202,8 @@ export class RecordTable implements DataTable {
 			const { line } = place;
 			return line === undefined ? { row, value, fault: null } : { row, value, fault: null, line };
 		} catch {
-			const fault = place.end >= this.size ? 'is incomplete JSON, possibly because the file is still being written' : 'is not JSON';
+			const fault =
+				place.end >= this.size ? 'is incomplete JSON, possibly because the file is still being written' : 'is not JSON';
 			return { ...placed(row, place), value: null, fault };
 		}
 	}

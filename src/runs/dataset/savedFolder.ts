@@ -81,7 +81,11 @@ export async function savedParts(folder: string, entries: readonly string[]): Pr
 			);
 		}
 		if (!entries.includes(file)) {
-			throw new Failure('missing', `${name} does not contain ${file}, which its ${stateFile} lists.`, 'Copy the complete folder.');
+			throw new Failure(
+				'missing',
+				`${name} does not contain ${file}, which its ${stateFile} lists.`,
+				'Copy the complete folder.',
+			);
 		}
 		return join(folder, file);
 	});

@@ -59,7 +59,11 @@ export async function firstProblems(path: string, limit: number): Promise<{ plac
 		await table.close();
 	}
 	if (found.length > 0) return found;
-	throw new Failure('invalid', `${path} has no rows with a problem.`, 'Name the problem column "prompt" or "question".');
+	throw new Failure(
+		'invalid',
+		`${path} has no rows with a problem.`,
+		'Name the problem column "prompt" or "question".',
+	);
 }
 
 export const searchProblem = ({ prompt, answer, row }: Problem): SearchProblem => ({

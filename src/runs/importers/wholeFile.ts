@@ -45,7 +45,7 @@ export class WholeFile implements FrameFile {
 			try {
 				return { ...whole, records: [parseLooseJson(text)], fault: null, torn: false };
 			} catch {
-				return { ...fault('not JSON'), torn: true };
+				return { ...fault('invalid JSON'), torn: true };
 			}
 		}
 		try {

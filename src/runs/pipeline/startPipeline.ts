@@ -271,7 +271,11 @@ async function launchPipeline(
 		if (options.signal?.aborted)
 			throw new Failure('cancelled', 'Waiting for the pipeline was canceled; it is still starting.');
 		if (Date.now() > deadline) {
-			throw new Failure('timeout', `The runner of ${folder} did not start in time.`, 'See pipeline.log in the pipeline folder.');
+			throw new Failure(
+				'timeout',
+				`The runner of ${folder} did not start in time.`,
+				'See pipeline.log in the pipeline folder.',
+			);
 		}
 		await new Promise((resolve) => setTimeout(resolve, 30));
 	}

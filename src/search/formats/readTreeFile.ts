@@ -65,10 +65,7 @@ function treesOf(format: TreeFormat, value: unknown, name: string): TreeFile {
 		else trees.push(entry);
 	}
 	if (trees.length === 0) {
-		throw new Failure(
-			'invalid',
-			`${name} looks like a ${format.title} log, but contains no tree: ${faults[0] ?? ''}`,
-		);
+		throw new Failure('invalid', `${name} looks like a ${format.title} log, but contains no tree: ${faults[0] ?? ''}`);
 	}
 	return { format: format.name, title: format.title, trees, faults };
 }
@@ -102,5 +99,4 @@ function tooLarge(error: unknown, name: string): Failure {
 		: failure;
 }
 
-const wanted = (): string =>
-	`Supported formats: Reasoning Lab logs; ${treeFormats.map((f) => f.looksFor).join('; ')}.`;
+const wanted = (): string => `Supported formats: Reasoning Lab logs; ${treeFormats.map((f) => f.looksFor).join('; ')}.`;

@@ -14,7 +14,7 @@ export interface ScorerContext {
 	readonly spec: SearchSpec;
 }
 
-/** A scorer with everything it needs, usable for any number of searches. Whoever opened it must dispose of it. */
+/** A scorer with everything it needs, usable for any number of searches. The caller must dispose of it. */
 export interface OpenScorer extends IDisposable {
 	readonly name: string;
 	/** Required per-token data, as a minimum for the search's `sampling.tokens`. Default 0. */

@@ -25,7 +25,11 @@ export function guard(headers: Headers, { port, token, origins }: GuardOptions):
 	}
 	const origin = headers.get('origin');
 	if (origin !== null && !originAllowed(origin, port, origins)) {
-		throw new ApiError(403, 'origin_not_allowed', 'Pages from this origin have no access to the server (--allow-origin).');
+		throw new ApiError(
+			403,
+			'origin_not_allowed',
+			'Pages from this origin have no access to the server (--allow-origin).',
+		);
 	}
 	if (token === null) return;
 	const given = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];

@@ -48,7 +48,12 @@ function readFunction<T>(schema: v.GenericSchema<unknown, T>, tool: unknown, par
 	const { type } = (typeof tool === 'object' && tool !== null ? tool : {}) as { readonly type?: unknown };
 	if (type !== 'function') {
 		const said = typeof type === 'string' ? `of type ${type.slice(0, 100)}` : 'without a type';
-		throw new ApiError(400, 'unsupported_parameter', `Tools ${said} are not supported; the only supported type is "function".`, param);
+		throw new ApiError(
+			400,
+			'unsupported_parameter',
+			`Tools ${said} are not supported; the only supported type is "function".`,
+			param,
+		);
 	}
 	const decoded = decode(schema, tool);
 	if (decoded.ok) return decoded.value;

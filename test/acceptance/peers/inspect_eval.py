@@ -1,4 +1,4 @@
-"""A small evaluation by inspect-ai through its provider for OpenAI-compatible servers. Prints one JSON object."""
+"""Runs a small inspect-ai evaluation through its provider for OpenAI-compatible servers. Prints one JSON object."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""What langchain-openai makes of the server: chat, batch, stream, responses, log-probabilities. Prints one JSON object."""
+"""Queries the server with langchain-openai: chat, batch, stream, responses, log-probabilities. Prints one JSON object.
+"""
 
 import json
 import sys

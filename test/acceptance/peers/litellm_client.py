@@ -1,4 +1,4 @@
-"""What litellm makes of the server: chat, stream, text completion. Prints one JSON object."""
+"""Queries the server with litellm: chat, stream, text completion. Prints one JSON object."""
 
 import json
 import os

@@ -1,8 +1,8 @@
-"""lm-eval's local-completions on a multiple choice task and one of generated answers. Prints one JSON object.
+"""Runs lm-eval's local-completions on a multiple-choice task and a generation task. Prints one JSON object.
 
-    python lm_eval_run.py MODEL TOKENIZER_JSON FOLDER [text]
+python lm_eval_run.py MODEL TOKENIZER_JSON FOLDER [text]
 
-`text`: prompts are sent as text, not as token ids.
+`text`: send prompts as text instead of token ids.
 """
 
 import json
@@ -26,7 +26,7 @@ PreTrainedTokenizerFast(
 client = OpenAI(max_retries=0)
 rows = []
 for a in range(1, 9):
-    # What the model itself writes is one of the choices: lm-eval has to find that it is greedy.
+    # One of the choices is the model's own output, which lm-eval must recognize as greedy.
     own = client.completions.create(model=model, prompt=f"{a}+1=", max_tokens=24, temperature=0).choices[0]
     rows.append(
         {
@@ -73,7 +73,7 @@ json.dump(
         "choice": results["results"]["lab_choice"]["acc,none"],
         "generate": results["results"]["lab_generate"]["exact_match,answer"],
         "rows": len(choice),
-        # Log-likelihoods of each choice, and whether it is what the model would write.
+        # Log-likelihood of each choice, and whether it is the greedy output.
         "loglikelihoods": [[float(one[0]) for one in sample["filtered_resps"]] for sample in choice],
         "greedy": [[str(one[1]) == "True" for one in sample["filtered_resps"]] for sample in choice],
         "answers": [sample["resps"][0][0] for sample in results["samples"]["lab_generate"]],

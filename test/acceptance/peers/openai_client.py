@@ -1,4 +1,4 @@
-"""What openai's own client makes of the server. Prints one JSON object."""
+"""Queries the server with the official openai client. Prints one JSON object."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ said["completions"] = [choice.text for choice in texts.choices]
 generated = client.completions.create(model=model, prompt="1+1=", logprobs=1).choices[0]
 said["generated"] = ["".join(generated.logprobs.tokens), generated.text]
 
-# A checkpoint reads what it is given, and continues it by one token.
+# A checkpoint scores the given tokens and generates one more.
 checkpoint = OpenAI(base_url=sys.argv[1], max_retries=0)
 read = checkpoint.completions.create(
     model=checkpoint.models.list().data[0].id, prompt="3+4=<answer>7</answer>", echo=True, logprobs=1, max_tokens=1

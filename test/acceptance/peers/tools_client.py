@@ -1,4 +1,4 @@
-"""Agents' loops of tools against the server, by openai and langchain-openai. Prints one JSON object."""
+"""Runs tool-calling loops against the server with openai and langchain-openai. Prints one JSON object."""
 
 import json
 import sys

@@ -1,4 +1,5 @@
-"""vf-eval on the taskset `adder_v1`, whose rewards an adapter scores; what it has recorded of each rollout.
+"""Runs vf-eval on the taskset `adder_v1`, whose rewards come from an adapter, and prints what it recorded for each
+rollout.
 
 python vf_eval.py BASE_URL MODEL FOLDER ADAPTER
 """

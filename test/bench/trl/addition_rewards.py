@@ -1,4 +1,4 @@
-"""The built-in rewards `accuracy` and `format` of the template `r1`, as far as sums of whole numbers need them."""
+"""The `accuracy` and `format` rewards of the template `r1`, limited to what integer sums need."""
 
 import re
 
@@ -11,7 +11,7 @@ def accuracy(completions: list[str], answer: list[str], **_: object) -> list[flo
 
 
 def sole_answer(completion: str) -> int | None:
-    """The number between the one pair of answer tags, whatever stands around it."""
+    """Returns the number inside the only pair of answer tags, ignoring the text around it."""
     parts = re.split("(</?answer>)", completion)
     if parts[1::2] != ["<answer>", "</answer>"]:
         return None

@@ -1,13 +1,13 @@
-"""A plain, well-tuned GRPOTrainer script: what the engines of Reasoning Lab are measured against.
+"""A plain, well-tuned GRPOTrainer script, used as the baseline for Reasoning Lab's engines.
 
-It prints one line of JSON a step on standard output:
+It prints one line of JSON per step to standard output:
 
     {"step": 3, "time": 1795333087.5, "cpu": 12.81, "phases": {"generate": 0.31, "reward": 0.001, "logprobs": 0.07,
      "update": 0.32}, "loss": 0.01, "reward": 0.41, "frac_reward_zero_std": 0.125, "completions/mean_length": 30.9}
 
-`time` is when the step was over, in seconds; `cpu` the user and system time of the process so far; `phases` are
-wall-clock seconds within the step. Of Reasoning Lab it uses the class of the embedded engine's model, where the model
-is one of that kind, and nothing else.
+`time` is the end of the step in seconds; `cpu` is the user and system time of the process so far; `phases` are
+wall-clock seconds within the step. The only code used from Reasoning Lab is the model class for embedded engine
+checkpoints.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
 
 
 class Phases:
-    """Wall-clock seconds by phase since the last `take`. A phase inside another counts for itself alone."""
+    """Wall-clock seconds per phase since the last `take`. Nested phases are not counted in the outer phase."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -81,7 +81,7 @@ def main() -> None:
     phases = Phases()
 
     class Report(TrainerCallback):
-        """Prints a line at the end of every step."""
+        """Prints one line at the end of each step."""
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
             state.log_history.clear()
@@ -130,7 +130,7 @@ def main() -> None:
 
 
 def measure_phases(trainer: Any, phases: Phases) -> None:
-    """The phases that the engines' metrics `time/*` have. What is left of a step is between them."""
+    """Measures the same phases as the engines' `time/*` metrics. The rest of a step falls between phases."""
     phases.measure(trainer, "training_step", "update")
     phases.measure(trainer, "_generate", "generate")
     phases.measure(trainer, "_calculate_rewards", "reward")
@@ -146,7 +146,7 @@ def measure_phases(trainer: Any, phases: Phases) -> None:
             generating = False
 
     trainer._generate_and_score_completions = generate_and_score
-    # Within the loss it is part of the update.
+    # Inside the loss, this counts as part of the update.
     phases.measure(trainer, "_get_per_token_logps_and_entropies", "logprobs", lambda: generating)
     phases.measure(trainer.create_optimizer(), "step", "update")
 
@@ -156,17 +156,17 @@ def open_model(options: argparse.Namespace, scratch: Path) -> tuple[Any, Any]:
 
     folder = options.model
     if not (Path(folder) / "config.json").exists():
-        # The embedded engine's own format. As a model folder, since TRL loads its reference from one.
+        # Convert the embedded engine's own format to a model folder, because TRL loads its reference model from one.
         from reasoning_lab_trainer.models.lab_checkpoint import load_lab_checkpoint
         from reasoning_lab_trainer.models.tokenizer import lab_tokenizer
 
         model = load_lab_checkpoint(Path(folder))
-        # TRL reads the class of its reference from here when it is none of transformers' own.
+        # TRL looks up the reference model's class here if it is not a transformers class.
         model.config.auto_map = {}
         model.save_pretrained(scratch)
         lab_tokenizer((Path(folder) / "tokenizer.json").read_text("utf-8")).save_pretrained(scratch)
         folder = str(scratch)
-    # In float32 also where training is in bfloat16: so TRL does it, and so the engine does.
+    # Load as float32 even for bfloat16 training, as TRL and the engine both do.
     model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32", attn_implementation=options.attention)
     return model, AutoTokenizer.from_pretrained(folder)
 

@@ -1,4 +1,4 @@
-"""Writes a model of Qwen2's architecture with random weights, and a tokenizer of as many tokens, into a folder."""
+"""Writes a model with the Qwen2 architecture and random weights, and a tokenizer of matching size, to a folder."""
 
 import argparse
 import itertools
@@ -14,7 +14,7 @@ PRINTED = [chr(code) for code in range(32, 127)]
 
 
 def vocabulary(size: int) -> dict[str, int]:
-    """Special tokens, printable characters, and words of three and four letters: about as long as tokens of English."""
+    """Special tokens, printable characters, and three- and four-letter words: about the length of English tokens."""
     words = ("".join(word) for n in (3, 4) for word in itertools.product(string.ascii_lowercase, repeat=n))
     tokens = list(itertools.islice(itertools.chain(SPECIAL, PRINTED, words), size))
     if len(tokens) < size:

@@ -1,4 +1,4 @@
-/** The dashboard of one run, as a person sees it: status, actions, charts and their tables. */
+/** Page object for a run's dashboard: status, actions, charts and their tables. */
 import type { Frame, Locator } from 'playwright-core';
 
 export class DashboardPage {
@@ -7,7 +7,7 @@ export class DashboardPage {
 		this.frame = frame;
 	}
 
-	/** Waits until the header tells this state. */
+	/** Waits until the header shows this state. */
 	async status(words: RegExp): Promise<void> {
 		await this.frame.locator('.run-header .status').filter({ hasText: words }).waitFor();
 	}
@@ -20,18 +20,18 @@ export class DashboardPage {
 		return this.frame.getByRole('region', { name: title, exact: true });
 	}
 
-	/** The value of a chart's line at the newest step, as its legend tells it. */
+	/** Legend value of a chart's line at the newest step. */
 	legend(title: string): Locator {
 		return this.card(title).locator('.legend .value').first();
 	}
 
-	/** Step that the header tells. */
+	/** Returns the step shown in the header. */
 	async step(): Promise<number> {
 		const text = await this.frame.getByRole('progressbar', { name: 'Completed steps' }).getAttribute('aria-valuenow');
 		return Number(text);
 	}
 
-	/** Shows a chart as its table, or as the chart again. */
+	/** Switches between a chart and its table. */
 	async toggleTable(title: string): Promise<void> {
 		const card = this.card(title);
 		await card.scrollIntoViewIfNeeded();
@@ -39,13 +39,15 @@ export class DashboardPage {
 		await card.getByRole('button', { name: `Table: ${title}` }).click();
 	}
 
-	/** Number of rows of a chart's table, header aside. */
+	/** Returns the number of rows in a chart's table, excluding the header. */
 	async rowCount(title: string): Promise<number> {
 		const table = this.card(title).getByRole('table');
 		return Number(await table.getAttribute('aria-rowcount')) - 1;
 	}
 
-	/** First column of a chart's table, from top to bottom: the table draws only what is in view, so it is scrolled. */
+	/**
+	 * Returns the first column of a chart's table from top to bottom. Scrolls, because only visible rows are rendered.
+	 */
 	async tableSteps(title: string): Promise<number[]> {
 		const rows = this.card(title).locator('.chart-table-rows');
 		const steps: number[] = [];
@@ -61,7 +63,7 @@ export class DashboardPage {
 				element.scrollTo({ top: element.scrollTop + element.clientHeight - 44 });
 				return { shown, atEnd };
 			});
-			// Row 1 is the header; what was drawn before is drawn again at the seam.
+			// Row 1 is the header. Rows at the seam are rendered twice.
 			for (const { index, step } of shown) steps[index - 2] = step;
 			if (atEnd) return steps;
 		}

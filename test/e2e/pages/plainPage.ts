@@ -1,4 +1,4 @@
-/** A page in a browser of its own, without editor and extension: what somebody sees who was sent a file. */
+/** A page in a plain browser without the editor and the extension, as seen by someone who received the file. */
 import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { pictures } from '../../scripts/paths.ts';
@@ -6,7 +6,7 @@ import { patience } from './workbenchPage.ts';
 
 export class PlainPage {
 	readonly page: Page;
-	/** Everything that the page has asked for. */
+	/** URLs requested by the page. */
 	readonly requests: string[] = [];
 
 	private constructor(page: Page) {
@@ -26,7 +26,7 @@ export class PlainPage {
 		return this.page.getByRole('heading', { level, name, exact: true });
 	}
 
-	/** Whether the page's own policy would let a script run, in an element or in an attribute. */
+	/** Returns whether the page's own policy would allow scripts in elements or attributes. */
 	runsScripts(): Promise<boolean> {
 		return this.page.evaluate(async () => {
 			const element = document.createElement('script');
@@ -44,7 +44,7 @@ export class PlainPage {
 		});
 	}
 
-	/** By how many pixels it is wider than the window. */
+	/** Returns the number of pixels by which the page is wider than the window. */
 	overflow(): Promise<number> {
 		return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 	}

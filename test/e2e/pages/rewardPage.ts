@@ -1,4 +1,4 @@
-/** A reward file in the editor, as a person reads and changes it. */
+/** Page object for a reward file in the editor. */
 import type { Locator } from 'playwright-core';
 import { waitUntil } from '../laboratory.ts';
 import type { WorkbenchPage } from './workbenchPage.ts';
@@ -12,11 +12,11 @@ export class RewardPage {
 		this.#name = name;
 	}
 
-	/** Shows the file: by its tab, else by its name. */
+	/** Shows the file through its tab if it has one, and otherwise by name. */
 	async open(): Promise<void> {
 		const { page } = this.#workbench;
 		const tab = this.#workbench.editorTab(new RegExp(this.#name.replaceAll('.', '\\.')));
-		// Opened by its name it would stand a second time beside a panel that has the focus.
+		// Opening the file by name would open it a second time if a panel has the focus.
 		if ((await tab.count()) > 0) {
 			await tab.first().click();
 			await page.locator('.editor-group-container .tab.active', { hasText: this.#name }).first().waitFor();
@@ -32,7 +32,7 @@ export class RewardPage {
 				await row.click({ timeout: 5000 });
 				break;
 			} catch (error) {
-				// Files are found a moment after the workbench is there.
+				// Files are indexed shortly after the workbench has started.
 				if (attempt >= 5) throw error;
 				await page.keyboard.press('Escape');
 			}
@@ -41,7 +41,7 @@ export class RewardPage {
 		await this.#lines().first().waitFor();
 	}
 
-	/** The texts that stand behind lines, which the editor draws as generated content. */
+	/** Returns the inline text after lines, which the editor renders as generated content. */
 	async inline(): Promise<string[]> {
 		return await this.#workbench.page.evaluate(() =>
 			[...document.querySelectorAll('.editor-instance .view-lines span')]
@@ -51,7 +51,7 @@ export class RewardPage {
 		);
 	}
 
-	/** Resolves when a text behind a line is as wanted. */
+	/** Resolves when the inline text after a line matches. */
 	async untilInline(wanted: RegExp): Promise<string> {
 		let found: string | undefined;
 		let seen: string[] = [];
@@ -67,21 +67,21 @@ export class RewardPage {
 		return found ?? '';
 	}
 
-	/** Replaces a line's text, from its indentation on, and saves. */
+	/** Replaces a line's text after its indentation, and saves. */
 	async setLine(line: number, text: string): Promise<void> {
 		const { page } = this.#workbench;
 		await this.goTo(line);
 		await page.keyboard.press('Home');
 		await page.keyboard.press('Shift+End');
-		// As a paste does: nothing is closed or completed.
+		// Insert like a paste, to avoid auto-closing and completion.
 		await page.keyboard.insertText(text);
 		await page.keyboard.press('Escape');
 		await this.save();
-		// Signatures are on screen again.
+		// Scroll back so that the signatures are visible.
 		await page.keyboard.press('Control+Home');
 	}
 
-	/** Replaces the whole text, and saves. */
+	/** Replaces the entire text, and saves. */
 	async replaceAll(text: string): Promise<void> {
 		const { page } = this.#workbench;
 		await page.locator('.editor-instance .view-lines').first().click();
@@ -91,7 +91,7 @@ export class RewardPage {
 		await this.save();
 	}
 
-	/** Puts the cursor there; lines and columns count from 1. */
+	/** Moves the cursor. Lines and columns are 1-based. */
 	async goTo(line: number, column = 1): Promise<void> {
 		const { page } = this.#workbench;
 		await page.locator('.editor-instance .view-lines').first().click();
@@ -101,7 +101,7 @@ export class RewardPage {
 		await input.fill(`:${line}:${column}`);
 		await page.keyboard.press('Enter');
 		await page.locator('.quick-input-widget:visible').waitFor({ state: 'hidden' });
-		// Keys that are pressed before the focus is back are lost.
+		// Keys pressed before the editor regains the focus are lost.
 		await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 		await page.locator('.statusbar').getByText(`Ln ${line}, Col ${column}`, { exact: true }).waitFor();
 	}
@@ -112,7 +112,7 @@ export class RewardPage {
 		await dirty.waitFor({ state: 'detached' });
 	}
 
-	/** What the last edits did is taken back, and saved. */
+	/** Undoes the last edits, and saves. */
 	async undo(times = 1): Promise<void> {
 		for (let i = 0; i < times; i++) await this.#workbench.page.keyboard.press('Control+z');
 		await this.save();
@@ -125,12 +125,12 @@ export class RewardPage {
 			.first();
 	}
 
-	/** Rows of the Problems view. */
+	/** Rows in the Problems view. */
 	problems(): Locator {
 		return this.#workbench.page.locator('.markers-panel').getByRole('treeitem');
 	}
 
-	/** Lines whose gutter says that no row has reached them. */
+	/** Returns the number of lines marked in the gutter as not reached by any row. */
 	async unreachedMarks(): Promise<number> {
 		return await this.#workbench.page.evaluate(
 			() =>

@@ -1,4 +1,4 @@
-/** The rollouts panel of one run: steps, groups of the open step, completions of the open group. */
+/** Page object for a run's rollouts panel: steps, groups in the open step, completions in the open group. */
 import type { Frame, Locator } from 'playwright-core';
 
 export class RolloutsPage {
@@ -11,7 +11,7 @@ export class RolloutsPage {
 		return this.frame.getByRole('listbox', { name: 'Steps' }).getByRole('option');
 	}
 
-	/** Number of the open step, as the slider tells it: its row may be out of sight below newer ones. */
+	/** Returns the open step according to the slider, because its row may be scrolled out of view below newer ones. */
 	async openStep(): Promise<number> {
 		const shown = this.frame.locator('.toolbar .slider-value').filter({ hasText: /\d/ });
 		return Number(/\d+/.exec((await shown.textContent()) ?? '')?.[0]);
@@ -21,7 +21,7 @@ export class RolloutsPage {
 		return this.frame.getByRole('listbox', { name: 'Groups' }).getByRole('option');
 	}
 
-	/** Completions of the open group. */
+	/** Completions in the open group. */
 	cards(): Locator {
 		return this.frame.getByRole('article');
 	}

@@ -1,4 +1,4 @@
-/** The Testing view: suites and tests by their label, and what a run of them said. */
+/** Page object for the Testing view: suites and tests by label, and their results. */
 import type { Locator } from 'playwright-core';
 import type { WorkbenchPage } from './workbenchPage.ts';
 
@@ -15,32 +15,32 @@ export class TestExplorerPage {
 		await this.#filter().waitFor();
 	}
 
-	/** Shows tests with this text alone. */
+	/** Filters tests by text. */
 	async filter(text: string): Promise<void> {
 		await this.#filter().click();
 		await this.#workbench.page.keyboard.press('Control+a');
 		await this.#workbench.page.keyboard.insertText(text);
 	}
 
-	/** A suite or a test with its state: "Failed", "Passed". */
+	/** A suite or test with its state, such as "Failed" or "Passed". */
 	test(label: string, state = ''): Locator {
 		const name = new RegExp(`^${label.replaceAll(/[.()]/g, '\\$&')}.*${state}`);
 		return this.#workbench.page.locator('.sidebar').getByRole('treeitem', { name });
 	}
 
-	/** Unfolds a suite: the view does so by itself only where its tests are known when the filter changes. */
+	/** Expands a suite. The view does so automatically only if the tests are known when the filter changes. */
 	async unfold(label: string): Promise<void> {
 		const suite = this.test(label);
 		await suite.waitFor();
 		if ((await suite.getAttribute('aria-expanded')) === 'false') await suite.locator('.monaco-tl-twistie').click();
 	}
 
-	/** Runs the tests of the file in the editor. */
+	/** Runs the tests in the active editor's file. */
 	async runFile(): Promise<void> {
 		await this.#workbench.command('Test: Run Tests in Current File');
 	}
 
-	/** Where the message of a test is shown within an editor. */
+	/** Peek view in an editor that shows a test's message. */
 	peek(): Locator {
 		return this.#workbench.page.locator('.editor-instance .peekview-widget');
 	}

@@ -1,4 +1,4 @@
-/** The tree view of one search: header, tree, replay, details. */
+/** Page object for a search's tree view: header, tree, replay, details. */
 import type { Frame, Locator } from 'playwright-core';
 
 export class TreePage {
@@ -25,7 +25,7 @@ export class TreePage {
 		return this.frame.getByRole('tree').first();
 	}
 
-	/** The node that is chosen, as screen readers hear it. */
+	/** The selected node, as announced by screen readers. */
 	chosen(): Locator {
 		return this.tree().locator('[role=treeitem][aria-selected=true]');
 	}
@@ -34,7 +34,7 @@ export class TreePage {
 		return this.frame.getByRole('slider', { name: 'Replay position' });
 	}
 
-	/** What happened at the moment of the slider. */
+	/** Description of the event at the slider's position. */
 	moment(): Locator {
 		return this.frame.getByRole('region', { name: 'Replay' }).locator('.time-line');
 	}

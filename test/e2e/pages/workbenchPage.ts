@@ -1,9 +1,9 @@
-/** The workbench as a person uses it: command palette, side bar, quick picks, webview panels, notifications. */
+/** Page object for the workbench: command palette, side bar, quick picks, webview panels, notifications. */
 import { join } from 'node:path';
 import type { Frame, Locator, Page } from 'playwright-core';
 import { pictures } from '../../scripts/paths.ts';
 
-/** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
+/** Generous timeout for a busy two-core machine. Nothing waits longer than necessary. */
 export const patience = 60_000;
 
 export type AppName =
@@ -18,7 +18,7 @@ export type AppName =
 	| 'dataset'
 	| 'playground';
 
-/** Kinds of color themes by the class that the workbench then has. */
+/** Color theme kinds, as the class names that the workbench uses. */
 export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';
 
 export class WorkbenchPage {
@@ -33,9 +33,9 @@ export class WorkbenchPage {
 		await this.ready();
 	}
 
-	/** As a person does with "Reload Window". */
+	/** Reloads the window like a user running "Reload Window". */
 	async reload(): Promise<void> {
-		// The editor's own command, not the browser's: that one drops what the workbench has not written yet.
+		// Use the editor's command because a browser reload discards state that the workbench has not saved.
 		const gone = this.page.waitForEvent('framenavigated', {
 			predicate: (frame) => frame === this.page.mainFrame(),
 			timeout: patience,
@@ -48,27 +48,30 @@ export class WorkbenchPage {
 	private async ready(): Promise<void> {
 		await this.page.locator('.monaco-workbench .activitybar').waitFor();
 		await this.page.locator('.monaco-workbench .statusbar').waitFor();
-		// Side bar and editors are as they were: what is opened before may be closed again.
+		// Wait for the side bar and editors to be restored; anything opened earlier might be closed again.
 		await this.page.waitForFunction(() => performance.getEntriesByName('code/didStartWorkbench').length > 0);
 	}
 
-	/** Runs a command by its title in the palette. */
+	/** Runs a command by its title in the command palette. */
 	async command(title: string): Promise<void> {
 		const row = this.quickItems().filter({ hasText: title }).first();
 		await this.#inPalette(`>${title}`, (timeout) => row.click({ timeout }));
 	}
 
-	/** The titles that the palette offers for a text. */
+	/** Returns the command titles that the palette shows for a query. */
 	async commandsFor(text: string): Promise<string[]> {
 		await this.#inPalette(`>${text}`, (timeout) => this.quickItems().first().waitFor({ timeout }));
 		const titles = await this.quickItems().allInnerTexts();
 		await this.page.keyboard.press('Escape');
-		// A key that comes while it closes is lost.
+		// Keys pressed while the palette closes are lost.
 		await this.quickInput().waitFor({ state: 'hidden' });
 		return titles.map((title) => title.split('\n')[0] ?? '');
 	}
 
-	/** The palette may be opened before the extension's commands are known, and what takes the focus closes it; then it is opened again. */
+	/**
+	 * Opens the palette and acts on it. Retries, because the extension's commands may not be registered yet and any focus
+	 * change closes it.
+	 */
 	async #inPalette(text: string, act: (timeout: number) => Promise<void>): Promise<void> {
 		for (let attempt = 0; ; attempt++) {
 			const timeout = attempt < 5 ? 4000 : patience;
@@ -84,11 +87,10 @@ export class WorkbenchPage {
 		}
 	}
 
-	/** Opens a file of the workspace by its name. */
+	/** Opens a workspace file by name. */
 	async openFile(name: string): Promise<void> {
 		const row = this.quickItems().filter({ hasText: name }).first();
-		// A search is over before a file that was written just now is seen, and what takes the focus closes the list; then it is
-		// opened again.
+		// Retry, because a search can finish before a new file is indexed, and any focus change closes the list.
 		for (let attempt = 0; ; attempt++) {
 			const timeout = attempt < 5 ? 4000 : patience;
 			try {
@@ -112,16 +114,16 @@ export class WorkbenchPage {
 		return this.page.locator('.quick-input-widget:visible .monaco-list-row');
 	}
 
-	/** Waits for the question with that title: one that is being closed still looks like one that is open. */
+	/** Waits for the quick pick with that title, because one that is closing looks the same as an open one. */
 	async asked(title: string | RegExp): Promise<void> {
 		await this.page.locator('.quick-input-widget:visible .quick-input-title').filter({ hasText: title }).waitFor();
 	}
 
-	/** Chooses an item of the quick pick that is open. */
+	/** Selects an item in the open quick pick. */
 	async pick(text: string | RegExp): Promise<void> {
 		const item = this.quickItems().filter({ hasText: text }).first();
 		await item.waitFor();
-		// What is told of an item under a resting pointer covers others.
+		// Move the pointer away because the hover of one item covers others.
 		await this.page.mouse.move(0, 0);
 		await item.click();
 	}
@@ -131,12 +133,15 @@ export class WorkbenchPage {
 		await this.page.keyboard.press('Enter');
 	}
 
-	/** Enters a path into the workbench's own file dialog, and presses its button once it lists `beside`, which is there. */
+	/**
+	 * Enters a path in the workbench's file dialog and clicks the button once the dialog lists `beside`, an existing
+	 * entry.
+	 */
 	async fileDialog(path: string, beside: string | RegExp, button: string | RegExp): Promise<void> {
 		const widget = this.page.locator('.quick-input-widget:visible');
 		await widget.getByRole('button', { name: button, exact: true }).waitFor();
 		const listed = this.quickItems().filter({ hasText: beside }).first();
-		// The dialog may still write its own proposal when it is already there.
+		// Retry, because the dialog may still fill in its own suggestion after it has appeared.
 		for (let attempt = 0; ; attempt++) {
 			await this.page.waitForTimeout(300);
 			await this.quickInput().fill(path);
@@ -147,7 +152,7 @@ export class WorkbenchPage {
 				if (attempt >= 8) throw error;
 			}
 		}
-		// It takes nothing while it looks into the folder.
+		// The dialog ignores input while it reads the folder.
 		const done = widget.getByRole('button', { name: button, exact: true });
 		for (let attempt = 0; attempt < 8; attempt++) {
 			await done.click();
@@ -160,7 +165,7 @@ export class WorkbenchPage {
 		throw new Error(`The dialog does not take ${path}`);
 	}
 
-	/** Opens the extension's side bar. */
+	/** Opens the extension's view in the side bar. */
 	async openSideBar(): Promise<void> {
 		const tab = this.page.getByRole('tab', { name: /^Reasoning Lab/ });
 		await tab.waitFor();
@@ -171,27 +176,27 @@ export class WorkbenchPage {
 			.waitFor();
 	}
 
-	/** Rows of the Runs tree whose accessible name has the text. */
+	/** Rows in the Runs tree whose accessible name contains the text. */
 	run(name: string | RegExp): Locator {
 		return this.page.locator('.sidebar').getByRole('treeitem', { name });
 	}
 
-	/** Runs an inline action of a run's row. */
+	/** Runs an inline action on a run's row. */
 	async runAction(name: string | RegExp, action: string | RegExp): Promise<void> {
 		const row = this.run(name).first();
 		await row.hover();
 		await row.getByRole('button', { name: action }).click();
 	}
 
-	/** Chooses an entry of a row's context menu. */
+	/** Selects an entry in a row's context menu. */
 	async runMenu(row: Locator, entry: string): Promise<void> {
 		const item = this.page.getByRole('menuitem', { name: entry, exact: true });
-		// The workbench may learn that its folder is trusted after the side bar is there; what is disabled until then stays so in
-		// a menu that is open.
+		// Retry, because the workbench may detect that its folder is trusted after the side bar appears, and an open menu
+		// keeps its disabled entries.
 		for (let attempt = 0; ; attempt++) {
 			await row.first().click({ button: 'right' });
 			await item.waitFor();
-			// A menu takes no click in the first moment after it has opened.
+			// A menu ignores clicks just after it opens.
 			await this.page.waitForTimeout(500);
 			if (attempt >= 20 || (await item.isEnabled())) break;
 			await this.page.keyboard.press('Escape');
@@ -208,17 +213,17 @@ export class WorkbenchPage {
 		return this.page.locator('.editor-group-container').getByRole('tab', { name });
 	}
 
-	/** Toasts of a workbench without the test driver. */
+	/** Notification toasts in a workbench without the test driver. */
 	toasts(): Locator {
 		return this.page.locator('.notifications-toasts .notification-toast');
 	}
 
-	/** Text of messages as screen readers hear it; the test driver suppresses toasts, not this. */
+	/** Messages as announced by screen readers, which the test driver does not suppress, unlike toasts. */
 	announcements(): Locator {
 		return this.page.locator('.monaco-alert');
 	}
 
-	/** The frame of a webview app that is on screen: the one whose page loaded that app's script. */
+	/** Returns the frame of the visible webview app, identified by the script its page loaded. */
 	async app(name: AppName, timeout = patience): Promise<Frame> {
 		const deadline = Date.now() + timeout;
 		for (;;) {
@@ -229,7 +234,7 @@ export class WorkbenchPage {
 		}
 	}
 
-	/** A heading of the Markdown that is shown rendered. */
+	/** Returns a heading in the rendered Markdown preview. */
 	async preview(heading: string): Promise<Locator> {
 		const outer = this.page.frameLocator('iframe.webview.ready:visible').last();
 		return outer.frameLocator('iframe#active-frame').getByRole('heading', { name: heading, exact: true }).first();
@@ -251,12 +256,12 @@ export class WorkbenchPage {
 		return undefined;
 	}
 
-	/** Resolves when a color theme of that kind is on screen. */
+	/** Resolves when a color theme of that kind is active. */
 	async themed(kind: ThemeKind): Promise<void> {
 		await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
 	}
 
-	/** Whether a color theme of that kind is on screen within two seconds. */
+	/** Returns whether a color theme of that kind becomes active within two seconds. */
 	async isThemed(kind: ThemeKind): Promise<boolean> {
 		const themed = this.page.locator(`.monaco-workbench.${kind}`).waitFor({ timeout: 2000 });
 		return themed.then(
@@ -265,7 +270,7 @@ export class WorkbenchPage {
 		);
 	}
 
-	/** Takes a picture where pictures are wanted. What hovers where the mouse was left goes either way. */
+	/** Takes a screenshot if screenshots are enabled. Always moves the mouse away to dismiss hovers. */
 	async screenshot(name: string): Promise<void> {
 		await this.page.mouse.move(0, 0);
 		if (pictures !== undefined) await this.page.screenshot({ path: join(pictures, `${name}.png`) });

@@ -4,8 +4,8 @@ import { commandIds, extensionId } from '../../../src/extension/ids.ts';
 import { activated } from '../support/laboratory.ts';
 
 suite('activation', () => {
-	test('the extension activates and registers every command that it contributes', async () => {
-		// How long that took is measured where nothing else goes on: test/acceptance/packaged.test.ts.
+	test('the extension activates and registers all the commands it contributes', async () => {
+		// Activation time is measured without other activity in test/acceptance/packaged.test.ts.
 		await activated();
 		const registered = new Set(await vscode.commands.getCommands(true));
 		const contributed: { command: string }[] =

@@ -18,7 +18,7 @@ const recipe = {
 const row = (i: number) => JSON.stringify({ prompt: `${i}+1`, answer: String(i + 1), solution: `${i}+1=${i + 1}` });
 const rows = Array.from({ length: 40 }, (_, i) => row(i));
 
-suite('bad input', () => {
+suite('invalid input', () => {
 	let api: ExtensionApi;
 
 	suiteSetup(async () => {
@@ -40,13 +40,13 @@ suite('bad input', () => {
 		return vscode.commands.executeCommand(commandIds.startRun, vscode.Uri.file(path), { show: false });
 	}
 
-	/** The one error that an action shows. */
+	/** Returns the only error that an action shows. */
 	async function errorOf<T>(action: () => Promise<T>): Promise<string> {
 		const before = notices.length;
 		await action();
 		const found = () => notices.slice(before).filter((notice) => notice.level === 'error');
-		await until('unknown error', () => found().length > 0);
-		// The list of runs hears of an end later than who started it.
+		await until('an error', () => found().length > 0);
+		// The run list is notified of an exit later than the code that started the run.
 		await new Promise((resolve) => setTimeout(resolve, 1000));
 		const errors = found();
 		assert.equal(errors.length, 1, JSON.stringify(errors));
@@ -54,19 +54,19 @@ suite('bad input', () => {
 		return errors[0]?.text ?? '';
 	}
 
-	test('an empty dataset is refused in one sentence', async function () {
+	test('an empty dataset is rejected with one message', async function () {
 		this.timeout(240_000);
 		assert.match(await errorOf(() => start('empty', '\n')), /train\.jsonl/);
 	});
 
-	test('a dataset line that is not JSON is named by its number', async function () {
+	test('an error in a dataset line that is not JSON includes its line number', async function () {
 		this.timeout(240_000);
 		const text = await errorOf(() => start('torn', [rows[0], rows[1], '{"prompt": ', rows[2]].join('\n')));
 		assert.match(text, /train\.jsonl/);
 		assert.match(text, /line 3/);
 	});
 
-	test('a killed engine is told once, with its last words, and its run resumes from the newest checkpoint', async function () {
+	test('a killed engine is reported once with its last output, and its run resumes from the newest checkpoint', async function () {
 		this.timeout(240_000);
 		const folder = await start('killed', rows.join('\n'));
 		assert.ok(folder, JSON.stringify(notices));
@@ -87,7 +87,7 @@ suite('bad input', () => {
 			(run) => run.record?.attempt === 2 && run.status === 'running' && (run.record.step ?? 0) > newest,
 			60,
 		);
-		// While it lives nobody else gets the run.
+		// A live run cannot be modified by anything else.
 		assert.match(
 			await errorOf(async () => vscode.commands.executeCommand(commandIds.moveToTrash, view.folder)),
 			/has not ended/,

@@ -22,7 +22,7 @@ function strategyTabs(): vscode.Tab[] {
 		.filter(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith(panelTypes.strategies));
 }
 
-suite('comparing strategies', () => {
+suite('strategy comparison', () => {
 	let api: ExtensionApi;
 	let folder: string;
 
@@ -40,7 +40,7 @@ suite('comparing strategies', () => {
 		await rm(join(workspaceFolder(), 'comparisons'), { recursive: true, force: true });
 	});
 
-	/** What two strategies are compared by: a script that answers at once, or after a while. */
+	/** Returns a spec that compares two strategies on a script, which responds immediately or after a delay. */
 	async function specOf(name: string, delayMs: number): Promise<ComparisonSpecInput> {
 		const file = join(folder, `${name}.json`);
 		await writeFile(file, JSON.stringify({ rules: [{ ...rule, delayMs }] }));
@@ -76,7 +76,7 @@ suite('comparing strategies', () => {
 		throw new Error(`Waited for: ${what}`);
 	}
 
-	test('two strategies are compared from the command, in a panel that follows them, and a point opens its tree', async () => {
+	test('the command compares two strategies in a live panel, and a point opens its tree', async () => {
 		const spec = await specOf('quick', 0);
 		const path: string = await vscode.commands.executeCommand(commandIds.compareStrategies, { spec });
 		assert.equal(dirname(path), join(workspaceFolder(), 'comparisons'));
@@ -90,7 +90,7 @@ suite('comparing strategies', () => {
 				['best-of-n by mean-logprob', 12],
 			],
 		);
-		// It is opened again: the panel that is there comes to the front.
+		// Open it again: the existing panel must come to the front.
 		assert.equal(await vscode.commands.executeCommand(commandIds.compareStrategies, { folder: path }), path);
 		assert.equal(strategyTabs().length, 1);
 		const trees = join(path, 'trees', 's1p0');
@@ -104,7 +104,7 @@ suite('comparing strategies', () => {
 		await vscode.window.tabGroups.close(treeTab() as vscode.Tab);
 	});
 
-	test('one that runs is stopped, and goes on to its end', async () => {
+	test('a running comparison is stopped and then continued to completion', async () => {
 		const path = join(folder, 'slow');
 		const spec = await specOf('slow', 40);
 		await vscode.commands.executeCommand(commandIds.compareStrategies, { spec, folder: path });
@@ -122,7 +122,7 @@ suite('comparing strategies', () => {
 		assert.equal(ended.done, ended.total);
 	});
 
-	test('what cannot be begun says so and opens nothing', async () => {
+	test('a comparison that cannot start reports why and opens nothing', async () => {
 		const before = strategyTabs().length;
 		const spec = { ...(await specOf('missing', 0)), policy: { kind: 'scripted', file: join(folder, 'nobody.json') } };
 		const path = join(folder, 'missing-comparison');

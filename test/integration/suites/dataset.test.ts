@@ -27,7 +27,7 @@ suite('datasets', () => {
 		const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
 		return input instanceof vscode.TabInputCustom ? input.viewType : null;
 	};
-	/** The one editor that is open, once it has read its rows. */
+	/** Returns the only open editor once it has read its rows. */
 	const panel = async (): Promise<DatasetPanel> => {
 		for (let i = 0; i < 200 && api.datasets.panels[0]?.session.stamp == null; i++) {
 			await new Promise((resolve) => setTimeout(resolve, 50));
@@ -38,7 +38,7 @@ suite('datasets', () => {
 		return open;
 	};
 
-	test('a file of rows opens as text, and by the command as a dataset', async () => {
+	test('a file of rows opens as text by default and as a dataset with the command', async () => {
 		const file = vscode.Uri.file(join(folder, 'train.jsonl'));
 		const rows = [1, 2, 3].map((i) => JSON.stringify({ question: `What is ${i}?`, answer: i }));
 		await writeFile(file.fsPath, `${rows.join('\n')}\n`);
@@ -67,7 +67,7 @@ suite('datasets', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
-	test('a folder of Parquet files opens as one dataset, and follows its files', async () => {
+	test('a folder of Parquet files opens as one dataset and updates when its files change', async () => {
 		const fixtures = 'test/fixtures/trl-quirks/completions';
 		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
 			extensionPath: string;
@@ -89,7 +89,7 @@ suite('datasets', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
-	test('an Arrow file and a folder that save_to_disk wrote open as datasets', async () => {
+	test('an Arrow file and a save_to_disk folder open as datasets', async () => {
 		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
 			extensionPath: string;
 		};
@@ -107,7 +107,7 @@ suite('datasets', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
-	test('a generated task opens, and is set in a recipe by an edit', async () => {
+	test('a generated task opens and is added to a recipe by an edit', async () => {
 		await vscode.commands.executeCommand(commandIds.openDataset, { task: 'addition', digits: 2, rows: 50 });
 		assert.equal(typeOfTab(), viewTypes.dataset);
 		const { session } = await panel();

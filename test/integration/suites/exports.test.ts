@@ -24,7 +24,7 @@ suite('exports', () => {
 			argument,
 		);
 
-	test('rollouts of another trainer become pairs, without a word asked', async () => {
+	test("another trainer's rollouts are exported as pairs without prompting", async () => {
 		const run = join(folder, 'trl');
 		const { extensionPath } = vscode.extensions.getExtension(extensionId) as vscode.Extension<ExtensionApi>;
 		await cp(join(extensionPath, 'test', 'fixtures', 'trl-run'), run, { recursive: true });
@@ -37,7 +37,7 @@ suite('exports', () => {
 		assert.deepEqual(Object.keys(JSON.parse(first as string)), ['prompt', 'chosen', 'rejected']);
 	});
 
-	test('what cannot be exported is one notification, and leaves no file', async () => {
+	test('a failed export shows one notification and leaves no file', async () => {
 		const run = join(await realpath(workspaceFolder()), 'exports', 'runs', 'empty');
 		await writeRun(run);
 		await untilListed(api, run);

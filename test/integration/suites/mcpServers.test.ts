@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
-suite('the MCP server in the editor', () => {
-	test('is offered for the open folders, and its program answers', async () => {
+suite('MCP server in the editor', () => {
+	test('is offered for the open folders, and its program responds', async () => {
 		const api = await activated();
 		const servers = await until('the provider is registered', () => api.mcpServers ?? undefined);
 		const [server, ...others] = servers.provideMcpServerDefinitions();

@@ -6,14 +6,14 @@ import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
 import { commandIds } from '../../../src/extension/ids.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 
-suite('new project', () => {
+suite('New Project', () => {
 	suiteSetup(activated);
 
 	for (const [template, recipe] of [
 		['starter', 'starter.recipe.json'],
 		['demo', 'addition.recipe.json'],
 	] as const) {
-		test(`scaffolds ${template} with a recipe that can be started`, async () => {
+		test(`scaffolds ${template} with a runnable recipe`, async () => {
 			const folder = join(workspaceFolder(), `new-${template}`);
 			const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newProject, {
 				template,
@@ -33,7 +33,7 @@ suite('new project', () => {
 		});
 	}
 
-	test('keeps what is there when told so', async () => {
+	test('keeps existing files when asked to', async () => {
 		const folder = join(workspaceFolder(), 'new-kept');
 		await mkdir(folder, { recursive: true });
 		await writeFile(join(folder, 'README.md'), 'mine');

@@ -29,7 +29,7 @@ suite('policies', () => {
 
 	const execute = <T>(id: string, ...args: unknown[]) => vscode.commands.executeCommand<T>(id, ...args);
 
-	test('a server is added, tried with its key, and removed with it', async () => {
+	test('a server is added, tested with its key, and removed along with it', async () => {
 		const { store, list } = await api.policies.get();
 		const spec = { name: 'counter', baseUrl: server.url, model: 'tiny' };
 		const added = await execute<{ kind: string; name: string }>(commandIds.addPolicy, spec);
@@ -37,8 +37,8 @@ suite('policies', () => {
 		const id = policyId({ ...spec, kind: 'openai', api: 'chat' });
 		assert.ok((await list.list()).includes(id));
 		assert.equal(list.present(id)?.label, 'counter');
-		assert.match(list.present(id)?.spoken ?? '', /not tested yet/);
-		// Two of one name are not told apart: the second is refused, and nothing is returned.
+		assert.match(list.present(id)?.spoken ?? '', /not tested/);
+		// Two policies with the same name cannot be distinguished: the second is rejected and nothing is returned.
 		assert.equal(await execute(commandIds.addPolicy, spec), undefined);
 
 		assert.equal(await execute(commandIds.setPolicyKey, id, 'the-key'), true);
@@ -57,13 +57,13 @@ suite('policies', () => {
 
 		assert.equal(await execute(commandIds.removePolicy, id, true), true);
 		assert.deepEqual([await list.list(), store.servers], [[], []]);
-		// One that comes back under its name has no key.
+		// A policy added again under the same name has no key.
 		await execute(commandIds.addPolicy, spec);
 		assert.deepEqual(await (await api.policies.get()).keys(), {});
 		await execute(commandIds.removePolicy, id, true);
 	});
 
-	test('a script that was searched with is listed, and forgotten', async () => {
+	test('a script used in a search is listed and can be removed', async () => {
 		const { store, list } = await api.policies.get();
 		const file = join(folder, 'played.json');
 		await writeFile(file, JSON.stringify({ rules: [{ say: '<answer>42</answer>' }] }));
@@ -76,7 +76,7 @@ suite('policies', () => {
 		assert.ok(!(await list.list()).includes(id));
 	});
 
-	test('entries that are wrong are left out and named', async () => {
+	test('invalid entries are skipped and reported', async () => {
 		const entries = [
 			{ name: 'no-url', model: 'm' },
 			{ name: 'fine', baseUrl: server.url, model: 'm' },

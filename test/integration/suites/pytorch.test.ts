@@ -15,9 +15,9 @@ const recipe = {
 	...{ model: { layers: 1, width: 16, heads: 2 }, stages: [{ type: 'sft', steps: 1, learning_rate: 0.001 }] },
 };
 
-suite('the environment of the PyTorch engine in the editor', () => {
+suite('PyTorch engine environment in the editor', () => {
 	let folder: string;
-	/** Settings of pip on this machine. */
+	/** pip settings on this machine. */
 	const ofPip = Object.entries(process.env).filter(([name]) => name.startsWith('PIP_'));
 	const set = (name: string, value: unknown) =>
 		vscode.workspace
@@ -29,7 +29,7 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		folder = join(workspaceFolder(), 'pytorch');
 		await mkdir(join(folder, 'wheels'), { recursive: true });
 		await set('folder', join(folder, 'managed'));
-		// pip takes the wheels of this suite alone, wherever else this machine lets it look.
+		// Restrict pip to this suite's wheels, whatever indexes this machine is configured to use.
 		for (const [name] of ofPip) delete process.env[name];
 		process.env.PIP_CONFIG_FILE = devNull;
 	});
@@ -39,19 +39,19 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		for (const name of ['folder', 'installer', 'pipArguments', 'device']) await set(name, undefined);
 	});
 
-	test('a run without one is not begun, and the way to one is offered', async () => {
+	test('a run without an environment does not start, and setup is offered', async () => {
 		const path = join(folder, 'tiny.recipe.json');
 		await writeFile(path, JSON.stringify(recipe));
 		notices.length = 0;
 		const started = await vscode.commands.executeCommand(commandIds.startRun, vscode.Uri.file(path), { show: false });
 		assert.equal(started, undefined);
 		const notice = await until('a notification', () => notices.find(({ level }) => level === 'error'));
-		assert.match(notice.text, /^No Python environment with PyTorch is set up\. The run needs one\.$/);
+		assert.match(notice.text, /^No PyTorch environment is set up\. This run requires one\.$/);
 		assert.deepEqual(notice.actions, ['Set Up', 'Choose Interpreter']);
 		assert.equal(existsSync(join(folder, 'runs')), false);
 	});
 
-	test('Doctor opens a report that says what to do', async () => {
+	test('Doctor opens a report that recommends a fix', async () => {
 		notices.length = 0;
 		const report = await vscode.commands.executeCommand<DoctorReport>(commandIds.doctor, { quick: true });
 		assert.equal(report.rows.find(({ id }) => id === 'python')?.status, 'error');
@@ -65,7 +65,7 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
-	test('it is set up by pip, looked at, and removed', async function () {
+	test('an environment is set up with pip, checked, and removed', async function () {
 		this.timeout(300_000);
 		const able = ['python3', 'python'].some((name) => spawnSync(name, ['-m', 'ensurepip', '--version']).status === 0);
 		if (!able) this.skip();
@@ -80,7 +80,9 @@ suite('the environment of the PyTorch engine in the editor', () => {
 		notices.length = 0;
 		const python = await vscode.commands.executeCommand<string>(commandIds.setUpPytorch, answers);
 		assert.ok(existsSync(python), notices.map(({ text }) => text).join('\n'));
-		await until('a notification', () => notices.some(({ text }) => /is set up \(torch 2\.13\.0\+cpu\)/.test(text)));
+		await until('a notification', () =>
+			notices.some(({ text }) => /PyTorch engine set up \(torch 2\.13\.0\+cpu\)/.test(text)),
+		);
 		const report = await vscode.commands.executeCommand<DoctorReport>(commandIds.doctor, { quick: true });
 		assert.deepEqual([report.python, report.source], [python, 'managed']);
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');

@@ -37,7 +37,7 @@ suite('recipes', () => {
 		assert.equal(document.languageId, 'jsonc');
 	});
 
-	test('the schema explains keys, offers values and marks unknown keys', async function () {
+	test('the schema describes keys, suggests values and flags unknown keys', async function () {
 		this.timeout(240_000);
 		const text = JSON.stringify({ ...recipe, model: { layers: 1, width: 32, heads: 4 }, unheard: 1 }, null, '\t');
 		const document = await open('schema.recipe.json', text);
@@ -72,7 +72,7 @@ suite('recipes', () => {
 		assert.ok(labels.includes('"countdown"'), labels.join());
 	});
 
-	test('a fault between keys is marked at its key while the recipe is edited, and goes when it is mended', async () => {
+	test('a conflict between keys is flagged at its key during editing and cleared when fixed', async () => {
 		const document = await open('faulty.recipe.json', recipe);
 		const [fault] = await until('the diagnostic', () => faults(document).length > 0 && faults(document));
 		assert.match(fault?.message ?? '', /"width" 30 is not a multiple of "heads" 4/);
@@ -84,7 +84,7 @@ suite('recipes', () => {
 		await until('no diagnostic', () => faults(document).length === 0);
 	});
 
-	test('a dataset that is not there is marked at its path', async () => {
+	test('a missing dataset is flagged at its path', async () => {
 		const document = await open('missing.recipe.json', {
 			...recipe,
 			model: { layers: 1, width: 32, heads: 4 },
@@ -95,7 +95,7 @@ suite('recipes', () => {
 		assert.equal(document.getText(fault?.range), '"data/nothing.jsonl"');
 	});
 
-	test('a faulty recipe is not started: its faults are marked and no run is made', async () => {
+	test('an invalid recipe is not started: its errors are flagged and no run is created', async () => {
 		const document = await open('unstartable.recipe.json', { ...recipe, learning_rat: 1 });
 		assert.equal(await vscode.commands.executeCommand(commandIds.startRun, document.uri), undefined);
 		assert.match(faults(document)[0]?.message ?? '', /"learning_rat" is not a key/);

@@ -28,7 +28,7 @@ suite('reports and evaluations', () => {
 	suiteTeardown(() => rm(folder, { recursive: true, force: true }));
 	let checkpointStep = 0;
 
-	test('a checkpoint is evaluated on a file, the result lies with the run and is shown', async () => {
+	test('a checkpoint is evaluated on a file, and the result is stored with the run and shown', async () => {
 		const dataset = join(folder, 'sums.jsonl');
 		const rows = [1, 2, 3, 4].map((i) => ({ prompt: `${i}+${i}=`, answer: 2 * i }));
 		await writeFile(dataset, rows.map((row) => JSON.stringify(row)).join('\n'));
@@ -41,18 +41,18 @@ suite('reports and evaluations', () => {
 		assert.deepEqual([result.done, result.total], [4, 4]);
 		assert.ok(result.folder.startsWith(join(run, 'annotations', 'evaluations')));
 		assert.ok((await stat(join(result.folder, 'report.json'))).isFile());
-		// Rendered, in a tab of its own.
+		// The result is rendered in a separate tab.
 		const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
 		await until('the evaluations are shown', () => tabs().some((label) => label.includes('Evaluations of fixture')));
 		const text = await vscode.commands.executeCommand<string>(commandIds.showEvaluations, result.folder);
 		assert.match(text, /^# Evaluations of fixture\n[\s\S]*\| sums-step\\_/);
-		// It is a row below its run.
+		// The evaluation is listed below its run.
 		await until('the evaluation is listed', () => api.runsTree.getChildren(run).includes(result.folder));
 		assert.match(String(api.runsTree.getTreeItem(result.folder).description), /^pass@1 [\d.]+%/);
 		assert.equal(api.runsTree.getParent(result.folder), run);
 	});
 
-	test('the report of the run is one file, and an argument that is none is one notification', async () => {
+	test('a run report is a single file, and an invalid argument shows one notification', async () => {
 		const out = join(folder, 'report.html');
 		assert.equal(await vscode.commands.executeCommand(commandIds.exportReport, run, { out }), out);
 		const page = await readFile(out, 'utf8');

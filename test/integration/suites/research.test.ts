@@ -46,7 +46,7 @@ suite('research', () => {
 		await rm(folder, { recursive: true, force: true });
 	});
 
-	test('a question is researched, and its report opens as Markdown source', async () => {
+	test('a question is researched and its report opens as Markdown source', async () => {
 		const log: string = await vscode.commands.executeCommand(commandIds.research, {
 			question: 'What is the baseline of GRPO?',
 			tools: [{ use: 'workspace', folder }],
@@ -74,7 +74,7 @@ suite('research', () => {
 		assert.match(text, /\*\*\\\[1\\\]\*\* grpo\.md:1 \(query 1 of the log\): supports the citation/);
 		const editor = vscode.window.activeTextEditor;
 		assert.deepEqual([editor?.document.uri.fsPath, editor?.document.languageId], [target, 'markdown']);
-		// Another search has no such report.
+		// Other searches have no report.
 		const none = join(folder, 'none.jsonl');
 		assert.equal(await vscode.commands.executeCommand(commandIds.exportResearchReport, none, target), undefined);
 	});

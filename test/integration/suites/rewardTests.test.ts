@@ -23,7 +23,7 @@ const cases = [
 	'{"prompt": "1+1=", "completion": "<answer>2</answer>", "answer": "2", "expect": 0, "name": "wrong label"}',
 ];
 
-/** What a run of tests was told, by the ids' last parts. */
+/** Results of a test run, keyed by the last part of the test id. */
 class Verdicts {
 	readonly told = new Map<string, string>();
 	readonly coverage: vscode.FileCoverage[] = [];
@@ -88,7 +88,7 @@ suite('rewards in the Test Explorer', () => {
 
 	const token = new vscode.CancellationTokenSource().token;
 
-	test('a file has its rewards, these their cases and the probes of the audit', async () => {
+	test('a file contains its rewards, and rewards contain their cases and audit probes', async () => {
 		const item = await fileItem();
 		assert.equal(item.error, undefined);
 		const reward = item.children.get(`${file}#total`);
@@ -100,7 +100,7 @@ suite('rewards in the Test Explorer', () => {
 		assert.ok((reward.children.get(`${file}#total#audit`)?.children.size ?? 0) >= 30);
 	});
 
-	test('cases and probes get their verdicts, with coverage of the lines', async () => {
+	test('cases and probes get results with line coverage', async () => {
 		const item = await fileItem();
 		const reward = item.children.get(`${file}#total`) as vscode.TestItem;
 		const audit = reward.children.get(`${file}#total#audit`) as vscode.TestItem;
@@ -126,7 +126,7 @@ suite('rewards in the Test Explorer', () => {
 		);
 	});
 
-	test('a file that cannot be loaded is an error of each of its tests, at its line', async () => {
+	test('a file that fails to load is an error in each of its tests, at the failing line', async () => {
 		const item = await fileItem();
 		const reward = item.children.get(`${file}#total`) as vscode.TestItem;
 		const test = reward.children.get(`${file}#total#case#1`) as vscode.TestItem;
@@ -140,7 +140,7 @@ suite('rewards in the Test Explorer', () => {
 		}
 	});
 
-	test('a case is debugged with its row: the debugger stops in the reward and the test ends with its verdict', async () => {
+	test('a case is debugged with its row: the debugger stops in the reward and the test ends with its result', async () => {
 		const item = await fileItem();
 		const test = item.children.get(`${file}#total`)?.children.get(`${file}#total#case#1`) as vscode.TestItem;
 		const stops: { path: string; line: number }[] = [];

@@ -96,7 +96,7 @@ suite('rewards in the editor', () => {
 		assert.ok(await vscode.workspace.applyEdit(edit));
 	}
 
-	test('a TypeScript reward is verified when it is shown, and again when it or what it imports is saved', async function () {
+	test('a TypeScript reward is verified when shown, and again when it or one of its imports is saved', async function () {
 		this.timeout(240_000);
 		const document = await open('right.reward.ts', typescript);
 		const state = await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
@@ -117,7 +117,7 @@ suite('rewards in the editor', () => {
 		await untilState(
 			document,
 			'it is marked as older than the text',
-			(now) => now.stale && /before the edit$/.test(inlineLine(now, 'right')?.text ?? ''),
+			(now) => now.stale && /before the last edit$/.test(inlineLine(now, 'right')?.text ?? ''),
 		);
 		await document.save();
 		await untilState(
@@ -146,7 +146,7 @@ suite('rewards in the editor', () => {
 		assert.equal(inlineLine(state, 'halves')?.tone, 'warning');
 	});
 
-	test('the line that throws is marked with its row, and no longer when it is mended', async function () {
+	test('a throwing line is marked with its row until it is fixed', async function () {
 		this.timeout(240_000);
 		const document = await open('throws.reward.py', python);
 		await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
@@ -161,7 +161,7 @@ suite('rewards in the editor', () => {
 		await replace(document, 'broken = 1 / len(completions[0:0])', 'broken = (');
 		await document.save();
 		const failed = await untilState(document, 'it cannot be loaded', ({ phase }) => phase === 'failed');
-		// Another bundle's class of failures: the line is then in the message itself.
+		// The failure class comes from another bundle, so the line number is in the message itself.
 		assert.match(inlineLine(failed, 'right')?.text ?? '', /^not verified.*\b6: .* before: /);
 		const [syntax] = await until('the fault', () => faults(document.uri).length > 0 && faults(document.uri));
 		assert.equal(syntax?.range.start.line, 5);
@@ -172,7 +172,7 @@ suite('rewards in the editor', () => {
 		await until('no fault', () => faults(document.uri).length === 0);
 	});
 
-	test('a labeled case that fails is marked in its file, and lenses, hovers and unreached lines are there', async function () {
+	test('a failing labeled case is marked in its file, and code lenses, hovers and unreached lines are shown', async function () {
 		this.timeout(240_000);
 		const right = { completion: '<think>.</think><answer>2</answer>', row: { answer: '2' }, expect: 1 };
 		const cases = [right, { ...right, expect: 0 }].map((one) => JSON.stringify(one)).join('\n');
@@ -203,11 +203,11 @@ suite('rewards in the editor', () => {
 			.join('\n');
 		assert.match(words, /Correct scored above incorrect/);
 		assert.match(words, /40 of 40 problems/);
-		// Every completion has an answer, so the line that returns 0 without one is not reached.
+		// Every completion has an answer, so the line that returns 0 for a missing answer is never reached.
 		assert.deepEqual(unreachedLines(state), [6]);
 	});
 
-	test('a built-in and an own reward join a recipe, whose comments stay, by an edit that can be undone', async () => {
+	test('a built-in and a custom reward are added to a recipe by an undoable edit that keeps comments', async () => {
 		const file = vscode.Uri.file(join(folder, 'right.reward.ts'));
 		const target = vscode.Uri.file(join(folder, 'sums.recipe.json'));
 		await vscode.commands.executeCommand(commandIds.useReward, file, 'right', { recipe: target, weight: 0.3 });
@@ -228,7 +228,7 @@ suite('rewards in the editor', () => {
 		['typescript', 'ts'],
 		['python', 'py'],
 	] as const) {
-		test(`a new ${language} reward is there with cases that pass`, async function () {
+		test(`a new ${language} reward comes with passing cases`, async function () {
 			this.timeout(240_000);
 			const answers = { language, name: `made_${extension}`, folder: vscode.Uri.file(folder) };
 			const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newReward, answers);
@@ -243,7 +243,7 @@ suite('rewards in the editor', () => {
 		});
 	}
 
-	test('a Python reward is written as a module of another trainer', async function () {
+	test("a Python reward is exported as another trainer's module", async function () {
 		this.timeout(240_000);
 		const file = vscode.Uri.file(join(folder, 'right.reward.py'));
 		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.exportReward, file, null, 'trl');
@@ -251,7 +251,7 @@ suite('rewards in the editor', () => {
 		assert.match(await readFile(uri.fsPath, 'utf8'), /^reward_funcs = /m);
 	});
 
-	test('a built-in reward can be read', async function () {
+	test('the source of a built-in reward can be opened', async function () {
 		this.timeout(240_000);
 		await vscode.commands.executeCommand(commandIds.showBuiltInReward, 'length-target');
 		const shown = vscode.window.activeTextEditor?.document;
@@ -259,7 +259,7 @@ suite('rewards in the editor', () => {
 		assert.match(shown?.getText() ?? '', /export function lengthTargetReward/);
 	});
 
-	test('the Rewards view lists files with their rewards, and the built-in ones', async () => {
+	test('the Rewards view lists files with their rewards, and built-in rewards', async () => {
 		const tree = api.rewardsTree;
 		const listed = await tree.getChildren();
 		const files = listed.flatMap((item) => (item.kind === 'file' ? [item] : []));

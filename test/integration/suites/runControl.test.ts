@@ -49,7 +49,7 @@ suite('run control', () => {
 		);
 	});
 
-	test('pauses: the step stands still, and the row says so', async function () {
+	test('pauses: the step stops advancing and the row shows it', async function () {
 		this.timeout(240_000);
 		await vscode.commands.executeCommand(commandIds.pauseRun, folder);
 		const paused = await untilRun(api, folder, 'paused', (view) => view.status === 'paused');
@@ -58,7 +58,7 @@ suite('run control', () => {
 		assert.match(String(api.runsTree.getTreeItem(folder).description), /^paused · /);
 	});
 
-	test('continues where it paused', async function () {
+	test('continues from where it paused', async function () {
 		this.timeout(240_000);
 		const step = api.runStore.get(folder)?.record?.step ?? 0;
 		await vscode.commands.executeCommand(commandIds.continueRun, folder);
@@ -71,7 +71,7 @@ suite('run control', () => {
 		);
 	});
 
-	test('takes new hyper-parameters and saves a checkpoint on demand', async function () {
+	test('accepts new hyperparameters and saves a checkpoint on demand', async function () {
 		this.timeout(240_000);
 		const fromStep = await vscode.commands.executeCommand<number>(commandIds.setHyperparameters, folder, {
 			learning_rate: 0.0005,
@@ -81,7 +81,7 @@ suite('run control', () => {
 		assert.ok((await listCheckpoints(folder)).some(({ path }) => path === checkpoint));
 	});
 
-	test('stops with a checkpoint, tells so in its events, and resumes in place', async function () {
+	test('stops with a checkpoint, records the stop in its events, and resumes in place', async function () {
 		this.timeout(240_000);
 		await vscode.commands.executeCommand(commandIds.stopRun, folder);
 		const stopped = await untilRun(api, folder, 'stopped', (view) => view.status === 'stopped');
@@ -117,7 +117,7 @@ suite('run control', () => {
 		await untilRun(api, child, 'stopped', (run) => run.status === 'stopped');
 	});
 
-	test('each end was notified once, with what to do next', async () => {
+	test('shows one notification with next steps each time a run ends', async () => {
 		const ends = () => notices.filter((notice) => / stopped at step \d+ after /.test(notice.text));
 		await until('the notification of the last end', () => ends().length >= 3).catch((error: Error) => {
 			throw new Error(`${error.message}; told so far: ${JSON.stringify(notices)}`);

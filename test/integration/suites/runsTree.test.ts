@@ -20,11 +20,11 @@ suite('runs tree', () => {
 		return api.runsTree.getTreeItem(folder);
 	}
 
-	test('lists runs of the workspace as they appear, with state, step and reward', async () => {
+	test('lists workspace runs as they appear, with state, step and reward', async () => {
 		const finished = join(runs, 'finished');
 		const crashed = join(runs, 'crashed');
 		await writeRun(finished, { name: 'listed', created: Date.now() / 1000 - 80 });
-		// It says that it runs, but its engine has been silent for long.
+		// The record says it is running, but its engine has not sent a heartbeat for a long time.
 		await writeRun(crashed, { status: 'running', name: 'lost', heartbeat: Date.now() / 1000 - 600 });
 		await untilRun(api, finished, 'the finished run is listed', () => true);
 		await untilRun(api, crashed, 'the crashed run is listed', () => true);
@@ -36,7 +36,7 @@ suite('runs tree', () => {
 		assert.match(row(crashed).accessibilityInformation?.label ?? '', /^lost, crashed, step 3 of 3/);
 	});
 
-	test('shows a damaged run and goes on', async () => {
+	test('shows a damaged run and continues', async () => {
 		const folder = join(runs, 'damaged');
 		await writeRun(folder);
 		await untilListed(api, folder);
@@ -47,7 +47,7 @@ suite('runs tree', () => {
 		assert.match(api.runStore.get(folder)?.fault ?? '', /run\.json/);
 	});
 
-	test('names, tags and notes are the person’s and stay with the run', async () => {
+	test('names, tags and notes set by the user stay with the run', async () => {
 		const folder = join(runs, 'finished');
 		await vscode.commands.executeCommand(commandIds.renameRun, folder, 'baseline');
 		await vscode.commands.executeCommand(commandIds.editTags, folder, 'seed 1, good ,,seed 1');
@@ -63,7 +63,7 @@ suite('runs tree', () => {
 		await until('the old name', () => row(folder).label === 'listed');
 	});
 
-	test('a run that is moved to the trash leaves the list and lies beside the others', async () => {
+	test('a run moved to the trash disappears from the list and is kept next to the others', async () => {
 		const folder = join(runs, 'unwanted');
 		await writeRun(folder);
 		await untilListed(api, folder);
@@ -72,7 +72,7 @@ suite('runs tree', () => {
 		await vscode.workspace.fs.stat(vscode.Uri.file(join(runs, '.trash', 'unwanted', 'run.json')));
 	});
 
-	test('run folders elsewhere can be added', async () => {
+	test('run folders in other locations can be added', async () => {
 		const outside = join(await realpath(workspaceFolder()), '..', 'elsewhere', 'one');
 		await writeRun(outside, { id: 'outside', name: 'outside' });
 		await vscode.commands.executeCommand(commandIds.addRunFolder, outside);

@@ -5,10 +5,10 @@ import { commandIds } from '../../../src/extension/ids.ts';
 import type { IsolationReport } from '../../../src/protocol/isolation.ts';
 import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';
 
-suite('the sandbox in the editor', () => {
+suite('sandbox in the editor', () => {
 	suiteSetup(activated);
 
-	test('its check opens a report that cannot be edited, and says in a notification what held', async function () {
+	test('the check opens a read-only report and shows the results in a notification', async function () {
 		if (spawnSync('bwrap', ['--version']).status !== 0) this.skip();
 		this.timeout(240_000);
 		notices.length = 0;
@@ -24,7 +24,7 @@ suite('the sandbox in the editor', () => {
 		assert.match(document.uri.path, /\/Sandbox isolation\.md$/);
 		assert.equal(document.languageId, 'markdown');
 		assert.notEqual(document.uri.scheme, 'file');
-		assert.match(document.getText(), /^# Isolation of the sandbox\n/);
+		assert.match(document.getText(), /^# Sandbox isolation\n/);
 		const left = await vscode.workspace.fs.readDirectory(vscode.Uri.file(workspaceFolder()));
 		assert.deepEqual(
 			left.filter(([name]) => name.startsWith('.reasoning-lab-')),
@@ -33,7 +33,7 @@ suite('the sandbox in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
-	test('a sandbox that is not there is refused with what to do', async function () {
+	test('a missing sandbox is rejected with advice', async function () {
 		this.timeout(240_000);
 		const settings = vscode.workspace.getConfiguration();
 		await settings.update('reasoningLab.sandbox.mode', 'container:no/such-image', vscode.ConfigurationTarget.Workspace);

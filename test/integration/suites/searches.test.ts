@@ -74,7 +74,7 @@ suite('searches', () => {
 		throw new Error(`Waited for: ${what}`);
 	}
 
-	test('a search starts from its command, its tree opens, and the view lists it with what came of it', async () => {
+	test('a search starts from its command, its tree opens, and the view lists it with its result', async () => {
 		const problem = { prompt: 'What is 17 + 25?', answer: '42' };
 		const log: string = await vscode.commands.executeCommand(commandIds.newSearch, { ...preset(), problem });
 		assert.ok(log.startsWith(join(workspaceFolder(), 'searches')), log);
@@ -82,14 +82,14 @@ suite('searches', () => {
 		assert.equal(view.end?.stop, 'simulations');
 		assert.match(presentSearch(view).description, /^mcts · \d+ nodes · answer 4[23] · (right|wrong)$/);
 		await until('the tree', () => treeTabs().length === 1);
-		// Once more: the panel that is there comes to the front.
+		// Open it again: the existing panel must come to the front.
 		await vscode.commands.executeCommand(commandIds.openSearchTree, log);
 		assert.equal(treeTabs().length, 1);
 		const { searches } = await api.searches.get();
 		assert.ok(searches.pid !== null);
 	});
 
-	test('a row of a dataset is searched from its line, which offers it', async () => {
+	test('a dataset row is searched from the code lens on its line', async () => {
 		const rows = join(folder, 'rows.jsonl');
 		await writeFile(rows, '{"question":"What is 17 + 25?","answer":"so it is\\n#### 42"}\n{"nothing":1}\n');
 		const uri = vscode.Uri.file(rows);
@@ -103,7 +103,7 @@ suite('searches', () => {
 		assert.equal(await vscode.commands.executeCommand(commandIds.searchRow, uri, 1, options), undefined);
 	});
 
-	test('a search goes on, is stopped, gets another name, and is compared', async () => {
+	test('a search is continued, stopped, renamed and compared', async () => {
 		const slow = join(folder, 'slow.json');
 		await writeFile(slow, JSON.stringify({ ...script, rules: [{ ...rule, delayMs: 50 }] }));
 		const spec = { ...preset(), policy: { kind: 'scripted', file: slow }, budget: { simulations: 3 }, open: false };
@@ -112,7 +112,7 @@ suite('searches', () => {
 		await untilView(log, 'it ends', ({ end, running }) => end !== null && !running);
 		assert.equal(await vscode.commands.executeCommand(commandIds.runMoreOfSearch, log, { simulations: 100_000 }), true);
 		await untilView(log, 'it runs', ({ running }) => running);
-		// What runs is neither renamed nor searched by another.
+		// A running search cannot be renamed or started again.
 		assert.equal(await vscode.commands.executeCommand(commandIds.renameSearch, log, 'another'), undefined);
 		await vscode.commands.executeCommand(commandIds.stopSearch, log);
 		const stopped = await untilView(log, 'it is stopped', ({ running, end }) => !running && end !== null);
@@ -126,7 +126,7 @@ suite('searches', () => {
 		assert.equal(vscode.window.activeTextEditor?.document.uri.fsPath, renamed);
 	});
 
-	test('what cannot be begun says so and leaves no log behind', async () => {
+	test('a search that cannot start reports why and leaves no log', async () => {
 		const log = join(folder, 'none.jsonl');
 		const problem = { prompt: 'p' };
 		const missing = { ...preset(), problem, log, policy: { kind: 'scripted', file: join(folder, 'missing.json') } };

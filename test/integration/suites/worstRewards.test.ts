@@ -11,10 +11,10 @@ const limits = {
 	[settingIds.batchTimeout]: 40,
 	[settingIds.memoryLimit]: 512,
 };
-/** What runs into the limits of time is not given long; what is stopped by another limit may be slow to reach it. */
+/** Short time limits for rewards that run into them. Rewards stopped by another limit may need longer to reach it. */
 const shortLimits = { [settingIds.rowTimeout]: 0.5, [settingIds.batchTimeout]: 1.5 };
 const endless = 'an infinite loop';
-/** All of them, and how late the event loop was meanwhile, are in test/acceptance/badRewards.test.ts. */
+/** Subset of the bad rewards. test/acceptance/badRewards.test.ts covers all of them and measures event loop delay. */
 const chosen = [
 	'a syntax error',
 	endless,
@@ -24,7 +24,7 @@ const chosen = [
 	'an exception of a megabyte on every row',
 ];
 
-suite('rewards that do their worst', () => {
+suite('misbehaving rewards', () => {
 	let folder: string;
 
 	const configure = async (values: Readonly<Record<string, number | undefined>>) => {
@@ -51,7 +51,7 @@ suite('rewards that do their worst', () => {
 	});
 
 	for (const [i, name] of chosen.entries()) {
-		test(`${name}: it answers, and says what is wrong`, async function () {
+		test(`${name}: verification finishes and reports the problem`, async function () {
 			this.timeout(240_000);
 			const api = await activated();
 			await configure({ ...limits, ...(name === endless ? shortLimits : {}) });

@@ -8,7 +8,7 @@ import type { RunView } from '../../../src/extension/runView.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
-/** The extension under test, activated. */
+/** Activates the extension under test and returns its API. */
 export async function activated(): Promise<ExtensionApi> {
 	const extension = vscode.extensions.getExtension<ExtensionApi>(extensionId);
 	assert.ok(extension, `${extensionId} is not installed`);
@@ -19,7 +19,7 @@ export async function activated(): Promise<ExtensionApi> {
 }
 
 let listening = false;
-/** Notifications that this suite file has seen. */
+/** Notifications observed by this suite file. */
 export const notices: Notice[] = [];
 
 export function workspaceFolder(): string {
@@ -28,7 +28,7 @@ export function workspaceFolder(): string {
 	return folder.uri.fsPath;
 }
 
-/** Polls until the condition holds; fails with what was waited for. */
+/** Polls until the condition holds. On timeout, the error says what was awaited. */
 export async function until<T>(what: string, condition: () => T | undefined | false, seconds = 60): Promise<T> {
 	for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
 		const value = condition();
@@ -55,13 +55,13 @@ export async function untilRun(
 	);
 }
 
-/** Looks for runs again, as a person does where the event of a folder is lost, and waits for the one in `folder`. */
+/** Refreshes the runs, as a user does if a file event was lost, and waits for the one in `folder`. */
 export async function untilListed(api: ExtensionApi, folder: string): Promise<RunView> {
 	await vscode.commands.executeCommand(commandIds.refreshRuns);
 	return untilRun(api, folder, 'the run is listed', () => true);
 }
 
-/** Writes the folder of a run that ended, as an engine leaves it. */
+/** Writes the folder of a finished run as an engine would leave it. */
 export async function writeRun(folder: string, changes: Partial<RunRecord> = {}): Promise<void> {
 	await mkdir(folder, { recursive: true });
 	const now = Date.now() / 1000;

@@ -1,4 +1,4 @@
-/** The browser of the end-to-end tests: one that is there, else Playwright's download, else Debian's package. */
+/** Finds the browser for end-to-end tests: an installed one, Playwright's download, or Debian's package. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
@@ -6,7 +6,10 @@ import { chromium, type LaunchOptions } from 'playwright-core';
 import { artifacts, node, root } from '../paths.ts';
 import { run } from '../process.ts';
 
-/** The first takes an eighth less processor time than a whole Chromium without a screen, and opens a page sooner. */
+/**
+ * Program names in order of preference. The first uses an eighth less CPU time than full headless Chromium and opens
+ * pages faster.
+ */
 const names = [
 	'chromium-headless-shell',
 	'chromium',
@@ -24,18 +27,18 @@ const places = [
 
 export type Browser = { readonly launch: LaunchOptions } | { readonly missing: string };
 
-/** How to start a Chromium, or what was tried and the command that would install one. */
+/** Returns how to start Chromium, or what was tried and the command that would install it. */
 export async function findChromium(say: (line: string) => void): Promise<Browser> {
 	const { TEST_BROWSER: known, CHROMIUM_PATH: named } = process.env;
 	if (known !== undefined) return JSON.parse(known);
 	if (named !== undefined && !existsSync(named)) {
-		return { missing: `CHROMIUM_PATH names ${named}, which does not exist` };
+		return { missing: `CHROMIUM_PATH is ${named}, which does not exist` };
 	}
 	const present = named ?? installed();
 	if (present !== undefined) return { launch: withPath(present) };
 
 	const log = join(artifacts, 'browser-install.log');
-	say("No Chromium is installed: using Playwright's download");
+	say("Chromium is not installed: using Playwright's download");
 	const playwright = createRequire(join(root, 'package.json')).resolve('playwright-core/package.json');
 	const cli = join(dirname(playwright), 'cli.js');
 	const code = await run(node, [cli, 'install', 'chromium-headless-shell'], { log, timeoutSeconds: 300 });
@@ -47,18 +50,18 @@ export async function findChromium(say: (line: string) => void): Promise<Browser
 			run('apt-get', ['-qq', ...args], { log, env: { DEBIAN_FRONTEND: 'noninteractive' }, timeoutSeconds: seconds });
 		await apt(300, 'update');
 		for (const name of ['chromium-headless-shell', 'chromium']) {
-			say(`Playwright's Chromium could not be had: installing Debian's ${name} as root`);
+			say(`Playwright's Chromium is not available: installing Debian's ${name} as root`);
 			await apt(600, 'install', '-y', '--no-install-recommends', name);
 			const launch = withPath(`/usr/bin/${name}`);
 			if (await starts(launch)) return { launch };
 		}
 	}
 	return {
-		missing: `no Chromium is installed and none could be downloaded (log: ${log}). Run \`sudo ${command}\`, or set CHROMIUM_PATH`,
+		missing: `Chromium is not installed and could not be downloaded (log: ${log}). Run \`sudo ${command}\`, or set CHROMIUM_PATH`,
 	};
 }
 
-/** Environment that spares child processes the search, and with it another try at a download. */
+/** Environment variables that save child processes the search and another download attempt. */
 export function browserEnvironment(browser: Browser): Record<string, string> {
 	return { TEST_BROWSER: JSON.stringify(browser) };
 }

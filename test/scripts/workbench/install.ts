@@ -1,7 +1,7 @@
 /**
- * The browser workbench of tests and demo: code-server (VS Code's own server and web client), from npm, on demand.
- * The native modules that it cannot do without come prebuilt, so its install scripts stay off and neither root nor a
- * compiler is needed. Where a compiler is there, two more are built: without them output channels stay empty.
+ * Installs the browser workbench for tests and the demo on demand: code-server (VS Code's own server and web client)
+ * from npm. The required native modules are prebuilt, so install scripts stay disabled and neither root nor a compiler
+ * is needed. If there is a compiler, two more modules are built, without which output channels stay empty.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,17 +9,17 @@ import { cache, node } from '../paths.ts';
 import { run, tail } from '../process.ts';
 import { sharedFolder } from '../sharedCache.ts';
 
-/** code-server 4.139.1 is VS Code 1.139.1. */
+/** code-server 4.139.1 corresponds to VS Code 1.139.1. */
 export const version = '4.139.1';
 
-/** Path of code-server's entry script. Installs it where it is missing (about 600 MB, half a minute). */
+/** Returns the path of code-server's entry script, installing it if necessary (about 600 MB, half a minute). */
 export async function installCodeServer(say: (line: string) => void): Promise<string> {
 	if (process.platform === 'win32') {
-		throw new Error('The browser workbench does not run on Windows. Install VS Code and use that.');
+		throw new Error('The browser workbench does not run on Windows. Install VS Code instead.');
 	}
 	const folder = await sharedFolder({
 		kind: 'code-server',
-		// Its native modules are built for one version of Node.
+		// Its native modules are built for a specific Node version.
 		key: `${version}-node-${process.versions.node}-${process.platform}-${process.arch}`,
 		what: 'the browser workbench',
 		make: (folder, signal) => install(folder, { signal, say, log: join(cache, 'code-server-install.log') }),
@@ -29,16 +29,17 @@ export async function installCodeServer(say: (line: string) => void): Promise<st
 }
 
 /**
- * Folder of the TypeScript that the workbench's own extensions ask for. code-server installs it by a script, and scripts stay
- * off: without it, the first TypeScript file that is opened brings up "tsserver was deleted by another application".
+ * Returns the folder with the TypeScript version that the workbench's own extensions need. code-server installs it with
+ * a script, but scripts are disabled; without it, opening the first TypeScript file shows "tsserver was deleted by
+ * another application".
  *
- * @param entry of code-server
+ * @param entry code-server's entry script
  */
 export async function installTypescript(entry: string, say: (line: string) => void): Promise<string> {
 	const wanted = join(dirname(entry), '../../lib/vscode/extensions/package.json');
 	const { dependencies } = JSON.parse(readFileSync(wanted, 'utf8')) as { dependencies?: Record<string, string> };
 	const range = dependencies?.typescript;
-	if (range === undefined) throw new Error(`${wanted} asks for no TypeScript any more.`);
+	if (range === undefined) throw new Error(`${wanted} no longer depends on TypeScript.`);
 	const folder = await sharedFolder({
 		kind: 'workbench-typescript',
 		key: range.replace(/[^\w.-]+/g, '_'),
@@ -68,11 +69,11 @@ async function install(folder: string, options: Installing): Promise<void> {
 	await npm(['install', `code-server@${version}`, '--ignore-scripts'], folder, options);
 	await npm(['install', '--ignore-scripts'], server, options);
 	if (!(await buildLogWriter(join(folder, 'headers'), server, options))) {
-		say(`Its log writer could not be built (see ${log}): output channels will stay empty.`);
+		say(`Cannot build its log writer (see ${log}): output channels will stay empty.`);
 	}
 }
 
-/** Builds with the headers of this very Node, which its npm package carries. */
+/** Builds with the headers included in the npm package of the current Node. */
 async function buildLogWriter(folder: string, server: string, options: Installing): Promise<boolean> {
 	const { platform, arch } = process;
 	const name = `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
@@ -92,7 +93,7 @@ async function buildLogWriter(folder: string, server: string, options: Installin
 	}
 }
 
-/** A folder that npm installs into, and not into one above it. */
+/** Creates a folder that npm installs into, so that it does not use a parent folder. */
 function makeProject(folder: string): void {
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');

@@ -1,4 +1,4 @@
-/** A page on loopback that logs a browser into the workbench: its address holds a secret and works in place of the password. */
+/** A loopback page that logs a browser in to the workbench. Its URL contains a secret that replaces the password. */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ export interface Login {
 	close(): void;
 }
 
-/** Serves the page until `close`; after the login it opens `folder`. */
+/** Serves the page until `close`. After login, it opens `folder`. */
 export async function serveLogin(server: Server, folder: string): Promise<Login> {
 	const path = `/${randomBytes(18).toString('base64url')}`;
 	const after = `${server.origin}/login?${new URLSearchParams({ to: `/?folder=${encodeURIComponent(folder)}` })}`;

@@ -1,4 +1,4 @@
-/** One running browser workbench: a code-server process with folders of its own, on a free loopback port. */
+/** A running browser workbench: a code-server process with its own folders on a free loopback port. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -20,30 +20,30 @@ import { node } from '../paths.ts';
 import { endGroup, run, tail } from '../process.ts';
 
 export interface ServerOptions {
-	/** Entry script of code-server, see install.ts. */
+	/** code-server's entry script; see install.ts. */
 	readonly entry: string;
 	readonly log: string;
-	/** User settings of the workbench, added to quiet defaults. */
+	/** User settings for the workbench, in addition to quiet defaults. */
 	readonly settings?: Readonly<Record<string, unknown>>;
 	/**
-	 * Whether the page may load an extension from its source folder and run test suites in the extension host.
-	 * The workbench then shows neither notification toasts nor dialogs.
+	 * Whether the page can load an extension from its source folder and run test suites in the extension host. If so, the
+	 * workbench shows neither notification toasts nor dialogs.
 	 */
 	readonly testDriver?: boolean;
 	readonly env?: Readonly<Record<string, string | undefined>>;
-	/** Folders of extensions that the workbench has as it has its own; with the test driver alone. */
+	/** Folders of extensions to load as built-in extensions. Requires the test driver. */
 	readonly extensions?: readonly string[];
-	/** Whether a folder is in Restricted Mode until a person trusts it; by default every folder is trusted. */
+	/** Whether folders open in Restricted Mode until the user trusts them. By default, every folder is trusted. */
 	readonly restricted?: boolean;
-	/** Where user data and extensions are kept; by default in a temporary folder that `dispose` removes. */
+	/** Folder for user data and extensions. Defaults to a temporary folder that `dispose` removes. */
 	readonly home?: string;
-	/** By default a free one. */
+	/** Defaults to a free port. */
 	readonly port?: number;
 }
 
 /**
- * The editor's own extensions that a test's workbench has, where it takes the test driver: what our files are edited,
- * shown and debugged with. Each load of the workbench reads and starts the rest for nothing.
+ * The editor's own extensions included in a test workbench with the test driver: those needed to edit, show and debug
+ * our files. The others would be read and started on every load for no benefit.
  */
 const editorExtensions = [
 	'diff',
@@ -75,30 +75,30 @@ const quietSettings = {
 	'extensions.ignoreRecommendations': true,
 	'update.mode': 'none',
 	'git.enabled': false,
-	// Each frame is painted by the processor here.
+	// Every frame is rendered on the CPU here.
 	'workbench.reduceMotion': 'on',
 	'editor.cursorBlinking': 'solid',
 	'terminal.integrated.cursorBlinking': false,
-	// Looking for open ports lists the files of every process, every two seconds.
+	// Port detection lists the open files of every process every two seconds.
 	'remote.autoForwardPorts': false,
 };
 
-/** Nothing is asked when a folder is opened: it is not trusted. */
+/** Opens folders as untrusted without asking. */
 const restrictedSettings = {
 	'security.workspace.trust.enabled': true,
 	'security.workspace.trust.startupPrompt': 'never',
 	'security.workspace.trust.banner': 'never',
 	'security.workspace.trust.untrustedFiles': 'open',
-	// The editor of trust is a tab like others.
+	// Show the trust editor as an ordinary tab.
 	'workbench.editor.useModal': 'off',
 };
 
 export class Server {
 	readonly options: ServerOptions;
 	readonly home: string;
-	/** For sockets, whose paths are limited to about 104 bytes. */
+	/** Folder for sockets, whose paths are limited to about 104 bytes. */
 	private readonly runtime = mkdtempSync(join(tmpdir(), 'rl-'));
-	/** Nobody else on this machine can use the workbench without it. */
+	/** Keeps other users of this machine out of the workbench. */
 	readonly password: string = randomBytes(18).toString('base64url');
 	readonly environment: Record<string, string | undefined>;
 	port = 0;
@@ -110,7 +110,7 @@ export class Server {
 		for (const name of ['data/User', 'extensions', 'config', 'share', 'cache', 'state']) {
 			mkdirSync(join(this.home, name), { recursive: true });
 		}
-		// It would otherwise write into the person's home folder.
+		// Otherwise it would write to the user's home folder.
 		this.environment = {
 			XDG_CONFIG_HOME: join(this.home, 'config'),
 			XDG_DATA_HOME: join(this.home, 'share'),
@@ -119,7 +119,8 @@ export class Server {
 			XDG_RUNTIME_DIR: this.runtime,
 			PATH: `${dirname(node)}:${process.env.PATH ?? ''}`,
 			EXTENSIONS_GALLERY: '{}',
-			// Of a plain password, each request would be checked by a slow hash: half of what opening a page costs the server.
+			// With a plain password, a slow hash would check every request and take half of the server's time for opening a
+			// page.
 			HASHED_PASSWORD: createHash('sha256').update(this.password).digest('hex'),
 			...options.env,
 		};
@@ -138,7 +139,7 @@ export class Server {
 		return `http://127.0.0.1:${this.port}`;
 	}
 
-	/** Installs a packaged extension into this workbench; before `start`. */
+	/** Installs a packaged extension in this workbench. Must be called before `start`. */
 	async installExtension(vsix: string): Promise<void> {
 		const code = await run(node, [...this.arguments(), '--install-extension', vsix], {
 			env: this.environment,
@@ -148,7 +149,7 @@ export class Server {
 		if (code !== 0) throw new Error(`The extension could not be installed:\n${tail(this.options.log, 15)}`);
 	}
 
-	/** Resolves when the server answers. */
+	/** Resolves once the server responds. */
 	async start(): Promise<void> {
 		mkdirSync(dirname(this.options.log), { recursive: true });
 		const log = openSync(this.options.log, 'a');
@@ -183,14 +184,14 @@ export class Server {
 		);
 	}
 
-	/** Resolves when the server ends by itself. */
+	/** Resolves when the server exits on its own. */
 	ended(): Promise<void> {
 		const child = this.child;
 		if (child === undefined || child.exitCode !== null) return Promise.resolve();
 		return new Promise((resolve) => child.once('exit', () => resolve()));
 	}
 
-	/** Address of the workbench with a folder open, and in development mode with an extension loaded from its sources. */
+	/** Returns the workbench URL with a folder open and, in development mode, an extension loaded from its sources. */
 	url(folder: string, development?: { readonly extension: string; readonly suites?: string }): string {
 		const url = new URL(this.origin);
 		url.searchParams.set('folder', folder);
@@ -203,7 +204,7 @@ export class Server {
 		return url.toString();
 	}
 
-	/** A new page that is logged in. */
+	/** Opens a new page that is already logged in. */
 	async openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
 		const context = await browser.newContext({
 			viewport: { width: 1400, height: 900 },
@@ -211,9 +212,9 @@ export class Server {
 			...options,
 		});
 		await context.addInitScript(stillWorkbench);
-		// The cookie of the login page, as a person's form would get it.
+		// Get the login cookie the way the login form would.
 		const answer = await context.request.post(`${this.origin}/login`, { form: { password: this.password } });
-		if (!answer.ok()) throw new Error(`The workbench refused the login (${answer.status()}).`);
+		if (!answer.ok()) throw new Error(`The workbench rejected the login (${answer.status()}).`);
 		return context.newPage();
 	}
 
@@ -225,13 +226,13 @@ export class Server {
 		rmSync(this.runtime, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 	}
 
-	/** A folder with some of the editor's own extensions. */
+	/** Creates a folder with a subset of the editor's own extensions. */
 	private editorExtensions(): string {
 		const folder = join(this.home, 'editor-extensions');
 		const all = join(dirname(this.options.entry), '../../lib/vscode/extensions');
 		mkdirSync(folder, { recursive: true });
 		for (const name of editorExtensions) {
-			if (!existsSync(join(all, name))) throw new Error(`The editor has no extension ${name} any more`);
+			if (!existsSync(join(all, name))) throw new Error(`The editor no longer has the extension ${name}`);
 			if (!existsSync(join(folder, name))) symlinkSync(join(all, name), join(folder, name), 'dir');
 		}
 		for (const extension of this.options.extensions ?? [])
@@ -253,7 +254,7 @@ export class Server {
 			'--disable-telemetry',
 			'--disable-update-check',
 			'--disable-getting-started-override',
-			// Extension hosts of closed pages would otherwise linger for three hours.
+			// Otherwise extension hosts of closed pages would linger for three hours.
 			'--reconnection-grace-time',
 			'10',
 		];
@@ -261,8 +262,8 @@ export class Server {
 }
 
 /**
- * Runs in each frame before its own scripts: nothing in the workbench moves by itself. Each frame is painted by the
- * processor here, and spinners and progress bars take as much of it as all that tests do.
+ * Disables animations. Runs in each frame before its own scripts. Every frame is rendered on the CPU here, and spinners
+ * and progress bars would use as much CPU time as all tests together.
  */
 function stillWorkbench(): void {
 	if (window !== window.top) return;

@@ -23,7 +23,9 @@ const grpo = {
 	learning_rate: 3e-4,
 	beta: 0.02,
 };
-/** Of every run: sampling is by the seed alone, so one worker thread is as good as any number. */
+/**
+ * Settings for all runs. Sampling depends only on the seed, so one worker thread gives the same results as any number.
+ */
 const common = {
 	format: 1,
 	workers: 1,
@@ -41,7 +43,7 @@ export interface Finished {
 	readonly metrics: readonly MetricsLine[];
 }
 
-/** Trains in one folder; what is there already is taken from it, so that a campaign that broke off continues. */
+/** Trains in one folder and reuses what is already there, so that an interrupted campaign continues. */
 export class Campaign {
 	readonly #folder: string;
 	readonly #seed: number;
@@ -58,7 +60,7 @@ export class Campaign {
 		await writeRows(this.#folder, this.#seed);
 	}
 
-	/** A run of the kind's start with edits. */
+	/** Trains from the failure type's starting point with the given recipe edits. */
 	async train(start: Kind['start'], edits: readonly RecipeEdit[]): Promise<Finished> {
 		const path = await this.#start(start);
 		const recipe = applyRecipeEdits(
@@ -69,7 +71,7 @@ export class Campaign {
 		return { folder, metrics: await readMetrics(folder) };
 	}
 
-	/** The checkpoint that runs begin with. */
+	/** Returns the checkpoint that runs start from. */
 	#start(start: Kind['start']): Promise<string> {
 		const sft = (data: boolean, until: number, steps: number) => ({
 			type: 'sft',
@@ -110,7 +112,7 @@ export class Campaign {
 		return made;
 	}
 
-	/** The folder of a finished run of this recipe. */
+	/** Returns the folder of a finished run for this recipe. */
 	#run(recipe: unknown): Promise<string> {
 		const name = createHash('sha256')
 			.update(JSON.stringify(recipe).replaceAll(this.#folder, ''))
@@ -146,7 +148,9 @@ async function checkpointOf(run: string): Promise<string> {
 	return newest.path;
 }
 
-/** Scales the gain of the last norm, which divides the temperature by as much: a policy without entropy. */
+/**
+ * Scales the last norm's gain, which divides the temperature by the same factor and produces a policy without entropy.
+ */
 async function sharpen(folder: string, times: number): Promise<void> {
 	const file = join(folder, 'model.safetensors');
 	const bytes = await readFile(file);
@@ -155,7 +159,7 @@ async function sharpen(folder: string, times: number): Promise<void> {
 	const [from, to] = header.norm?.data_offsets ?? [0, 0];
 	for (let at = 8 + size + from; at < 8 + size + to; at += 4) bytes.writeFloatLE(times * bytes.readFloatLE(at), at);
 	await writeFile(file, bytes);
-	// The checkpoint has the size and the hash of each file: one hash takes the place of the other.
+	// Replace the hash in the checkpoint, which records the size and hash of each file.
 	const statePath = join(folder, 'state.json');
 	const state = await readFile(statePath, 'utf8');
 	const { files } = JSON.parse(state) as { files: Record<string, { sha256: string }> };
@@ -163,7 +167,10 @@ async function sharpen(folder: string, times: number): Promise<void> {
 	await writeFile(statePath, state.replace(files['model.safetensors']?.sha256 ?? '', sha256));
 }
 
-/** Solutions of one to three digits for the cold start; rows with right answers, and with 40 of 100 wrong. */
+/**
+ * Writes solutions with one to three digits for the cold start, rows with correct answers, and rows with 40% incorrect
+ * answers.
+ */
 async function writeRows(folder: string, seed: number): Promise<void> {
 	const random = Random.of(seed, 'diagnosis rows');
 	const draw = (digits: number, count: number) => {
@@ -193,14 +200,14 @@ async function writeRows(folder: string, seed: number): Promise<void> {
 	);
 }
 
-/** The alerts of a finished run, by the code at hand. */
+/** Returns the alerts for a finished run according to the current code. */
 export async function verdictFor({ folder }: Finished): Promise<Verdict> {
 	return diagnoseRun(await openRun(folder));
 }
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** How well a run went by a measure: held-out accuracy at its end, or a mean over its batches, 0 to 1. */
+/** Returns a run's score on a metric, from 0 to 1: held-out accuracy at the end, or a mean over batches. */
 export async function measured({ folder, metrics }: Finished, measure: Measure): Promise<number> {
 	const batches = metrics.filter(
 		({ values }) => typeof values.reward === 'number' || values.frac_reward_zero_std !== undefined,

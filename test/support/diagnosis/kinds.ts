@@ -1,10 +1,11 @@
 /**
- * Failures that are planted into runs of the embedded engine, each as a change of a recipe. All start from one policy per
- * seed: 2-digit sums, a third solved (`cold`) or nearly all (`solved`). `base` is what a kind changes in its control, too.
+ * Failures planted in embedded engine runs as recipe edits. All runs with the same seed start from the same policy for
+ * 2-digit sums, which solves a third of them (`cold`) or nearly all of them (`solved`). `base` contains edits that also
+ * apply to the control.
  */
 import type { RecipeEdit } from '../../../src/protocol/alert.ts';
 
-/** What a failure harms; larger is better. */
+/** Metric that the failure reduces; higher is better. */
 export type Measure = 'held-out' | 'informative' | 'one-language' | 'scored';
 
 export interface Kind {
@@ -162,7 +163,7 @@ export const kinds: readonly Kind[] = [
 	},
 ];
 
-/** Runs in which nothing is planted: four recipes on each of three seeds, twelve recipes in all. */
+/** Runs without a planted failure: four recipes for each of three seeds, twelve in total. */
 export const healthy: readonly { readonly name: string; readonly edits: readonly RecipeEdit[] }[] = [
 	{ name: 'standard', edits: [] },
 	{ name: 'without-kl', edits: [stage('beta', 0)] },
@@ -181,10 +182,10 @@ export const healthy: readonly { readonly name: string; readonly edits: readonly
 	{ name: 'rloo', edits: [stage('type', 'rloo'), stage('learning_rate', 1e-4)] },
 ];
 
-/** The recipes of one seed: over seeds 1 to 3, each once. */
+/** Returns the recipes for one seed. Seeds 1 to 3 together cover each recipe once. */
 export const healthyOf = (seed: number) => healthy.filter((_, i) => i % 3 === seed % 3);
 
-/** Reward files of the plants. */
+/** Reward files for the planted failures. */
 export const rewardFiles: Readonly<Record<string, string>> = {
 	'format_style.reward.ts': `import type { Reward } from 'reasoning-lab';
 export const format_style: Reward = ({ completion }) => {

@@ -1,4 +1,4 @@
-"""Tiny models that all tests share, and recipes as the driver hands them over."""
+"""Tiny models shared by all tests, and recipes in the form the driver passes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHAT = (
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on sums."""
+    """Returns a byte-level BPE tokenizer trained on sums."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -42,7 +42,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
 
 @pytest.fixture(scope="session")
 def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Llama-type model with random weights, 2 layers of width 32, and its tokenizer."""
+    """Returns a Llama-type model with random weights, 2 layers and width 32, and its tokenizer."""
     folder = tmp_path_factory.mktemp("llama")
     tokenizer = make_tokenizer()
     torch.manual_seed(1)
@@ -64,7 +64,7 @@ def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lab_tokenizer_json(symbols: list[str] = SYMBOLS) -> str:
-    """A tokenizer.json as `src/core/text/tokenizerJson.ts` writes it."""
+    """Returns a tokenizer.json in the format of `src/core/text/tokenizerJson.ts`."""
     special = ["<pad>", "<bos>", "<eos>"]
     whole = [s for s in symbols if len(s) > 1]
     ordered = [*special, *whole, *[s for s in symbols if len(s) == 1]]
@@ -112,7 +112,7 @@ def lab_tokenizer_json(symbols: list[str] = SYMBOLS) -> str:
 
 @pytest.fixture(scope="session")
 def new_model() -> dict[str, Any]:
-    """`newModel` of an assignment: two layers of width 32."""
+    """Returns `newModel` for an assignment: two layers of width 32."""
     text = lab_tokenizer_json()
     vocabulary = len(json.loads(text)["model"]["vocab"])
     shape = {"vocabulary": vocabulary, "context": 48, "width": 32, "heads": 4, "layers": 2, "feedForward": 64}
@@ -156,12 +156,12 @@ RECIPE: dict[str, Any] = {
 
 @pytest.fixture
 def recipe() -> dict[str, Any]:
-    """A resolved recipe of the pytorch engine that a test may change."""
+    """Returns a resolved recipe for the pytorch engine that the test can modify."""
     return copy.deepcopy(RECIPE)
 
 
 class fails:
-    """Expects a Failure of a reason whose sentences hold the parts."""
+    """Expects a Failure with this reason whose message contains the given parts."""
 
     def __init__(self, reason: str, *parts: str) -> None:
         self.reason, self.parts = reason, parts

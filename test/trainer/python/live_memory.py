@@ -1,4 +1,4 @@
-"""Bytes of the tensors that are alive, by what PyTorch itself allocates: resident memory would be noise."""
+"""Memory in live tensors, counted by PyTorch allocations because resident memory would be too noisy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch.utils._pytree import tree_leaves
 
 class LiveMemory(TorchDispatchMode):
     """
-    Counts storages from the operator that makes them until the last tensor on them is gone. `peak` is the most that was
-    alive at once since `reset`. What an operator needs while it runs is not seen.
+    Counts each storage from the operator that creates it until its last tensor is gone. `peak` is the maximum number
+    of live bytes since `reset`. Temporary memory inside an operator is not counted.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class LiveMemory(TorchDispatchMode):
         self.peak = self.now
 
     def add(self, *tensors: torch.Tensor) -> None:
-        """Counts tensors that were made before; each storage once."""
+        """Counts existing tensors, each storage once."""
         for tensor in tensors:
             storage = tensor.untyped_storage()
             key = storage._cdata

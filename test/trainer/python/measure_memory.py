@@ -1,6 +1,6 @@
 """
-Peak memory of training steps of plain TRL trainers on tiny models, against which the estimate is held.
-Reads a list of cases as JSON on stdin, writes their peaks in bytes as JSON into the file that is named.
+Measures the peak memory of training steps with plain TRL trainers on tiny models, to check the estimate. Reads a list
+of cases as JSON from stdin and writes their peaks in bytes as JSON to the given file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def tokenizer_of(vocabulary: int) -> PreTrainedTokenizerFast:
 
 
 class Phases(TrainerCallback):
-    """Peaks of the second update, when the optimiser has its moments."""
+    """Measures the peak of the second update, when the optimizer has its moments."""
 
     def __init__(self, memory: LiveMemory) -> None:
         self.memory = memory
@@ -77,13 +77,13 @@ def measure(case: dict[str, Any]) -> dict[str, int]:
     with memory:
         torch.manual_seed(0)
         config = AutoConfig.from_pretrained(folder)
-        # Frozen weights are kept in the precision, trained ones in f32.
+        # Frozen weights keep this precision; trained weights are float32.
         dtype = torch.bfloat16 if case["lora"] and case["precision"] == "bfloat16" else torch.float32
         model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=case["attention"])
         model.config.pad_token_id, model.config.eos_token_id = tokenizer.pad_token_id, tokenizer.eos_token_id
         model.generation_config.eos_token_id = tokenizer.eos_token_id
         model.generation_config.pad_token_id = tokenizer.pad_token_id
-        # A reference is loaded from where the policy lies.
+        # TRL loads the reference model from the policy's folder.
         model.save_pretrained(folder)
         model.config._name_or_path = str(folder)
         trainer = trainer_of(case, model, tokenizer, options_of(case))
@@ -132,7 +132,7 @@ def trainer_of(case: dict[str, Any], model: Any, tokenizer: Any, options: dict[s
 
 def main() -> None:
     torch.set_num_threads(1)
-    # TRL prints its metrics.
+    # Write to a file, because TRL prints its metrics to stdout.
     Path(sys.argv[1]).write_text(json.dumps([measure(case) for case in json.load(sys.stdin)]))
 
 

@@ -1,6 +1,6 @@
 """
-What a person would write with TRL alone, for the same seed and settings as a recipe. `plain_trl.py CONFIG` makes a
-model, trains it and writes what came of it.
+Plain TRL script with the same seed and settings as a recipe. `plain_trl.py CONFIG` creates a model, trains it and
+writes the results.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def train_plainly(
     prompts: list[str] | None = None,
     rewards: list[Callable[..., list[float | None]]] | None = None,
 ) -> tuple[list[dict[str, Any]], dict[str, torch.Tensor]]:
-    """The lines that TRL logs, and the weights at the end."""
+    """Returns the lines that TRL logs, and the final weights."""
     config, trainer_class, own = (
         (GRPOConfig, GRPOTrainer, {"loss_type": stage["loss_type"], "scale_rewards": stage["scale_rewards"]})
         if stage["type"] == "grpo"
@@ -98,7 +98,7 @@ def train_plainly(
 
 
 def main() -> None:
-    """`folder`: for model and results; `stage`, `seed`, `prompts`; `rewards`: a file, and names in it."""
+    """`folder`: for the model and results; `stage`, `seed`, `prompts`; `rewards`: a file and the names in it."""
     from safetensors.torch import save_file
     from tiny_model import make_model
 

@@ -1,6 +1,5 @@
 """
-A driver of few lines, for tests of the trainer alone: answers every request of the link and writes down what it was
-asked.
+A minimal driver for testing the trainer alone: answers every request on the link and records it.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class SocketOfPair:
 
 
 def lines_of(block: Json) -> list[Json]:
-    """Rollouts as a run has them, of those of one process; None for what is not known of a token."""
+    """Converts a process's rollouts to the format in a run, with None for unknown token values."""
     told = block.get("tokens")
     count = sum(line.get("tokens", 0) for line in block["lines"])
     assert count == 0 or told is not None
@@ -60,8 +59,8 @@ def unpacked(kind: str, text: str) -> tuple[Any, ...]:
 
 class ScriptedDriver:
     """
-    `orders(method, params)` gives the orders for a request that is answered with some; None: go on. `rewards(row)`
-    scores one row. Problems are additions of two digits.
+    `orders(method, params)` returns the commands for a request that can be answered with commands, or None to
+    continue. `rewards(row)` scores one row. Problems are two-digit additions.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class ScriptedDriver:
         self.thread = self.serve(here)
 
     def of(self, method: str) -> list[Json]:
-        """Parameters of all requests of a method."""
+        """Returns the parameters of all requests for a method."""
         return [params for name, params in self.asked if name == method]
 
     @property
@@ -101,7 +100,7 @@ class ScriptedDriver:
         self.thread.join(10)
 
     def serve(self, connection: socket.socket) -> threading.Thread:
-        """Answers what comes over a connection, in a thread of its own."""
+        """Answers requests from a connection in a separate thread."""
         thread = threading.Thread(target=self._serve, args=[SocketOfPair(connection)], daemon=True)
         thread.start()
         return thread
@@ -115,7 +114,7 @@ class ScriptedDriver:
                 ahead = {**params, "method": message["method"]}
                 continue
             if message["method"] == "step" and ahead is not None:
-                # Told while the update was computed: they belong to it.
+                # The rollouts were sent while the update was being computed and belong to it.
                 assert "rollouts" not in params and ahead["method"] == "rollouts" and ahead["step"] == params["step"]
                 params["rollouts"], ahead = ahead["rollouts"], None
             if "rollouts" in params:
@@ -171,7 +170,7 @@ def addition(index: int) -> Json:
 
 
 def digits_reward(row: Json) -> dict[str, float | None]:
-    """Dense: the share of characters that are digits, and the nearness of the length to four."""
+    """Dense reward: the fraction of characters that are digits, and how close the length is to four."""
     text = row["completion"]
     digits = sum(c.isdigit() for c in text) / max(1, len(text))
     return {"digits": digits, "length": 1.0 - min(4, abs(4 - len(text))) / 4}

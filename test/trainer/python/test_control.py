@@ -1,4 +1,4 @@
-"""What the driver wants in the middle of training: pauses, changes, the end of a stage, a reward that is mended."""
+"""Driver requests in the middle of training: pauses, changes, ending a stage, fixing a reward."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_hyperparameters_hold_from_the_next_batch_on(stage: Json, model: str, tm
     rates = [step["metrics"]["learning_rate"] for step in driver.steps]
     plain = [step["metrics"]["learning_rate"] for step in whole.steps]
     assert rates[:2] == plain[:2]
-    # The schedule goes on from its place, four times as high.
+    # The schedule continues from its position with a rate four times as high.
     assert rates[2:] == pytest.approx([4 * rate for rate in plain[2:]])
     assert told(driver)[2] == told(whole)[2]
     assert driver.steps[2]["metrics"]["entropy"] < whole.steps[2]["metrics"]["entropy"], "a lower temperature"
@@ -115,14 +115,14 @@ def test_a_stage_ends_by_what_was_measured(model: str) -> None:
         ends = {"do": "end-stage", "because": "until"}
         if method == "step" and params["step"] == 2:
             return [{"do": "wait"}, ends]
-        # The second stage has its accuracy before it begins.
+        # The second stage ends early because its accuracy is already reached before it starts.
         return [ends] if method == "stage" and params["index"] == 1 else None
 
     driver = train(ScriptedDriver(recipe(model, [sft_stage(9), rloo_stage(3), grpo_stage(2)]), orders=orders))
     assert [(stage["index"], stage["step"]) for stage in driver.of("stage")] == [(0, 0), (1, 0), (2, 0)]
     assert [step["step"] for step in driver.steps] == [1, 2, 3, 4]
     assert [step["tokens"] for step in driver.steps] == sorted({step["tokens"] for step in driver.steps})
-    # Problems go on where the cold start has left them: two updates of four.
+    # Problems continue where the cold start stopped: two updates of four.
     posed = [scored["rows"][0]["row"]["prompt"] for scored in driver.of("rewards/score")]
     assert posed == [addition(8)["prompt"], addition(10)["prompt"]]
     assert driver.of("finished")
@@ -146,11 +146,11 @@ def test_rollouts_tell_what_trl_computed_anyway(model: str) -> None:
         tokens = line["tokens"]
         length = len(tokens["text"])
         assert length > 0 and {len(values) for values in tokens.values()} == {length}
-        # Several updates a batch: TRL computes the policy's log-probabilities before the first of them.
+        # With several updates per batch, TRL computes the policy's log-probabilities before the first one.
         assert tokens["logprob"] == tokens["oldLogprob"]
         assert None not in tokens["logprob"] and None not in tokens["refLogprob"]
         assert tokens["logprob"] == pytest.approx(tokens["refLogprob"], abs=10), "nothing is learned yet"
-    # The entropy is that of the update's own forward pass: half of the rows have not had theirs yet.
+    # Entropy comes from the update's own forward pass, which half of the rows have not had yet.
     known = [None not in line["tokens"]["entropy"] for line in lines]
     assert known.count(True) == known.count(False) == len(lines) // 2
 

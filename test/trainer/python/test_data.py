@@ -1,4 +1,4 @@
-"""Datasets: read as the embedded engine reads them, and what is said of files that cannot be read."""
+"""Datasets: reading them the way the embedded engine does, and messages for unreadable files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS: list[dict[str, Any]] = [{"q": f"{n}+1=", "a": n + 1, "s": f"one more than 
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """A file of rows in the form that its name says."""
+    """Writes a file of rows in the format given by its name."""
     kind = path.suffix
     if kind == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
@@ -66,7 +66,7 @@ def dataset(path: Path | str, **more: Any) -> dict[str, Any]:
 
 
 class TestGolden:
-    """Number for number what TypeScript computes."""
+    """Number for number the values that TypeScript computes."""
 
     def test_hashes(self) -> None:
         texts = [json.loads(one["text"]) for one in GOLDEN["texts"]]
@@ -280,7 +280,7 @@ def test_hub_errors_are_one_sentence(error: Exception, reason: str, words: str) 
 
 
 def test_rows_of_a_dataset_become_lines(tmp_path: Path) -> None:
-    # A folder is read as a dataset of the hub is.
+    # A folder is read like a hub dataset.
     folder = tmp_path / "data"
     folder.mkdir()
     given = [{"question": f"q{i}", "answer": i, "parts": [1.5, None]} for i in range(450)]
@@ -320,7 +320,7 @@ def test_driver_problems_are_asked_in_parts() -> None:
     assert asked[1:] == [(10, 4096), (4106, 4096), (8202, 808)]
     assert len(problems.held_out(5)) == 5
     asked.clear()
-    # Batch after batch comes out of what was asked for at once.
+    # Consecutive batches come from the same prefetched request.
     for start in (9000, 9010, 9020, 9515, 9505, 9000):
         assert [one["index"] for one in problems.training(start, 10)] == list(range(start, start + 10))
     assert asked == [(9010, 512), (9515, 512), (9505, 512), (9000, 512)]
@@ -368,7 +368,7 @@ def test_folders_of_parquet_and_of_save_to_disk_are_read(tmp_path: Path) -> None
     saved = datasets.Dataset.from_list(ROWS)
     saved.save_to_disk(str(tmp_path / "saved"), num_shards=3)
     assert [one.row for one in read_rows(Source(str(tmp_path / "saved")))] == ROWS
-    # A selection is kept as indices.
+    # A selection is stored as indices.
     saved.select(range(5)).save_to_disk(str(tmp_path / "few"))
     assert [one.row for one in read_rows(Source(str(tmp_path / "few")))] == ROWS[:5]
     datasets.DatasetDict({"test": saved}).save_to_disk(str(tmp_path / "both"))
@@ -414,7 +414,7 @@ BOMBS = Path(__file__).parents[2] / "fixtures" / "bombs"
 
 
 def repeated(text: str, rows: int) -> pa.Table:
-    """Small in memory and on disk, until the texts are made."""
+    """Returns a table that is small in memory and on disk until its strings are materialized."""
     return pa.table({"q": pa.DictionaryArray.from_arrays(np.zeros(rows, "int32"), [text])})
 
 

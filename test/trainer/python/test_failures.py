@@ -1,4 +1,4 @@
-"""What goes wrong while a stage runs is told in a sentence, and what can be saved is offered to the driver."""
+"""Failures during a stage are reported in one message, and anything that can be saved is offered to the driver."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def saving(folder: Path) -> Any:
-    """Orders of a driver that takes what a failing trainer offers."""
+    """Returns a driver's commands that save what a failing trainer offers."""
 
     def orders(method: str, params: dict[str, Any]) -> list[dict[str, Any]] | None:
         if params.get("failing"):
@@ -57,7 +57,7 @@ def test_a_loss_that_is_no_number(model: str, tmp_path: Path, monkeypatch: pytes
     assert fault["reason"] == "invalid"
     assert "update 3" in fault["message"] and "learning_rate" in fault["action"]
     assert len(driver.steps) == 2, "an update that spoils the weights is not made"
-    # What was saved is step 2, from which everything goes on as if the loss had been sound.
+    # The saved state is step 2; training continues from it as if the loss had been finite.
     state = driver.answers[0]["value"]["state"]
     resume = {
         "checkpoint": str(tmp_path / "saved"),
@@ -87,7 +87,7 @@ def test_no_memory_left(where: str, model: str, tmp_path: Path, monkeypatch: pyt
     assert "not enough memory" in fault["message"]
     for setting in ("microBatch", "gradientCheckpointing", "max_completion_length", "lora"):
         assert setting in fault["action"]
-    # Half an update of the optimiser is neither the old weights nor the new ones.
+    # A partial optimizer update is neither the old weights nor the new ones, so it is not offered.
     assert bool(driver.answers) == (where == "forward")
 
 
@@ -109,7 +109,7 @@ def test_a_client_is_told_what_it_got_wrong(model: str) -> None:
 
 
 def test_hostile_problems(model: str) -> None:
-    """Texts of any sort come back in rollouts as they went in."""
+    """Arbitrary strings are unchanged in rollouts."""
     nasty = ["\0", "</s><eos><pad>", "\ud83d half", "🙂" * 20, "a\r\n\u2028b", "-->\u202e"]
 
     def problem(index: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the engine trains is what TRL trains: losses, rewards, KL and weights are equal, bit for bit."""
+"""The engine trains exactly like TRL: losses, rewards, KL and weights are equal bit for bit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_equals_plain_trl(name: str, model: str, tmp_path: Path) -> None:
 
     def orders(method: str, params: dict[str, Any]) -> list[dict[str, Any]] | None:
         last = method == "step" and params["step"] == STEPS
-        # In between, the policy is asked, which must leave no trace.
+        # Query the policy in between, which must not affect training.
         asks = method == "step" and params["step"] == 4
         if last:
             return [{"do": "checkpoint", "id": 1, "folder": str(checkpoint)}]

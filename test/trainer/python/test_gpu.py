@@ -1,4 +1,4 @@
-"""Devices in metrics: nvidia-ml-py itself, on a library of two made-up devices that is compiled here."""
+"""Device metrics with the real nvidia-ml-py, on a library with two fake devices that is compiled here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reasoning_lab_trainer.gpu import DeviceSampler, device_metrics
 
 GIB = float(1 << 30)
 
-#: In a process of its own: the library is found by the loader's path, which is read when a process starts.
+# Runs in a separate process, because the library is found through the loader path, which is read at process start.
 PROGRAM = """
 import json, os, sys, threading, time
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_what_the_driver_tells_becomes_metrics_of_a_step(library: Path, tmp_path
     told = json.loads(done.stdout)
     assert told["threads"] == 1
     metrics = told["metrics"]
-    # The largest of what was seen, but the mean of utilization and power.
+    # Reports the maximum of the samples, except for utilization and power, which are averaged.
     assert metrics["gpu/0/memory_used"] == 7 * GIB
     assert metrics["gpu/0/memory_total"] == 16 * GIB
     assert metrics["gpu/0/temperature"] == 60
@@ -76,12 +76,12 @@ def test_what_the_driver_tells_becomes_metrics_of_a_step(library: Path, tmp_path
     assert 100 < metrics["gpu/0/power"] < 600.5
     assert metrics["gpu/0/power_limit"] == 700
     assert (metrics["gpu/0/memory_peak"], metrics["gpu/0/memory_reserved"]) == (3, 4)
-    # A slice does not tell everything, and of a device that the driver does not know torch alone tells.
+    # A MIG slice does not report every value, and a device unknown to the driver has only torch's values.
     assert {name for name in metrics if name.startswith("gpu/1/")} == {
         f"gpu/1/{name}" for name in ("memory_used", "memory_total", "temperature", "memory_peak", "memory_reserved")
     }
     assert {name for name in metrics if name.startswith("gpu/2/")} == {"gpu/2/memory_peak", "gpu/2/memory_reserved"}
-    # After a take the next begins anew: nothing was seen since the end.
+    # `take` starts a new interval, which has no samples after the end.
     assert all("temperature" not in device or device["temperature"] <= 50 for device in told["second"])
 
 

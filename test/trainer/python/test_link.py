@@ -1,4 +1,4 @@
-"""Messages between trainer and driver, whatever is in them and however their bytes arrive."""
+"""Messages between trainer and driver, whatever they contain and however their bytes arrive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reasoning_lab_trainer.link.framing import HEADER_BYTES, MessageReader, Writ
 
 
 class Bytes:
-    """A stream that gives its bytes in pieces of one size."""
+    """A stream that returns its bytes in chunks of a fixed size."""
 
     def __init__(self, data: bytes, piece: int) -> None:
         self.data, self.piece = data, piece

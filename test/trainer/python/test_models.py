@@ -1,4 +1,4 @@
-"""Models and tokenizers: what is opened, what it computes, and what is said of folders that are no model."""
+"""Models and tokenizers: what can be opened, what it computes, and messages for folders that are not models."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_left_padding_and_cache_change_nothing(recipe: dict[str, Any], new_model
 
 
 def test_log_probabilities_are_the_embedded_engines(recipe: dict[str, Any]) -> None:
-    """Of a checkpoint that the embedded engine has trained; its numbers stand in fixtures/trainer/lab.json."""
+    """Loads a checkpoint trained by the embedded engine, whose values are in fixtures/trainer/lab.json."""
     recipe["model"] = {"path": str(GOLDEN / "lab")}
     policy = load_policy(recipe, None, CPU)
     assert policy.context == policy.model.config.max_position_embeddings
@@ -205,7 +205,7 @@ def test_saved_policy_opens_again(
     assert again.adapted == policy.adapted
     assert again.trained == policy.trained
     assert torch.allclose(logprobs(again, "1+2="), logprobs(policy, "1+2="), atol=1e-6)
-    # Another recipe's model, without adapters: they are merged.
+    # The model for another recipe, without adapters because they are merged.
     recipe["model"], recipe["pytorch"]["lora"] = {"path": str(tmp_path)}, None
     merged = load_policy(recipe, None, CPU)
     assert not isinstance(merged.model, PeftModel)
@@ -256,7 +256,7 @@ def test_heads_begin_with_the_policys_layers(
     again = make_head(policy, name, recipe, tmp_path / name).eval()
     assert torch.allclose(again(**ids).logits, out, atol=1e-6)
     assert sum(p.requires_grad for p in again.parameters()) == sum(p.requires_grad for p in head.parameters())
-    # A reward model is no policy, and that is said.
+    # A reward model is not a policy, and the error says so.
     with fails("mismatch", "does not generate text"):
         load_policy({**recipe, "model": {"path": str(tmp_path / name)}}, None, CPU)
 

@@ -1,4 +1,4 @@
-"""Completions and log-probabilities for clients: what a request gets depends on its own words and seeds alone."""
+"""Completions and log-probabilities for clients, which depend only on each request's own text and seeds."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_draws_as_often_as_is_likely() -> None:
     nucleus = torch.bincount(draw(logits, 1, 0.85, numbers).tokens, minlength=4)
     assert nucleus[0] == 0 and nucleus[1] == 0 and abs(int(nucleus[2]) - 667) <= 1
     assert set(draw(logits, 0, 1, numbers).tokens.tolist()) == {2}
-    # Numbers at the very end of their range.
+    # Numbers at the limits of their range.
     assert draw(logits[:2], 1, 1, [0.0, 1 - 1e-16]).tokens.tolist() == [0, 3]
 
 
@@ -156,7 +156,7 @@ def test_pieces_make_up_the_text(llama: Context) -> None:
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         assert "".join(pieces.of(ids)) == text
         assert len(pieces.of(ids)) == len(ids)
-    # Half a character at the end stays what it is.
+    # A partial character at the end is left unchanged.
     half = tokenizer("🙂", add_special_tokens=False)["input_ids"][:2]
     assert len(pieces.of(half)) == 2
 

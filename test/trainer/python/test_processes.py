@@ -1,4 +1,4 @@
-"""Two training processes: rank 0 alone speaks with the driver, and all do what it wants."""
+"""Two training processes: only rank 0 talks to the driver, and all of them carry out its commands."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def free_port() -> int:
 
 
 def process(rank: int, port: int, driver: ScriptedDriver, pretend_gpus: bool) -> None:
-    """What torchrun starts, in a copy of this process that has loaded everything already."""
+    """Runs what torchrun would start, in a fork of this process that has everything loaded."""
     os.environ.update(
         RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1"
     )
     os.environ["MASTER_PORT"] = str(port)
-    # Of tests that ran before in the process that this is a copy of.
+    # Reset state left by earlier tests in the process that was forked.
     for state in (AcceleratorState, PartialState, GradientState):
         state._reset_state()
     if pretend_gpus:
-        # accelerate shares models among GPUs alone, though torch can among processors too.
+        # accelerate shards models only across GPUs, though torch can also do it across CPUs.
         plainly = PartialState.__init__
 
         def pretending(self: PartialState, *args: Any, **kwargs: Any) -> None:
@@ -69,7 +69,7 @@ def train_by_two(driver: ScriptedDriver, pretend_gpus: bool) -> None:
 def test_orders_reach_all_and_batches_come_from_all(strategy: str, tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     folder = tmp_path / "checkpoint"
-    # Between two stages a model that is shared among GPUs is put together again.
+    # A sharded model is reassembled between two stages.
     stages = [grpo_stage(2)] if strategy == "ddp" else [rloo_stage(1), grpo_stage(1)]
     asked = recipe(model, stages, pytorch={"processes": 2, "strategy": strategy})
     waits = iter([True, True, False])
@@ -84,7 +84,7 @@ def test_orders_reach_all_and_batches_come_from_all(strategy: str, tmp_path: Pat
                 {"do": "checkpoint", "id": 2, "folder": str(folder)},
                 {"do": "generate", "id": 3, "params": generate},
             ]
-        # Paused for a while.
+        # Stay paused for a while.
         if method == "run/orders" and next(waits, False):
             return [{"do": "wait"}]
         return None
@@ -102,10 +102,10 @@ def test_orders_reach_all_and_batches_come_from_all(strategy: str, tmp_path: Pat
         assert [(line["group"], line["index"]) for line in lines] == [(g, i) for g in range(2) for i in range(4)]
         for group in range(2):
             assert len({line["prompt"] for line in lines if line["group"] == group}) == 1
-        # One request for the batch of both processes, in the order of the rollouts.
+        # A single request for the batch of both processes, in the order of the rollouts.
         assert [row["completion"] for row in scored["rows"]] == [line["completion"] for line in lines]
     assert {path.name for path in (folder / "trainer").glob("random_*")} == {"random_0.pt", "random_1.pt"}
-    # Of a shared model the parts are gathered in a file of another name.
+    # A sharded model's parts are gathered in a file with a different name.
     assert (folder / "trainer" / ("optimizer.pt" if strategy == "ddp" else "optimizer.bin")).is_file(), sorted(
         folder.rglob("*")
     )

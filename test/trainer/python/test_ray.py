@@ -1,4 +1,4 @@
-"""What a job on a Ray cluster does beside training; no Ray and no torch is needed for it."""
+"""Everything a Ray cluster job does besides training. Needs neither Ray nor torch."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_a_run_needs_is_brought_once(tmp_path: Path) -> None:
     assert Path(data).read_text() == "{}\n"
     assert recipe["model"]["path"] == "Qwen/Qwen"
     assert (place.run / "rewards" / "a.reward.py").exists()
-    # A later job of the run finds the recipe that the run began with.
+    # A later job in the same run uses the recipe that the run started with.
     (place.run / "recipe.json").write_text('{"kept": true}')
     prepare(settings, place, tmp_path / "package")
     assert read_json(place.run / "recipe.json") == {"kept": True}
@@ -94,7 +94,7 @@ def test_what_is_missing_on_the_cluster_is_said(tmp_path: Path) -> None:
 
 
 class Told:
-    """Puts frames together as a reader does."""
+    """Reassembles frames like a reader."""
 
     def __init__(self) -> None:
         self.lines: dict[str, bytes] = {}
@@ -141,7 +141,7 @@ def test_a_folder_is_told_as_it_grows_and_as_it_goes_back(tmp_path: Path) -> Non
     stream.tell()
     assert told.lines["metrics.jsonl"] == (tmp_path / "metrics.jsonl").read_bytes()
     assert told.resets == 0
-    # The run went back: what came after its checkpoint is gone.
+    # The run was rolled back, so everything after its checkpoint is gone.
     (tmp_path / "rollouts" / "step_000001.jsonl").unlink()
     aside = tmp_path / "aside"
     aside.write_text('{"step": 1}\n')

@@ -1,4 +1,4 @@
-"""A run that is resumed from a checkpoint goes on as if nothing had happened: metrics and rollouts are equal."""
+"""A run resumed from a checkpoint continues as if it had not been interrupted: metrics and rollouts are equal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def train(
     recipe: dict[str, Any], checkpoints: Path | None = None, resume: dict[str, Any] | None = None
 ) -> tuple[ScriptedDriver, dict[int, dict[str, Any]]]:
-    """A run that is checkpointed after every batch, and how to resume from each of them."""
+    """Trains a run with a checkpoint after every batch, and returns how to resume from each of them."""
     saved: dict[int, dict[str, Any]] = {}
     place = {"index": 0, "step": 0, "first": 0}
 
@@ -63,7 +63,7 @@ def train(
 
 
 def told(driver: ScriptedDriver) -> dict[int, dict[str, Any]]:
-    """What must be equal of each step: everything but what a clock said."""
+    """Returns the parts of each step that must be equal: everything except times."""
     return {
         step["step"]: {
             "metrics": {
@@ -85,7 +85,7 @@ def test_goes_on_bit_for_bit(name: str, model: str, tmp_path: Path) -> None:
     driver, saved = train(whole_recipe, tmp_path)
     whole = told(driver)
     assert len(saved) >= 2
-    # The first one, one in the middle, and the last but one.
+    # First, middle and second-to-last checkpoints.
     steps = sorted(saved)
     for step in {steps[0], steps[len(steps) // 2], steps[-2]}:
         resumed = told(train(whole_recipe, resume=saved[step])[0])

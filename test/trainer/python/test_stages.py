@@ -1,4 +1,4 @@
-"""The stages that learn from rows: end to end behind the link, exact after a resume, and what is said of bad input."""
+"""Stages that train on rows: end to end over the link, exact resume, and messages for invalid input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LORA = {"r": 4, "alpha": 8, "dropout": 0, "targets": "all-linear", "quantize": "
 
 
 def sum_of(index: int) -> Json:
-    """One-digit sums with worked solutions."""
+    """Returns one-digit sums with worked solutions."""
     a, b = index * 7919 % 10, index * 104729 // 10 % 10
     prompt = f"{a}+{b}="
     return {
@@ -56,7 +56,7 @@ SUMS = [(f"{a}+{b}=", a + b) for a in range(10) for b in range(10)]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Pairs, labelled steps and a teacher's completions of all one-digit sums."""
+    """Writes pairs, labeled steps and teacher completions for all one-digit sums."""
     folder = tmp_path_factory.mktemp("data")
     rows: dict[str, list[Json]] = {
         "pairs": [
@@ -139,7 +139,7 @@ def checkpoint_at(step: int, folder: Path) -> Callable[[str, Json], list[Json] |
 
 
 def told(driver: ScriptedDriver) -> list[Json]:
-    """Metrics of the updates but for times."""
+    """Returns the metrics of the updates, excluding times."""
     return [
         {name: value for name, value in step["metrics"].items() if "time" not in name and "throughput" not in name}
         for step in driver.steps
@@ -181,11 +181,11 @@ def test_all_stages_of_one_recipe(tmp_path: Path, files: dict[str, str], new_mod
     tokens = [step["tokens"] for step in driver.steps]
     assert tokens == sorted(tokens)
     assert tokens[0] > 0
-    # Half of the teacher's sums are wrong.
+    # Half of the teacher's sums are incorrect.
     assert any("50 of 100 completions" in alert["message"] for alert in driver.of("alert"))
     assert sum(len(scored["rows"]) for scored in driver.of("rewards/score")) == 100
 
-    # What other programs open.
+    # Open it the way other programs do.
     policy = load_policy({**RECIPE, "model": {"path": str(checkpoint)}}, None, torch.device("cpu"))
     before = load_policy({**RECIPE, "model": {"path": str(before_heads)}}, None, torch.device("cpu"))
     pairs = zip(policy.model.parameters(), before.model.parameters(), strict=True)
@@ -200,7 +200,7 @@ def test_all_stages_of_one_recipe(tmp_path: Path, files: dict[str, str], new_mod
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_resumed_stage_goes_on_exactly(tmp_path: Path, files: dict[str, str], new_model: Json, kind: str) -> None:
     settings = {"minReward": 0.5} if kind == "distill" else {}
-    # More updates than an epoch has, a schedule, and micro-batches.
+    # More updates than an epoch has, with a schedule and micro-batches.
     stages = [stage_of("sft", 1, files), stage_of(kind, 6, files, warmup_steps=4, batch_size=24, **settings)]
     recipe = make_recipe(stages, microBatch=12)
     checkpoint = tmp_path / "checkpoint"
@@ -316,7 +316,7 @@ def test_rows_are_packed(llama_folder: Path) -> None:
     recipe["pytorch"]["packing"] = False
     plain = train(recipe, None)
     assert len(packed.steps) == 3
-    # Several problems in each of the two sequences of an update.
+    # Each of the two sequences in an update contains several problems.
     assert packed.steps[0]["tokens"] > 2 * plain.steps[0]["tokens"]
 
 

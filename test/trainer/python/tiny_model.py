@@ -1,4 +1,4 @@
-"""A model of few weights in a folder as Hugging Face's programs write it, and recipes for it."""
+"""Tiny models in Hugging Face's folder format, and recipes for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARACTERS = "0123456789+-=*/ abcdefgh<>.:?"
 
 
 def make_model(folder: Path, layers: int = 1, width: int = 32) -> str:
-    """A Llama with random weights over single characters; the same each time."""
+    """Creates a character-level Llama with random weights that are the same every time."""
     vocabulary = {symbol: i for i, symbol in enumerate(["<pad>", "<bos>", "<eos>", "<unk>", *CHARACTERS])}
     plain = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
@@ -91,7 +91,7 @@ def sft_stage(steps: int, **settings: Any) -> dict[str, Any]:
 
 
 def recipe(model: str | None, stages: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
-    """As the driver resolves it, in what the trainer reads."""
+    """Returns a recipe as resolved by the driver, limited to what the trainer reads."""
     pytorch = {
         "processes": 1,
         "strategy": "ddp",

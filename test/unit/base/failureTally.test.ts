@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FailureTally, failureText } from '../../../src/base/failureTally.ts';
 
-test('failures are counted by cause: numbers and quoted texts make no other one', () => {
+test('failures are counted by cause, ignoring numbers and quoted text', () => {
 	const tally = new FailureTally();
 	for (let i = 0; i < 12; i++)
 		tally.add(`The prompt "What is ${i}?" has "${'abc'[i % 3]}", which is not in the vocabulary.`);
@@ -19,7 +19,7 @@ test('failures are counted by cause: numbers and quoted texts make no other one'
 	assert.equal(failureText([{ message: 'The model is gone.', count: 3 }]), 'The model is gone.');
 });
 
-test('the counts of groups add up, however many causes there are, and memory stays bounded', () => {
+test('group counts add up for any number of causes, and memory stays bounded', () => {
 	const words = Array.from(
 		{ length: 500 },
 		(_, i) => `cause ${String.fromCharCode(97 + (i % 26))}${'z'.repeat(i / 26)}`,

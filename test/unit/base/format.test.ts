@@ -15,8 +15,8 @@ import {
 	formatTime,
 } from '../../../src/base/format.ts';
 
-describe('numbers for people', () => {
-	it('have four significant digits', () => {
+describe('number formatting', () => {
+	it('shows four significant digits', () => {
 		const cases: [number | null, string][] = [
 			[0, '0'],
 			[1, '1'],
@@ -34,7 +34,7 @@ describe('numbers for people', () => {
 		for (const [value, text] of cases) assert.equal(formatNumber(value), text);
 	});
 
-	it('have commas between thousands where they count', () => {
+	it('adds thousands separators to counts', () => {
 		assert.equal(formatCount(1896000), '1,896,000');
 		assert.deepEqual([999, 1000, -123456, 1e12].map(formatCount), [
 			'999',
@@ -49,24 +49,24 @@ describe('numbers for people', () => {
 		assert.equal(formatCounted(2, 'query', 'queries'), '2 queries');
 	});
 
-	it('of shares are percentages', () => {
+	it('shows fractions as percentages', () => {
 		assert.equal(formatPercent(0.3047), '30.5%');
 		assert.equal(formatPercent(0.3047, 0), '30%');
 		assert.equal(formatPercent(-0.02), '\u22122.0%');
 		assert.equal(formatPercent(Number.NaN), '\u2013');
 	});
 
-	it('of parts never round to none or all', () => {
+	it('never rounds a part to none or all', () => {
 		const parts = [formatPart(0, 7), formatPart(7, 7), formatPart(999, 1000), formatPart(1, 1000), formatPart(1, 3)];
 		assert.deepEqual(parts, ['0%', '100%', '99%', '1%', '33%']);
 		assert.equal(formatPart(0, 0), '\u2013');
 	});
 
-	it('of progress reach 100% at the end alone', () => {
+	it('shows 100% progress only at the end', () => {
 		assert.deepEqual([formatProgress(999, 1000), formatProgress(7, 7), formatProgress(0, 0)], ['99%', '100%', '0%']);
 	});
 
-	it('of time have two units at most', () => {
+	it('shows durations with at most two units', () => {
 		const cases: [number, string][] = [
 			[0, '0 s'],
 			[1.23e-6, '1.2 µs'],
@@ -90,23 +90,23 @@ describe('numbers for people', () => {
 		for (const [seconds, text] of cases) assert.equal(formatDuration(seconds), text);
 	});
 
-	it('of time that are estimates are not more precise than they can be', () => {
+	it('does not show estimated durations with more precision than they have', () => {
 		const left = [4.2, 59.4, 59.6, 84, 3569, 3572, 7620, -1].map(formatEstimate);
 		assert.deepEqual(left, ['4 s', '59 s', '1 min', '1 min', '59 min', '1 h 00 min', '2 h 07 min', '\u2013']);
 	});
 
-	it('of a clock', () => {
+	it('shows clock times', () => {
 		const clock = [0, 5, 59.6, 83, 750, 3723, -1, Number.NaN].map(formatClock);
 		assert.deepEqual(clock, ['0:00', '0:05', '1:00', '1:23', '12:30', '1:02:03', '\u2013', '\u2013']);
 	});
 
-	it('of bytes are decimal, of memory binary', () => {
+	it('uses decimal units for bytes and binary units for memory', () => {
 		const sizes = [0, 999, 1500, 999_999, 12_345_678, 127e6, 2e9, -1].map(formatBytes);
 		assert.deepEqual(sizes, ['0 B', '999 B', '1.5 kB', '1 MB', '12.3 MB', '127 MB', '2 GB', '\u2013']);
 		assert.deepEqual([80 * 2 ** 30, 1.5 * 2 ** 30].map(formatBinary), ['80 GiB', '1.5 GiB']);
 	});
 
-	it('of points in time leave out the day where it is today', () => {
+	it('omits the date of times today', () => {
 		const noon = new Date(2026, 2, 4, 12, 0).getTime() / 1000;
 		assert.deepEqual(
 			[noon - 60, noon - 86_400, noon - 365 * 86_400].map((time) => formatTime(time, noon)),

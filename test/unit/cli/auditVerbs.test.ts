@@ -37,22 +37,22 @@ async function makeWorkplace(context: TestContext): Promise<Workplace> {
 }
 
 describe('reasoning-lab audit', () => {
-	test('exits 1 with the findings of a reward that can be hacked, and 0 when it is fixed', async (context) => {
+	test('exits with 1 and findings for a hackable reward, and with 0 once it is fixed', async (context) => {
 		const place = await makeWorkplace(context);
 		const hacked = await place.run(context, 'audit', 'loose.reward.py');
 		assert.equal(hacked.status, 1, hacked.stderr);
 		assert.match(
 			hacked.stdout,
-			/^right: \d+ of \d+ probes earn what an honest correct answer does \(1\.000 on 3 rows\)$/m,
+			/^right: \d+ of \d+ probes score as high as a genuine correct answer \(1\.000 on 3 rows\)$/m,
 		);
-		assert.match(hacked.stdout, /^ {2}high: Every candidate listed \(every-candidate\), on 3 of 3 rows$/m);
-		assert.match(hacked.stdout, /^ {4}fix {9}Compare the whole answer/m);
-		// Of each cause one finding with its example, of the others a line each.
+		assert.match(hacked.stdout, /^ {2}high: List of every candidate \(every-candidate\), on 3 of 3 rows$/m);
+		assert.match(hacked.stdout, /^ {4}fix {9}Compare the entire answer/m);
+		// One finding with an example for each cause, and a line for each of the others.
 		const causes = hacked.stdout.match(/^ {2}\S.* \(\d+ findings?\)$/gm) ?? [];
 		const findings = hacked.stdout.match(/^ {2}(?:high|medium|low): /gm) ?? [];
 		assert.ok(causes.length > 3 && causes.length < findings.length, hacked.stdout);
 		assert.equal(hacked.stdout.match(/^ {4}fix {9}/gm)?.length, causes.length);
-		assert.match(hacked.stdout, /^ {2}Pays for lists of candidate answers \(\d+ findings\)\n {2}high: /m);
+		assert.match(hacked.stdout, /^ {2}Rewards lists of candidate answers \(\d+ findings\)\n {2}high: /m);
 		await place.write('loose.reward.py', strict);
 		const fixed = await place.run(context, 'audit', 'loose.reward.py', '--json');
 		assert.equal(fixed.status, 0, fixed.stdout + fixed.stderr);
@@ -62,7 +62,7 @@ describe('reasoning-lab audit', () => {
 		assert.deepEqual(decoded.data, ['3 problems from train.jsonl']);
 	});
 
-	test('exits 1 when a probe makes the reward fail, or nothing could be tried', async (context) => {
+	test('exits with 1 if a probe makes the reward fail, or if nothing could be tried', async (context) => {
 		const place = await makeWorkplace(context);
 		await place.write('fails.reward.py', contains('text.index("<answer>" + gold + "</answer>") >= 0'));
 		const failing = await place.run(context, 'audit', 'fails.reward.py', '--probe', 'empty');
@@ -78,17 +78,17 @@ describe('reasoning-lab audit', () => {
 		);
 	});
 
-	test('says what is wrong with its arguments', async (context) => {
+	test('reports invalid arguments', async (context) => {
 		const place = await makeWorkplace(context);
 		const cases = [
 			[['audit'], 2, /needs a reward file/],
-			[['audit', 'strict.reward.py', '--reward', 'other'], 2, /no reward "other".*It has right/],
-			[['audit', 'strict.reward.py', '--probe', 'nonsense'], 2, /no audit probe "nonsense"/],
+			[['audit', 'strict.reward.py', '--reward', 'other'], 2, /does not define a reward "other".*Use one of: right/],
+			[['audit', 'strict.reward.py', '--probe', 'nonsense'], 2, /Unknown audit probe "nonsense"/],
 			[['audit', 'strict.reward.py', '--rows', '0'], 2, /--rows is 0/],
 			[['audit', 'gone.reward.py'], 1, /gone\.reward\.py/],
 			[['compare', 'strict.reward.py'], 2, /needs a run/],
-			[['compare', '--run', 'x'], 2, /nothing to compare/],
-			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is not a weight/],
+			[['compare', '--run', 'x'], 2, /Nothing to compare/],
+			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is not a valid weight/],
 			[['compare', 'strict.reward.py', '--run', 'x', '--weights', 'a=1'], 2, /cannot be combined/],
 		] as const;
 		await Promise.all(

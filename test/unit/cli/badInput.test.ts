@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
-/** One sentence (and an action), no stack, status 2. */
+/** Checks for one message (and an action), no stack, and status 2. */
 function assertRefused(ended: { status: number | null; stdout: string; stderr: string }, message: RegExp): void {
 	assert.match(ended.stderr, message);
 	assert.equal(ended.status, 2, ended.stderr);
@@ -13,25 +13,25 @@ function assertRefused(ended: { status: number | null; stdout: string; stderr: s
 	assert.doesNotMatch(ended.stderr, /\bat .*\.ts:\d+/);
 }
 
-test('command lines that make no sense', async (context) => {
+test('invalid command lines', async (context) => {
 	const place = await Workplace.make(context);
 	const cases: [string[], RegExp][] = [
 		[['fly'], /Unknown command "fly"/],
 		[['run'], /needs a recipe file/],
-		[['run', 'a', 'b'], /Unexpected argument "b" of reasoning-lab run/],
+		[['run', 'a', 'b'], /Unexpected argument "b" for reasoning-lab run/],
 		[['run', '--fast', 'a'], /--fast/],
-		[['run', 'a', '--seed', 'x'], /--seed is "x", which is not a whole number/],
+		[['run', 'a', '--seed', 'x'], /--seed value "x" is not an integer/],
 		[['run', 'a', '--set', 'steps'], /"steps" is not key=value/],
-		[['run', 'a', '--control', 'mirror'], /The only value is shuffle/],
-		[['stop', 'nowhere'], /no run nowhere/],
+		[['run', 'a', '--control', 'mirror'], /The only valid value is shuffle/],
+		[['stop', 'nowhere'], /Run nowhere not found/],
 		[['status', '.'], /is not a run/],
 		[['resume', 'nowhere', '--checkpoint', '-1'], /checkpoint/],
 		[['export-onnx'], /needs a run or a checkpoint/],
 		[['help', 'fly'], /Unknown command "fly"\. See reasoning-lab help/],
 		[['rnu', 'x'], /Unknown command "rnu"\. Did you mean "run"\?/],
 		[['help', 'evalute'], /Unknown command "evalute"\. Did you mean "evaluate"\?/],
-		[['run', 'x', '--sede', '1'], /Unknown option "--sede" of reasoning-lab run\. Did you mean "--seed"\?/],
-		[['run', 'x', '--zzzzzz'], /Unknown option "--zzzzzz" of reasoning-lab run\. See reasoning-lab help run/],
+		[['run', 'x', '--sede', '1'], /Unknown option "--sede" for reasoning-lab run\. Did you mean "--seed"\?/],
+		[['run', 'x', '--zzzzzz'], /Unknown option "--zzzzzz" for reasoning-lab run\. See reasoning-lab help run/],
 		[['pipeline', 'stpo', 'x'], /action of reasoning-lab pipeline is "stpo"\. .*Did you mean "stop"\?/],
 		[['new', 'x', '--template', 'statrer'], /Did you mean "starter"\?/],
 		[['setup-pytorch', '--installer', 'pipp'], /Choose one of auto, uv, pip\. Did you mean "pip"\?/],
@@ -40,14 +40,14 @@ test('command lines that make no sense', async (context) => {
 	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[1] as RegExp);
 });
 
-test('recipes that cannot be run', async (context) => {
+test('recipes that cannot run', async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('data.jsonl', '{"prompt":"1","answer":"1"}\n{"prompt":"2","answer"\n');
 	await place.write('empty.jsonl', '\n\n');
 	const stages = [{ type: 'grpo', steps: 1, learning_rate: 0.001 }];
 	const cases: [string, unknown, RegExp][] = [
 		['syntax', '{"name": ', /syntax\.recipe\.json, line 1/],
-		['key', { ...tinyRecipe, color: 1 }, /line \d+, column \d+: "color" is not a key/],
+		['key', { ...tinyRecipe, color: 1 }, /line \d+, column \d+: "color" is not a valid key/],
 		['type', { ...tinyRecipe, seed: 'one' }, /"seed" must be a whole number/],
 		['size', { ...tinyRecipe, model: { layers: 1, width: 15, heads: 2 } }, /"width" 15 is not a multiple/],
 		['gone', { ...tinyRecipe, dataset: { path: 'gone.jsonl' } }, /gone\.jsonl, which does not exist/],
@@ -64,7 +64,7 @@ test('recipes that cannot be run', async (context) => {
 	for (const [name, value] of cases) await place.write(`${name}.recipe.json`, value);
 	const all = await Promise.all(cases.map(([name]) => place.run(context, 'run', `${name}.recipe.json`)));
 	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[2] as RegExp);
-	// Three of them were refused by their engines, and left nothing behind.
+	// Three of them were rejected by their engines without leaving anything behind.
 	assert.deepEqual(await readdir(join(place.folder, 'runs')), []);
 	const missing = await place.run(context, 'run', 'no.recipe.json', '--json');
 	assertRefused(missing, /no\.recipe\.json does not exist/);
@@ -74,7 +74,7 @@ test('recipes that cannot be run', async (context) => {
 	);
 });
 
-test('folders that are not what they should be', async (context) => {
+test('folders with the wrong contents', async (context) => {
 	const place = await Workplace.make(context);
 	const path = await place.write('tiny.recipe.json', tinyRecipe);
 	await writeFile(join(place.folder, 'runs'), 'a file in the place of the folder');
@@ -83,7 +83,7 @@ test('folders that are not what they should be', async (context) => {
 	const foreign = join(place.folder, 'foreign');
 	await mkdir(foreign);
 	await writeFile(join(foreign, 'run.json'), JSON.stringify({ format: 7 }));
-	assertRefused(await place.run(context, 'stop', foreign), /has format 7; this version reads formats up to 1/);
+	assertRefused(await place.run(context, 'stop', foreign), /has format 7, but this version only reads formats up to 1/);
 	await writeFile(join(foreign, 'run.json'), '{"format":1,"name":"\u001b[2Jevil"}');
 	const { stderr } = await place.run(context, 'stop', foreign);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: the point of the test
@@ -92,5 +92,5 @@ test('folders that are not what they should be', async (context) => {
 	await mkdir(torch);
 	await writeFile(join(torch, 'state.json'), JSON.stringify({ format: 1, engine: 'pytorch', step: 10 }));
 	const refused = await place.run(context, 'export-onnx', torch);
-	assertRefused(refused, /is a checkpoint of the PyTorch engine: .*\n?.*optimum-cli export onnx --model "/);
+	assertRefused(refused, /is a PyTorch checkpoint; .*\n?.*optimum-cli export onnx --model "/);
 });

@@ -10,7 +10,7 @@ import { builtProgram } from '../../support/programs.ts';
 
 const cli = builtProgram('dist/cli.js');
 
-/** A run of about a second on one worker. */
+/** A run of about a second with one worker. */
 export const tinyRecipe = {
 	name: 'tiny',
 	workers: 1,
@@ -30,7 +30,7 @@ export interface Ended {
 	readonly stderr: string;
 }
 
-/** A folder to work in, with its own registry and runtime folder, and the command line in it. */
+/** A working folder with its own registry and runtime folder, and the command line to use in it. */
 export class Workplace {
 	readonly folder: string;
 	readonly #environment: NodeJS.ProcessEnv;
@@ -89,7 +89,7 @@ export class Workplace {
 	}
 }
 
-/** Engines outlive whoever started them; those of a test end with it. */
+/** Stops a test's engines, which would otherwise outlive it. */
 async function endEngines(runs: string): Promise<void> {
 	for (const run of await runsIn(runs)) {
 		const record = await readRecord(run).catch(() => null);
@@ -97,7 +97,7 @@ async function endEngines(runs: string): Promise<void> {
 	}
 }
 
-/** The objects that `--json` printed; anything else on stdout throws. */
+/** Parses the objects printed with `--json`. Throws on any other stdout output. */
 export function objects(stdout: string): Record<string, unknown>[] {
 	return stdout
 		.split('\n')

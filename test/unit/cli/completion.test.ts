@@ -9,7 +9,7 @@ import { allVerbs } from '../../../src/cli/verbs.ts';
 
 const verbs = await allVerbs();
 
-/** What a shell prints; null where it is not installed. */
+/** Returns a shell's output, or null if the shell is not installed. */
 function shell(program: string, args: readonly string[], cwd?: string): string | null {
 	const { error, status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', ...(cwd ? { cwd } : {}) });
 	if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return null;
@@ -24,7 +24,7 @@ test('bash completes verbs, options and values', async (context) => {
 	await writeFile(join(folder, 'my recipe.json'), '');
 	const script = join(folder, 'completion.bash');
 	await writeFile(script, completionScript('bash', verbs));
-	/** The completions of the last word. */
+	/** Returns the completions for the last word. */
 	const complete = (...words: string[]) => {
 		const quoted = words.map((word) => `'${word}'`).join(' ');
 		const line = `. ./completion.bash; COMP_WORDS=(reasoning-lab ${quoted}); COMP_CWORD=${words.length}; _reasoning_lab; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -45,7 +45,7 @@ test('bash completes verbs, options and values', async (context) => {
 	assert.deepEqual(complete('run', '--seed', ''), []);
 });
 
-test('zsh and fish read their scripts', async (context) => {
+test('zsh and fish accept their scripts', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rl-'));
 	context.after(() => rm(folder, { recursive: true }));
 	for (const program of ['zsh', 'fish'] as const) {

@@ -12,7 +12,7 @@ const run = (...args: string[]) =>
 
 const jsonl = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
 
-test('a dataset is described, its duplicates and what gives a test away are named', async (t) => {
+test('check describes a dataset and reports duplicates and test contamination', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const data = join(folder, 'train.jsonl');
@@ -40,7 +40,7 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	assert.match(found.stdout, /Against test\.jsonl \(1 row\): 1 row overlaps/);
 	assert.match(
 		found.stdout,
-		/row 3 shares with test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/,
+		/row 3 overlaps with test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/,
 	);
 	const table = join(folder, 'test.csv');
 	await writeFile(table, `question,answer\n"${question}",2\n`);
@@ -53,7 +53,7 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	assert.equal(json.contaminated[0].row, 2);
 });
 
-test('columns are guessed as the dataset view guesses them', async (t) => {
+test('columns are detected the same way as in the dataset view', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const data = join(folder, 'gsm.jsonl');
@@ -68,8 +68,8 @@ test('columns are guessed as the dataset view guesses them', async (t) => {
 	assert.deepEqual(told.columns, { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' });
 	assert.equal(told.facts.withSolution, 2);
 	assert.deepEqual(told.facts.answerKinds, [['integer', 2]]);
-	assert.match((await run('check', data)).stdout, /answer: it follows "####" in "answer"\n/);
-	// A column that was named is read as it stands.
+	assert.match((await run('check', data)).stdout, /answer: follows "####" in "answer"\n/);
+	// A column specified explicitly is read unchanged.
 	const named = JSON.parse((await run('check', data, '--answer', 'question', '--json')).stdout);
 	assert.deepEqual(named.columns, { prompt: 'question', answer: 'question', solution: null, preset: null });
 	await writeFile(data, `\n\n${jsonl([{ problem: 'One?', answer: 1 }])}\n\n${jsonl([{ problem: 'Two?' }])}\n`);
@@ -79,7 +79,7 @@ test('columns are guessed as the dataset view guesses them', async (t) => {
 	});
 });
 
-test('a dataset is gone through in bounded memory', async (t) => {
+test('a dataset is processed in bounded memory', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const data = join(folder, 'large.jsonl');
@@ -90,7 +90,7 @@ test('a dataset is gone through in bounded memory', async (t) => {
 		solution: filler,
 	}));
 	await writeFile(data, jsonl([...rows, { prompt: 'Another (1 of 1)', answer: 1 }, { prompt: '7 of 7', answer: 2 }]));
-	// The file has 33 MB, which held as rows and texts take more than the heap that there is.
+	// The file has 33 MB; as rows and strings, it would not fit in the available heap.
 	const { stdout } = await promisify(execFile)(process.execPath, [
 		'--max-old-space-size=32',
 		builtProgram('dist/cli.js'),
@@ -104,7 +104,7 @@ test('a dataset is gone through in bounded memory', async (t) => {
 	assert.deepEqual(told.duplicates, { exact: [[7, 16_001]], near: [] });
 });
 
-test('bad input ends with a sentence', async (t) => {
+test('invalid input is reported in one message', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const data = join(folder, 'one.jsonl');
@@ -115,7 +115,7 @@ test('bad input ends with a sentence', async (t) => {
 	await assert.rejects(run('check', join(folder, 'gone.jsonl')), /does not exist/);
 });
 
-test('problems of a task and of a recipe are written as JSONL', async (t) => {
+test('problems from a task and from a recipe are written as JSONL', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const at = (name: string) => join(folder, name);
@@ -153,5 +153,5 @@ test('problems of a task and of a recipe are written as JSONL', async (t) => {
 	assert.equal(train.length + held.length, 40);
 	assert.equal(new Set([...train, ...held].map(({ prompt }) => prompt)).size, 40);
 	await assert.rejects(run('export', 'nothing', '--out', at('b.jsonl')), { stderr: /neither a task nor a recipe/ });
-	await assert.rejects(run('export', 'addition'), { stderr: /needs an output file/ });
+	await assert.rejects(run('export', 'addition'), { stderr: /requires an output file/ });
 });

@@ -29,7 +29,7 @@ async function folderOf(context: TestContext, changes: object = {}): Promise<str
 	return folder;
 }
 
-test('the memory of a recipe is told by stage and part, and what would fit', { timeout: 120_000 }, async (context) => {
+test('estimate shows memory by stage and part, and what would fit', { timeout: 120_000 }, async (context) => {
 	const place = await Workplace.make(context, await folderOf(context));
 	const large = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
 	assert.equal(large.status, 1, large.stderr);
@@ -38,10 +38,7 @@ test('the memory of a recipe is told by stage and part, and what would fit', { t
 		large.stdout,
 		/Stage 1 \(grpo\): \d+ GiB in the backward pass, 128 rows of 515 tokens\n {2}logits \d+ GiB, /,
 	);
-	assert.match(
-		large.stdout,
-		/the GPU has 80\.0 GiB: it does not fit\.\nIt would fit with "microBatch": \d+ in "pytorch"\./,
-	);
+	assert.match(large.stdout, /but the GPU has only 80\.0 GiB\.\nIt would fit with "microBatch": \d+ in "pytorch"\./);
 	const change = `pytorch.microBatch=${/"microBatch": (\d+)/.exec(large.stdout)?.[1]}`;
 	const small = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80', '--set', change, '--json');
 	assert.equal(small.status, 0, small.stderr);
@@ -49,7 +46,7 @@ test('the memory of a recipe is told by stage and part, and what would fit', { t
 	assert.deepEqual([line?.kind, line?.fits, line?.parameters], ['estimate', true, 494_032_768]);
 });
 
-test('a pipeline takes what its largest stage takes, each with the model that its policy began as', {
+test('a pipeline needs as much memory as its largest stage, and each stage uses the model that its policy started from', {
 	timeout: 120_000,
 }, async (context) => {
 	const grpo = { ...recipe.stages[0], minutes: 10 };
@@ -67,9 +64,9 @@ test('a pipeline takes what its largest stage takes, each with the model that it
 	assert.match(told.stdout, /\nmeasure +evaluate +- +- +-\n/);
 	assert.match(
 		told.stdout,
-		/\nThe stages need up to about \d+ GiB, in rl, but 80\.0 GiB is available: not all of them fit\.\n/,
+		/\nThe stages need up to about \d+ GiB, in rl, but only 80\.0 GiB is available\. Not all stages fit\.\n/,
 	);
-	assert.match(told.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the others/);
+	assert.match(told.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the other stages/);
 	assert.match(told.stdout, /\nrl: It would fit with "microBatch": \d+/);
 	const alone = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '800', '--json');
 	assert.equal(alone.status, 0, alone.stderr);
@@ -85,29 +82,29 @@ test('a pipeline takes what its largest stage takes, each with the model that it
 	assert.equal(rl?.estimate?.parameters, 494_032_768);
 });
 
-test('bad input is told', { timeout: 120_000 }, async (context) => {
+test('invalid input is reported', { timeout: 120_000 }, async (context) => {
 	const folder = await folderOf(context);
 	const run = (...args: string[]) => {
 		const quiet = { object() {}, line() {}, note() {}, draw() {}, isTerminal: false };
 		return estimateVerb.run({ output: quiet as never, args, engine: '' });
 	};
 	const file = join(folder, 'a.recipe.json');
-	await assert.rejects(run(file, '--gpu', 'large'), { reason: 'invalid', message: /--gpu is "large"/ });
+	await assert.rejects(run(file, '--gpu', 'large'), { reason: 'invalid', message: /Invalid --gpu value "large"/ });
 	await assert.rejects(run(join(folder, 'none.recipe.json')), { reason: 'missing' });
 	await assert.rejects(run(file, '--set', 'engine="embedded"', '--set', 'model={"layers":1,"width":16,"heads":2}'), {
 		reason: 'unsupported',
 	});
 	await writeFile(join(folder, 'model', 'config.json'), '{}');
-	await assert.rejects(run(file), { reason: 'invalid', message: /config\.json has no valid size "hidden_size"/ });
+	await assert.rejects(run(file), { reason: 'invalid', message: /config\.json has no valid value for "hidden_size"/ });
 	await rm(join(folder, 'model', 'config.json'));
-	await assert.rejects(run(file), { reason: 'invalid', message: /it has no config\.json/ });
+	await assert.rejects(run(file), { reason: 'invalid', message: /does not contain a model: config\.json is missing/ });
 	await assert.rejects(run(file, '--set', 'model.path="none/of-these"'), {
 		reason: 'missing',
 		message: /not in the cache/,
 	});
 });
 
-test('models are found in the cache of the hub, as checkpoints, and behind adapters', async (context) => {
+test('finds models in the hub cache, as checkpoints, and behind adapters', async (context) => {
 	const folder = await folderOf(context);
 	const cache = join(folder, 'cache', 'models--Qwen--Small');
 	await mkdir(join(cache, 'refs'), { recursive: true });
@@ -127,7 +124,7 @@ test('models are found in the cache of the hub, as checkpoints, and behind adapt
 		JSON.stringify({ base_model_name_or_path: 'Qwen/Small' }),
 	);
 	assert.equal((await facts('./adapted')).model.family, 'qwen2');
-	// Refs that lead elsewhere are not followed.
+	// Refs that point outside the cache are not followed.
 	await writeFile(join(cache, 'refs', 'main'), '../../../model');
 	await assert.rejects(facts('Qwen/Small'), { reason: 'missing' });
 	await mkdir(join(folder, 'step'));
@@ -135,6 +132,6 @@ test('models are found in the cache of the hub, as checkpoints, and behind adapt
 	await writeFile(join(folder, 'step', 'state.json'), JSON.stringify({ format: 1, shape }));
 	const own = await facts('./step');
 	assert.deepEqual([own.model.family, own.model.shape.positions], ['reasoning-lab', 50]);
-	// One token a character: 8 of the prompt and the one that begins it.
+	// One token per character: 8 for the prompt and one for its start.
 	assert.equal(own.promptTokens, 9);
 });

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { objects, Workplace } from './cliFixtures.ts';
 
-/** A pupil who knows the answers to half of the questions, and to the others in a share of the samples. */
+/**
+ * Creates a policy that always knows the answers to half of the questions, and the others in a fraction of the samples.
+ */
 const pupil = (known: number) => ({
 	name: 'a pupil',
 	rules: Array.from({ length: 12 }, (_, i) => ({
@@ -26,7 +28,7 @@ async function placeWith(context: Parameters<typeof Workplace.make>[0]): Promise
 	}));
 	rows.push({ prompt: 'q99 has no answer', answer: null as unknown as number, subject: 'none' });
 	await writeFile(join(place.folder, 'questions.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
-	const training = [{ prompt: 'a different value' }, { messages: [{ role: 'user', content: 'Say: Q3 is what number?' }] }];
+	const training = [{ prompt: 'something else' }, { messages: [{ role: 'user', content: 'Say: Q3 is what number?' }] }];
 	await writeFile(join(place.folder, 'train.jsonl'), `${training.map((row) => JSON.stringify(row)).join('\n')}\n`);
 	await writeFile(join(place.folder, 'good.json'), JSON.stringify(pupil(9)));
 	await writeFile(join(place.folder, 'bad.json'), JSON.stringify(pupil(2)));
@@ -34,7 +36,7 @@ async function placeWith(context: Parameters<typeof Workplace.make>[0]): Promise
 }
 
 describe('reasoning-lab evaluate', () => {
-	it('measures a policy, goes on where it was cut, and tells a fall below a baseline', async (context) => {
+	it('evaluates a policy, resumes after an interruption, and reports a drop below a baseline', async (context) => {
 		const place = await placeWith(context);
 		const asked = ['--dataset', 'questions.jsonl', '--samples', '4', '--category', 'subject'];
 		const first = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good');
@@ -45,7 +47,7 @@ describe('reasoning-lab evaluate', () => {
 		assert.match(first.stdout, /pass@k {4}1: 0\.750, 2: 0\.750, 4: 0\.750/);
 		assert.match(first.stdout, /words: 0\.750 .*8 questions\n {2}numbers: 0\.750 .*4 questions/);
 
-		// Five questions and half of a sixth: as a process that was killed leaves it.
+		// Five and a half questions, as left by a process that was killed.
 		const samples = join(place.folder, 'good/samples.jsonl');
 		const lines = readFileSync(samples, 'utf8').trimEnd().split('\n');
 		assert.equal(lines.length, 12);
@@ -86,13 +88,13 @@ describe('reasoning-lab evaluate', () => {
 		assert.match(better.stdout, /against {3}0\.167, now 0\.750: \+0\.583 \(.*\) on 12 questions.*\n +7 gained, 0 lost/);
 		assert.match(
 			better.stdout,
-			/training {2}1 of 2 rows of train\.jsonl overlaps .* first line 2: "q3 is what number"/,
+			/training {2}1 of 2 rows of train\.jsonl overlaps .* first on line 2: "q3 is what number"/,
 		);
 		const kept = JSON.parse(readFileSync(join(place.folder, 'good/contamination.json'), 'utf8'));
 		assert.deepEqual([kept.questions, kept.files[0].overlapping], [12, 1]);
 	});
 
-	it('reads, samples and judges a benchmark as such, beside what was published', async (context) => {
+	it('reads, samples and scores a benchmark, and shows published results for comparison', async (context) => {
 		const place = await placeWith(context);
 		const rows = [0, 1, 2].map((i) => ({ problem: `q${i} is what number?`, answer: `${i}`, subject: 'counting' }));
 		await writeFile(join(place.folder, 'math.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
@@ -119,14 +121,14 @@ describe('reasoning-lab evaluate', () => {
 		assert.deepEqual([spec.sampling.temperature, spec.sampling.topP, spec.problems.benchmark], [0.6, 0.95, 'math-500']);
 	});
 
-	it('ends bad input with a sentence', async (context) => {
+	it('reports invalid input in one message', async (context) => {
 		const place = await placeWith(context);
 		const run = (...args: string[]) => place.run(context, 'evaluate', ...args);
-		// Each is a process of its own.
+		// Each case starts a separate process.
 		const cases: readonly (readonly [string[], RegExp])[] = [
-			[['--policy', 'good.json'], /No questions given\..*--dataset/],
+			[['--policy', 'good.json'], /No questions specified\..*--dataset/],
 			[['--policy', 'good.json', '--dataset', 'questions.jsonl', '--baseline', '.'], /does not contain an evaluation/],
-			[['--policy', 'good.json', '--benchmark', 'aime'], /--benchmark aime needs its file\./],
+			[['--policy', 'good.json', '--benchmark', 'aime'], /--benchmark aime requires a dataset file\./],
 		];
 		for (const [args, words] of cases) {
 			const { status, stderr } = await run(...args);

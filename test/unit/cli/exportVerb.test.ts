@@ -8,14 +8,14 @@ import { objects, Workplace } from './cliFixtures.ts';
 const trl = fileURLToPath(new URL('../../fixtures/trl-run', import.meta.url));
 const prm = fileURLToPath(new URL('../../fixtures/prm', import.meta.url));
 
-test('export writes what is asked for and says what was left out', async (context) => {
+test('export writes the requested data and reports what was omitted', async (context) => {
 	const place = await Workplace.make(context);
 	const run = (...args: string[]) => place.run(context, 'export', ...args);
 	const pairs = await run(trl, '--as', 'dpo', '--steps', '1-4', '--margin', '0.01', '--out', 'pairs.jsonl');
 	assert.equal(pairs.status, 0, pairs.stderr);
 	assert.match(
 		pairs.stdout,
-		/pairs\.jsonl: \d+ lines \(.*\) from \d+ rollouts\n {2}left out: \d+ rollouts that are in no pair/,
+		/pairs\.jsonl: \d+ lines \(.*\) from \d+ rollouts\n {2}skipped: \d+ rollouts that are not in any pair/,
 	);
 	const [first] = (await readFile(join(place.folder, 'pairs.jsonl'), 'utf8')).split('\n');
 	assert.deepEqual(Object.keys(JSON.parse(first as string)), ['prompt', 'chosen', 'rejected']);
@@ -35,24 +35,24 @@ test('export writes what is asked for and says what was left out', async (contex
 	assert.match(steps.stdout, /: 4 lines \(.*\) from 4 lines/);
 });
 
-test('export refuses what it cannot use, in one sentence', async (context) => {
+test('export rejects unusable input with one message', async (context) => {
 	const place = await Workplace.make(context);
 	for (const [args, reason] of [
-		[[trl], /--as is missing\. Choose one of sft, dpo,/],
+		[[trl], /--as is required\. Choose one of sft, dpo,/],
 		[[trl, '--as', 'csv'], /--as is "csv"\. Choose one of sft, dpo,/],
-		[[trl, '--as', 'dpo', '--unique'], /--unique does not apply to --as dpo\. It applies to sft\./],
+		[[trl, '--as', 'dpo', '--unique'], /--unique does not apply to --as dpo\. It only applies to sft\./],
 		[[trl, '--as', 'prm800k', '--correct'], /--correct does not apply to --as prm800k/],
 		[[trl, '--as', 'sft', '--correct', '--wrong'], /cannot be combined/],
-		[[trl, '--as', 'sft', '--steps', '5-2'], /--steps is "5-2"/],
-		[[trl, '--as', 'sft', '--min-reward', 'high'], /--min-reward is "high"/],
-		[[trl, '--as', 'sft', '--perturb', 'shuffle'], /"shuffle" is not a perturbation\. Use one of wrong-answer/],
+		[[trl, '--as', 'sft', '--steps', '5-2'], /--steps value "5-2" is not a valid step range/],
+		[[trl, '--as', 'sft', '--min-reward', 'high'], /--min-reward value "high" is not a number/],
+		[[trl, '--as', 'sft', '--perturb', 'shuffle'], /Unknown perturbation "shuffle"\. Use one of wrong-answer/],
 		[[trl, '--as', 'sft', '--group', '3'], /--group is "3", not STEP\/GROUP/],
 		[[trl, '--as', 'dpo', '--pairs-per-group', '0'], /--pairs-per-group is 0/],
 		[[trl, '--as', 'dpo', '--form', 'messages'], /--form messages does not apply/],
 		[[trl, '--as', 'sft', '--min-reward', '99', '--out', 'x.jsonl'], /Nothing to write to/],
 		[[trl, '--as', 'trl-stepwise'], /0 labeled rollouts checked\. Label steps/],
-		[[join(prm, 'math-shepherd.jsonl'), '--as', 'sft'], /is a file, and --as sft needs a run/],
-		[['nothing-here', '--as', 'sft'], /There is no run nothing-here/],
+		[[join(prm, 'math-shepherd.jsonl'), '--as', 'sft'], /is a file, but --as sft requires a run/],
+		[['nothing-here', '--as', 'sft'], /Run nothing-here not found/],
 		[[place.folder, '--as', 'sft'], /does not contain a run\. Looked for/],
 	] as const) {
 		const { status, stderr, stdout } = await place.run(context, 'export', ...args);

@@ -7,14 +7,14 @@ import { readRollouts } from '../../../src/runs/runReader.ts';
 import { writeMicroscopeRun } from '../webview/rollouts/microscopeFixture.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
-test('feedback says who rated, how far they agree, and whether the reward sees it alike', async (context) => {
+test('feedback shows who rated, how well raters agree, and whether the reward agrees with them', async (context) => {
 	const place = await Workplace.make(context);
 	const cli = (...args: string[]) => place.run(context, ...args);
 	const run = join(place.folder, 'bakery');
 	await writeMicroscopeRun(run, 2);
 	const empty = await cli('feedback', run);
 	assert.equal(empty.status, 0);
-	assert.match(empty.stdout, /No completion of this run is rated/);
+	assert.match(empty.stdout, /This run has no ratings yet/);
 	const log = await FeedbackLog.of({ folder: run, format: 'reasoning-lab' });
 	const rate = (rater: string, index: number, reward: number, rating: 1 | 2 | 3 | 4 | 5) =>
 		log.save({
@@ -38,11 +38,11 @@ test('feedback says who rated, how far they agree, and whether the reward sees i
 	const told = await cli('feedback', run);
 	assert.match(
 		told.stdout,
-		/2 of the judged completions are not among this run's rollouts: is the file from another run\?/,
+		/2 of the rated completions are not in this run's rollouts\. The ratings file may belong to another run\./,
 	);
 	assert.match(told.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
 	assert.match(told.stdout, /alpha 1\.00 on 2 completions/);
-	assert.match(told.stdout, /agrees with 1\.00 \[0\.17, 1\.00\] of the 1 pairs/);
+	assert.match(told.stdout, /agrees with raters on 1\.00 \[0\.17, 1\.00\] of the 1 pairs/);
 	const json = objects((await cli('feedback', run, '--json')).stdout)[0] as {
 		alpha: number;
 		pairs: number;

@@ -12,7 +12,7 @@ import { toCsv } from '../../../webview/lib/charts/csv.ts';
 import { allHostileTexts, hostileValue } from '../../support/hostileValue.ts';
 import { madeEvaluation } from '../core/report/madeReport.ts';
 
-/** What is printed, on a terminal or into a file. */
+/** Returns what is printed to a terminal or to a file. */
 function printed(json: boolean, print: (output: CliOutput) => void): string {
 	let text = '';
 	const stream = { isTTY: true, columns: 80, write: (part: string) => (text += part) };
@@ -20,7 +20,7 @@ function printed(json: boolean, print: (output: CliOutput) => void): string {
 	return text;
 }
 
-/** A terminal does nothing but show it: no control character but line ends and tabs, nothing hidden. */
+/** Checks that a terminal only displays the text: no control characters except newlines and tabs, nothing hidden. */
 function onlyShown(text: string, where: string): void {
 	assert.doesNotMatch(text, /\r/, where);
 	assert.deepEqual(hiddenCharacters(text).slice(0, 3), [], where);
@@ -32,7 +32,7 @@ const stage: StageView = {
 };
 const kept = ['status', 'kind'];
 
-test('a terminal acts on no text of a pipeline, an evaluation, a table or a failure', () => {
+test('a terminal does not interpret text in a pipeline, an evaluation, a table or a failure', () => {
 	const pipeline: PipelineView = {
 		...{ folder: '/w', name: 'story', status: 'failed', stages: [stage, { ...stage, status: 'skipped' }] },
 		record: { error: { reason: 'invalid', message: 'it failed', action: 'mend it' } } as never,
@@ -72,16 +72,16 @@ test('a terminal acts on no text of a pipeline, an evaluation, a table or a fail
 	}
 });
 
-test('JSON for machines holds every text word for word, and nothing that acts on a terminal', () => {
+test('JSON output preserves every string exactly and contains nothing that a terminal interprets', () => {
 	for (const text of allHostileTexts) {
 		const line = printed(true, (output) => output.object({ text, [text.slice(0, 50)]: 1 }));
-		// Joiners, selectors and fillers hide, but a terminal does not act on them: JSON keeps them as they are.
+		// Joiners, selectors and fillers are invisible, but terminals do not interpret them, so JSON keeps them.
 		assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u);
 		assert.equal(JSON.parse(line).text, text);
 	}
 });
 
-/** RFC 4180: fields in quotes where they need them, quotes doubled. */
+/** Parses CSV per RFC 4180: fields are quoted if necessary, with quotes doubled. */
 function parseCsv(text: string): string[][] {
 	const rows: string[][] = [[]];
 	for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/g)) {
@@ -92,7 +92,7 @@ function parseCsv(text: string): string[][] {
 	return rows;
 }
 
-test('cells of CSV hold hostile texts and formulas as texts', () => {
+test('CSV cells keep hostile strings and formulas as text', () => {
 	const formulas = ['=1+1', '+SUM(A1)', '-2+3', '@x', '\t=1', '\r=1', '="a"&"b"', "=cmd|' /C calc'!A0", '-1.5', '+2e3'];
 	const texts = [...allHostileTexts, ...formulas];
 	const cells = [...csvLines({ columns: texts.map((name) => ({ name })), rows: [texts] } as never)].join('\n');

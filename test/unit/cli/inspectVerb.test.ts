@@ -24,7 +24,7 @@ interface Told {
 
 const told = (stdout: string) => objects(stdout)[0] as unknown as Told;
 
-test('every format is told as it is known to be', async () => {
+test('inspect identifies every format correctly', async () => {
 	for (const { name, format } of fixtures.filter((fixture) => !['openrlhf', 'art legacy'].includes(fixture.name))) {
 		const inspection = await inspectRun(await openRun(fixtureFolder(name)));
 		const known = expected(name);
@@ -39,7 +39,7 @@ test('every format is told as it is known to be', async () => {
 	}
 });
 
-test('inspect writes the numbers, the trainer and the alerts as one object', async (context) => {
+test('inspect writes the metrics, the trainer and the alerts as one object', async (context) => {
 	const place = await Workplace.make(context);
 	const { status, stdout, stderr } = await place.run(context, 'inspect', fixtureFolder('trl-run'), '--json');
 	assert.equal(status, 0, stderr);
@@ -48,7 +48,7 @@ test('inspect writes the numbers, the trainer and the alerts as one object', asy
 	for (const { rule } of alerts) assert.equal(typeof rule, 'string');
 });
 
-test('inspect finds the only run below a folder, names several, and says what it looked for', async (context) => {
+test('inspect finds the only run in a folder, lists several, and explains what it looked for', async (context) => {
 	const place = await Workplace.make(context);
 	const run = (...args: string[]) => place.run(context, 'inspect', ...args);
 	await cp(join(root, 'test/fixtures/verl'), join(place.folder, 'out/a/verl'), { recursive: true });
@@ -72,7 +72,7 @@ test('inspect finds the only run below a folder, names several, and says what it
 	assert.match(none.stderr, /out does not contain a run\. Looked for: run\.json \(Reasoning Lab\); .*TRL.*TensorBoard/);
 });
 
-test('inspect counts and names what it could not read', async (context) => {
+test('inspect counts and lists what it could not read', async (context) => {
 	const place = await Workplace.make(context);
 	const row = (score: unknown) => JSON.stringify({ input: 'q', output: 'a\u001b[31m', gts: null, score, step: 1 });
 	await writeFiles(place.folder, { 'broken/1.jsonl': `${row(1)}\nnot JSON\n${row(null)}\n{"input": "to` });
@@ -87,10 +87,10 @@ test('inspect counts and names what it could not read', async (context) => {
 		],
 	);
 	const text = await place.run(context, 'inspect', 'broken');
-	assert.match(text.stdout, /skipped: 2 records\n {2}1\.jsonl, line 2: not JSON\n {2}1\.jsonl, line 4: truncated/);
+	assert.match(text.stdout, /skipped: 2 records\n {2}1\.jsonl, line 2: invalid JSON\n {2}1\.jsonl, line 4: truncated/);
 });
 
-test('inspect says in how many rollouts something went wrong, what, and how far a run came', async (context) => {
+test('inspect shows how many rollouts had errors, which ones, and how far a run got', async (context) => {
 	const place = await Workplace.make(context);
 	const row = (example_id: number, error: unknown) => ({
 		example_id,

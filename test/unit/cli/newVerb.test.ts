@@ -6,7 +6,7 @@ import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
 import { projectTemplates } from '../../../src/runs/projectTemplates.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
-test('new makes a project of each template, whose recipe can be read', async (context) => {
+test('new creates a project with a valid recipe from each template', async (context) => {
 	const place = await Workplace.make(context);
 	for (const { id, recipe } of projectTemplates) {
 		const made = await place.run(context, 'new', join('made', id), '--template', id, '--json');
@@ -19,7 +19,7 @@ test('new makes a project of each template, whose recipe can be read', async (co
 	}
 });
 
-test('new leaves what is there alone, unless it is told otherwise', async (context) => {
+test('new keeps existing files unless told otherwise', async (context) => {
 	const place = await Workplace.make(context);
 	const make = (...more: string[]) => place.run(context, 'new', 'mine', ...more);
 	assert.equal((await make()).status, 0);
@@ -27,7 +27,7 @@ test('new leaves what is there alone, unless it is told otherwise', async (conte
 	await writeFile(readme, 'my own');
 	const refused = await make();
 	assert.equal(refused.status, 2);
-	assert.match(refused.stderr, /already has .*README\.md/);
+	assert.match(refused.stderr, /already contains .*README\.md/);
 	assert.equal((await make('--keep')).status, 0);
 	assert.equal(await readFile(readme, 'utf8'), 'my own');
 	assert.equal((await make('--replace')).status, 0);

@@ -8,7 +8,7 @@ import { allVerbs } from '../../../src/cli/verbs.ts';
 const verbs = await allVerbs();
 const everyOption = [...new Set(verbs.flatMap(({ options }) => Object.keys(options)))];
 
-/** Whether a verb accepts an option, whatever it says of its value and of missing arguments. */
+/** Returns whether a verb accepts an option, whatever it reports about its value and missing arguments. */
 function accepts(verb: (typeof verbs)[number], name: string): boolean {
 	try {
 		parseArguments(verb, [`--${name}`]);
@@ -18,7 +18,7 @@ function accepts(verb: (typeof verbs)[number], name: string): boolean {
 	return true;
 }
 
-test('the help of each verb names every option that it accepts, and no other', () => {
+test('the help for each verb lists exactly the options it accepts', () => {
 	assert.ok(everyOption.length > 100, `${everyOption.length}`);
 	for (const verb of verbs) {
 		const named = [...verbHelp(verb).matchAll(/^ {2}--([\w-]+)/gm)].map((match) => match[1] as string);
@@ -29,7 +29,7 @@ test('the help of each verb names every option that it accepts, and no other', (
 	}
 });
 
-test('each option has one placeholder, a sentence, and fits the width of the help', () => {
+test('each option has one placeholder and one sentence, and fits the width of the help', () => {
 	for (const verb of verbs) {
 		for (const [name, { type, value, meaning }] of Object.entries(verb.options)) {
 			assert.equal(type === 'flag', value === '', `${verb.name} --${name}`);
@@ -40,7 +40,7 @@ test('each option has one placeholder, a sentence, and fits the width of the hel
 	}
 });
 
-test('values are read by their type', () => {
+test('values are parsed by their type', () => {
 	const verb = {
 		name: 'try',
 		arguments: [{ name: 'action', phrase: 'an action', type: ['start', 'stop'] }],
@@ -61,11 +61,11 @@ test('values are read by their type', () => {
 		[[], /needs an action/],
 		[['stop', 'now'], /Unexpected argument "now"/],
 		[['stpo'], /Choose one of start, stop\. Did you mean "stop"\?/],
-		[['stop', '--rows', '0'], /--rows is 0, and must be at least 1/],
-		[['stop', '--rows', '1.5'], /not a whole number/],
+		[['stop', '--rows', '0'], /--rows is 0, but the minimum is 1/],
+		[['stop', '--rows', '1.5'], /not an integer/],
 		[['stop', '--share', 'half'], /not a number/],
 		[['stop', '--as', 'sfd'], /Did you mean "sft"\?/],
-		[['stop', '--row', '1'], /Unknown option "--row" of reasoning-lab try\. Did you mean "--rows"\?/],
+		[['stop', '--row', '1'], /Unknown option "--row" for reasoning-lab try\. Did you mean "--rows"\?/],
 		[['stop', '--rows'], /--rows/],
 	];
 	for (const [args, message] of refused) {

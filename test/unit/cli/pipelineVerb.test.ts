@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { listCheckpoints, readRecord } from '../../../src/runs/runReader.ts';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
-/** Waits as long as it takes; the limit is there so that a fault ends the test. */
+/** Generous timeout that only ends the test if something hangs. */
 const limit = { timeout: 180_000 };
 
 const [sft] = tinyRecipe.stages;
@@ -18,7 +18,7 @@ const story = {
 	],
 };
 
-test('a recipe whose stages have names is run as a pipeline, shown, and not run twice', limit, async (context) => {
+test('a recipe with named stages runs as a pipeline, is shown, and cannot run twice', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('story.recipe.json', story);
 	const ran = await place.run(context, 'run', 'story.recipe.json', '--json', '--seed', '4');
@@ -50,7 +50,7 @@ test('a recipe whose stages have names is run as a pipeline, shown, and not run 
 			],
 		],
 	);
-	// Its stages are runs like any other.
+	// Its stages are ordinary runs.
 	assert.match((await place.run(context, 'status')).stdout, /story-cold +finished +sft +3\/3/);
 
 	const again = await place.run(context, 'pipeline', 'resume', 'story');
@@ -58,10 +58,10 @@ test('a recipe whose stages have names is run as a pipeline, shown, and not run 
 	assert.doesNotMatch(again.stdout, /runs$/m);
 	assert.equal((await readRecord(join(folder, 'cold'))).attempt, 1);
 	const stopped = await place.run(context, 'pipeline', 'stop', folder);
-	assert.match(stopped.stdout, /is not running: it is finished/);
+	assert.match(stopped.stdout, /is not running \(status: finished\)/);
 });
 
-test('Ctrl+C stops the running stage with a checkpoint, and a resume goes on with it', limit, async (context) => {
+test('Ctrl+C stops the running stage with a checkpoint, and resuming continues it', limit, async (context) => {
 	const place = await Workplace.make(context);
 	const long = { ...story, stages: [{ ...sft, name: 'cold', steps: 1_000_000 }], checkpoint: { every: 1_000_000 } };
 	await place.write('story.recipe.json', long);
@@ -72,8 +72,8 @@ test('Ctrl+C stops the running stage with a checkpoint, and a resume goes on wit
 	child.kill('SIGINT');
 	const { status, stdout, stderr } = await ended;
 	assert.equal(status, 0, stderr);
-	assert.match(stdout, /Stopping the running stage with a checkpoint/);
-	assert.match(stdout, /cold has stopped at \d+\/1000000/);
+	assert.match(stdout, /Saving a checkpoint and stopping the running stage/);
+	assert.match(stdout, /cold stopped at \d+\/1000000/);
 	const record = await readRecord(join(folder, 'cold'));
 	assert.equal((await listCheckpoints(join(folder, 'cold'))).at(-1)?.step, record.step);
 
@@ -87,7 +87,7 @@ test('Ctrl+C stops the running stage with a checkpoint, and a resume goes on wit
 	assert.deepEqual(objects(stop.stdout), [{ folder, status: 'stopped' }]);
 });
 
-test('what is wrong is said before anything is made', limit, async (context) => {
+test('errors are reported before anything is created', limit, async (context) => {
 	const place = await Workplace.make(context);
 	const refused = async (pattern: RegExp, ...args: string[]) => {
 		const { status, stderr } = await place.run(context, ...args);
@@ -95,12 +95,16 @@ test('what is wrong is said before anything is made', limit, async (context) => 
 		assert.match(stderr, pattern);
 	};
 	await place.write('story.recipe.json', { ...story, stages: [{ ...sft, name: 'cold', from: 'warm' }] });
-	await refused(/line \d+, column \d+: "from" names the stage "warm", and there is none/, 'run', 'story.recipe.json');
+	await refused(
+		/line \d+, column \d+: "from" references the stage "warm", which does not exist/,
+		'run',
+		'story.recipe.json',
+	);
 	assert.deepEqual(await readdir(place.folder), ['story.recipe.json']);
-	await refused(/There is no pipeline nothing/, 'pipeline', 'status', 'nothing');
+	await refused(/Pipeline nothing not found/, 'pipeline', 'status', 'nothing');
 	await refused(/action of reasoning-lab pipeline is "begin"/, 'pipeline', 'begin', 'x');
-	await refused(/needs a pipeline/, 'pipeline', 'stop');
-	await refused(/options are for pipeline resume/, 'pipeline', 'stop', 'x', '--detach');
+	await refused(/requires a pipeline/, 'pipeline', 'stop');
+	await refused(/options are only for pipeline resume/, 'pipeline', 'stop', 'x', '--detach');
 });
 
 async function until<T>(look: () => Promise<T | null>): Promise<T> {

@@ -54,7 +54,7 @@ test('the display shows name, stage, step, time left, reward and accuracy', () =
 	assert.equal(plainLine(progress), 'grpo step 30/100  reward 0.300  held-out 0.50 [0.40, 0.60]  at most 2:20 left');
 });
 
-test('no line is wider than the terminal, whatever is shown', () => {
+test('no line is wider than the terminal', () => {
 	for (const steps of [0, 1, 2, 30, 500]) {
 		for (let columns = 9; columns < 140; columns += 7) {
 			for (const line of displayLines(
@@ -69,7 +69,7 @@ test('no line is wider than the terminal, whatever is shown', () => {
 	}
 });
 
-test('nothing that a run says drives the terminal', () => {
+test('text from a run cannot control the terminal', () => {
 	const hostile = '\u001b[2J\u001b]0;owned\u0007\r\n\u009b31m';
 	const lines = displayLines(progressOf(hostile), 120, plain);
 	const event = eventText({ time: 1, step: 1, type: 'alert', level: 'info', message: hostile }) ?? '';
@@ -81,7 +81,7 @@ test('nothing that a run says drives the terminal', () => {
 	assert.equal(eventText({ time: 1, step: 1, type: 'unheard-of' }), null);
 });
 
-test('a pause or another stage does not count for the time left', () => {
+test('pauses and other stages do not affect the remaining time', () => {
 	const progress = progressOf();
 	progress.apply({ kind: 'events', lines: [{ time: 1, step: 30, type: 'paused' }] });
 	assert.equal(progress.eta, null);
@@ -95,14 +95,14 @@ test('a pause or another stage does not count for the time left', () => {
 	assert.equal(progress.last, null);
 });
 
-test('updates without a reward leave no gap in the sparkline, unknown rewards do', () => {
+test('updates without a reward leave no gap in the sparkline, but unknown rewards do', () => {
 	const progress = new RunProgress();
 	const line = (step: number, values: Record<string, number | null>) => ({ step, time: step, stage: 'grpo', values });
 	progress.apply({ kind: 'metrics', lines: [line(1, { reward: 1 }), line(2, { loss: 1 }), line(3, { reward: null })] });
 	assert.deepEqual(progress.history, [1, null]);
 });
 
-test('short forms', () => {
+test('compact number formats and sparklines', () => {
 	assert.deepEqual([0, 0.5, -12.34, 123.4, 0.01234, 1e-5, 2.5e7, null].map(formatNumber), [
 		'0',
 		'0.500',

@@ -10,7 +10,7 @@ const pythons = (await findPythons()).filter(({ unusable }) => unusable === null
 const skip = pythons.length === 0 ? 'no Python was found' : false;
 
 describe('reasoning-lab setup-pytorch', () => {
-	it('plans without doing anything', { skip }, async (context) => {
+	it('plans without changing anything', { skip }, async (context) => {
 		const work = await Workplace.make(context);
 		const folder = join(work.folder, 'torch');
 		const args = ['setup-pytorch', '--plan', '--json', '--device', 'cpu', '--with', 'ray,qlora', '--folder', folder];
@@ -23,11 +23,11 @@ describe('reasoning-lab setup-pytorch', () => {
 		assert.match(String(plan.commands), /^Creating the virtual environment,/);
 	});
 
-	it('refuses what it does not know, and a Python that cannot be used', async (context) => {
+	it('rejects unknown options and an unusable Python', async (context) => {
 		const work = await Workplace.make(context);
 		for (const [args, words] of [
 			[['--device', 'tpu'], /--device is "tpu"\. Choose one of auto, cpu, cuda, rocm/],
-			[['--plan', '--python', '/nowhere/python'], /names \/nowhere\/python, which does not exist/],
+			[['--plan', '--python', '/nowhere/python'], /specifies \/nowhere\/python, which does not exist/],
 		] as const) {
 			const { status, stderr } = await work.run(context, 'setup-pytorch', '--folder', work.folder, ...args);
 			assert.deepEqual([status, words.test(stderr)], [2, true], stderr);
@@ -36,7 +36,7 @@ describe('reasoning-lab setup-pytorch', () => {
 });
 
 describe('reasoning-lab doctor', () => {
-	it('prints a row a line, says what to do, and exits with 1 where something is missing', async (context) => {
+	it('prints one row per line, recommends fixes, and exits with 1 if something is missing', async (context) => {
 		const work = await Workplace.make(context);
 		const { status, stdout, stderr } = await work.run(context, 'doctor', '--quick', '--json');
 		assert.equal(status, 1, stderr);
@@ -46,7 +46,7 @@ describe('reasoning-lab doctor', () => {
 		assert.match(python.action ?? '', /setup-pytorch/);
 		assert.equal(lines.at(-1)?.kind, 'report');
 		const people = await work.run(context, 'doctor', '--quick');
-		assert.match(people.stdout, /^Python +ERROR +No Python environment with PyTorch is set up\.\n +Run Set Up/);
+		assert.match(people.stdout, /^Python +ERROR +No PyTorch environment is set up\.\n +Run Set Up/);
 		assert.match(people.stdout, /\n\d+ errors, \d+ warnings\n$/);
 	});
 });

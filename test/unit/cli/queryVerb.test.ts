@@ -15,7 +15,7 @@ interface Told {
 }
 const told = (stdout: string) => objects(stdout)[0] as unknown as Told;
 
-test('query answers over the runs of a folder, whoever wrote them, and brings its index up to date', async (context) => {
+test('query covers the runs in a folder from any trainer and updates its index', async (context) => {
 	const place = await Workplace.make(context);
 	await makeRolloutFolder(join(place.folder, 'mine'), { rollouts: 60, perGroup: 4, groups: 5, bytes: 900 });
 	await cp(fixtureFolder('verl'), join(place.folder, 'deep', 'verl'), { recursive: true });
@@ -37,9 +37,9 @@ test('query answers over the runs of a folder, whoever wrote them, and brings it
 	assert.deepEqual(told(second.stdout).rows[0], ['reasoning-lab', 61]);
 	assert.match(
 		second.stderr,
-		/mine: 1 record could not be read \(rollouts\/step_000003\.jsonl at byte \d+: not JSON\)/,
+		/mine: could not read 1 record \(rollouts\/step_000003\.jsonl at byte \d+: invalid JSON\)/,
 	);
-	// One of them alone, as a table and as CSV.
+	// Query a single run, with table and CSV output.
 	const table = await place.run(
 		context,
 		'query',
@@ -51,20 +51,20 @@ test('query answers over the runs of a folder, whoever wrote them, and brings it
 	assert.equal(csv.stdout, 'x,y\n"a,""b",\n');
 	const limited = await place.run(context, 'query', 'mine', 'select step from rollouts', '--limit', '2', '--csv');
 	assert.equal(limited.stdout.split('\n').length, 4);
-	assert.match(limited.stderr, /more rows than 2/);
+	assert.match(limited.stderr, /Only the first 2 rows are shown/);
 	assert.deepEqual((await readdir(join(place.folder, 'mine'))).sort(), ['metrics.jsonl', 'rollouts', 'run.json']);
 });
 
-test('query refuses what writes and what is no folder of runs, with status 2', async (context) => {
+test('query rejects statements that write and folders without runs with status 2', async (context) => {
 	const place = await Workplace.make(context);
 	await makeRolloutFolder(join(place.folder, 'run'), { rollouts: 20, perGroup: 4, groups: 5, bytes: 900 });
 	const bad: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-		[['run', 'drop view rollouts'], /Only read statements are allowed/],
+		[['run', 'drop view rollouts'], /Only read-only statements are allowed/],
 		[['run', "from read_text('/etc/passwd')"], /The function read_text is not allowed/],
 		[['run', 'selec'], /syntax error/],
 		[['run'], /needs a statement/],
 		[['nowhere', 'select 1'], /nowhere/],
-		[['run', 'select 1', '--limit', 'x'], /not a whole number/],
+		[['run', 'select 1', '--limit', 'x'], /not an integer/],
 	];
 	for (const [args, message] of bad) {
 		const { status, stderr, stdout } = await place.run(context, 'query', ...args);
@@ -85,7 +85,7 @@ test('query refuses what writes and what is no folder of runs, with status 2', a
 	assert.match(broken.stderr, /Cannot read/);
 });
 
-test('tables line up, and nothing in a cell drives a terminal', () => {
+test('tables are aligned, and cells cannot control a terminal', () => {
 	const columns = [
 		{ name: 'name', type: 'VARCHAR' },
 		{ name: 'x', type: 'DOUBLE' },

@@ -88,35 +88,35 @@ test('a question is researched with tools, logged and reported', async () => {
 		/^# What is the baseline of GRPO\?\n\n## Answer\n\nGRPO takes/,
 	);
 
-	// The log is one of a search: it goes on, is drawn, and is reported again.
+	// The log is an ordinary search log: it can be continued, drawn, and reported again.
 	const [log = ''] = (await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl'));
 	await assert.rejects(run('--from', `searches/${log}`, '--report', 'out.md'), /already exists\. Add --force/);
 	const again = await run('--from', `searches/${log}`, '--report', 'out.md', '--force');
 	assert.match(again.stdout, /^GRPO takes the mean.*\n\nReferences:\n {2}\[1\] docs\/grpo\.md:1 \(supported\)\n/s);
 	assert.match(
 		again.stdout,
-		/The answer is good enough: its critique is empty and its citations are supported\.\na draft and 1 revision; 3 queries, 1 of them failed;/,
+		/The answer is good enough: its critique is empty, and its citations are supported\.\n1 draft and 1 revision; 3 queries, 1 failed;/,
 	);
 });
 
-test('what cannot be begun costs nothing and says why', async () => {
+test('research that cannot start makes no requests and reports why', async () => {
 	const fails = (words: RegExp, ...args: string[]) =>
 		assert.rejects(reflexionVerb.run({ output: new CliOutput(true), args, engine: '' }), words);
 	const policy = join(folder, 'policy.json');
 	const log = join(folder, 'searches/new.jsonl');
 	const begun = ['Q', '--policy', policy, '--log', log];
-	await fails(/needs a question/);
-	await fails(/only one of a question, --continue and --from/, 'Q', '--from', log);
-	await fails(/No policy given/, 'Q');
-	await fails(/--tools has "google", which is not a tool/, ...begun, '--tools', 'google');
+	await fails(/requires a question/);
+	await fails(/A question, --continue, and --from cannot be combined/, 'Q', '--from', log);
+	await fails(/No policy specified/, 'Q');
+	await fails(/"google" in --tools is not a valid tool/, ...begun, '--tools', 'google');
 	await fails(/none\.jsonl does not exist/, ...begun, '--tools', 'dataset=none.jsonl');
 	await fails(/not a search server URL/, ...begun, '--web', 'ftp://host');
 	const other = join(folder, 'other.jsonl');
 	const start = { t: 'start', at: 0, format: 1, id: '', strategy: 'mcts', params: {}, seed: 0 };
 	const problem = { prompt: 'p', answer: null, row: {} };
 	await writeFile(other, `${JSON.stringify({ ...start, problem, policy: { name: 'a' } })}\n`);
-	await fails(/is not a research log: its strategy is mcts/, '--from', other);
-	await fails(/is not a research log: its strategy is mcts/, '--continue', other);
+	await fails(/is not a research log; its strategy is mcts/, '--from', other);
+	await fails(/is not a research log; its strategy is mcts/, '--continue', other);
 	await fails(/NO_SUCH_KEY is not set/, ...begun, '--web', 'https://h/', '--web-key-variable', 'NO_SUCH_KEY');
 	await fails(/nowhere does not exist/, ...begun, '--report', join(folder, 'nowhere/out.md'));
 	assert.equal((await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl')).length, 1);

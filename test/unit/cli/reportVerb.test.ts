@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
-test('report writes a run as HTML and as Markdown, an evaluation of its checkpoint among the rest', async (context) => {
+test('report writes a run as HTML and as Markdown, including an evaluation of its checkpoint', async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('recipe.json', tinyRecipe);
 	const trained = await place.run(context, 'run', 'recipe.json', '--json');
@@ -31,9 +31,9 @@ test('report writes a run as HTML and as Markdown, an evaluation of its checkpoi
 	const out = join(place.folder, 'made.md');
 	const markdown = await place.run(context, 'report', told.runs[0] as string, '--out', out);
 	assert.equal(markdown.status, 0, markdown.stderr);
-	assert.match(markdown.stdout, /made\.md: report of tiny \(\d/);
+	assert.match(markdown.stdout, /made\.md: report for tiny \(\d/);
 	const text = await readFile(out, 'utf8');
-	assert.match(text, /^# tiny\n\nReport of a training run, generated /);
+	assert.match(text, /^# tiny\n\nTraining run report, generated /);
 
 	const part = ['--part', 'evaluations', '--format', 'markdown', '--out', '-'];
 	const evaluations = await place.run(context, 'report', 'tiny', ...part, '--json');
@@ -43,15 +43,15 @@ test('report writes a run as HTML and as Markdown, an evaluation of its checkpoi
 	assert.ok(text.includes(basename(told.runs[0] as string).replaceAll('_', '\\_')));
 });
 
-test('report ends bad input with a sentence', async (context) => {
+test('report rejects invalid input with one message', async (context) => {
 	const place = await Workplace.make(context);
 	await mkdir(join(place.folder, 'empty'));
 	await writeFile(join(place.folder, 'file'), '');
 	for (const [args, words] of [
 		[['empty'], /empty does not contain a run\./],
-		[['nothing'], /There is no run nothing\./],
+		[['nothing'], /Run nothing not found\./],
 		[['empty', 'file'], /empty does not contain a run\./],
-		[['empty', 'file', '--part', 'evaluations'], /--part is for one run, and several are given\./],
+		[['empty', 'file', '--part', 'evaluations'], /--part applies only to a single run\./],
 		[['empty', '--format', 'pdf'], /--format is "pdf"\. Choose one of html, markdown\./],
 	] as const) {
 		const { status, stderr } = await place.run(context, 'report', ...args);

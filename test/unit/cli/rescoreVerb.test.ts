@@ -31,15 +31,15 @@ async function trained(context: TestContext): Promise<{ place: Workplace; run: s
 	return { place, run: (await runsIn(join(place.folder, 'runs')))[0] as string };
 }
 
-test('a run is scored again: all equal, and exit 1 when what is recorded differs', limit, async (context) => {
+test('a run is rescored: equal values pass, and a difference from the record exits with 1', limit, async (context) => {
 	const { place, run } = await trained(context);
-	// The source may be gone.
+	// The source file may have been deleted.
 	await rm(join(place.folder, 'brevity.reward.ts'));
 	const plain = await place.run(context, 'rescore', run);
 	assert.equal(plain.status, 0, plain.stderr);
-	assert.match(plain.stdout, /^32 rollouts of 2 generation batches\n/);
+	assert.match(plain.stdout, /^32 rollouts from 2 generation batches\n/);
 	assert.match(plain.stdout, /brevity +100% equal, 0 different/);
-	assert.match(plain.stdout, /All values match the recorded ones\.\n$/);
+	assert.match(plain.stdout, /All values match the recorded values\.\n$/);
 	const [result] = objects((await place.run(context, 'rescore', run, '--json')).stdout);
 	assert.equal(result?.equal, true);
 	assert.equal(result?.rows, 32);
@@ -62,15 +62,15 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	const none = await place.run(context, 'rescore', run, '--steps', '100-200');
 	assert.equal(none.status, 2);
 	assert.match(none.stderr, /has no rollouts of steps 100 to 200/);
-	// The same run on another machine: its reward files are not run unasked.
+	// The same run on another machine: its reward files do not run without permission.
 	const elsewhere = await Workplace.make(context, place.folder);
 	const asked = await elsewhere.run(context, 'rescore', run);
 	assert.equal(asked.status, 2);
-	assert.match(asked.stderr, /was not started by you on this machine.*brevity\.reward\.ts.*--run-code/s);
+	assert.match(asked.stderr, /You have not started .* on this machine.*brevity\.reward\.ts.*--run-code/s);
 	for (const more of [[], ['--checkpoint', '2']]) {
 		const resumed = await elsewhere.run(context, 'resume', run, ...more);
 		assert.equal(resumed.status, 2);
-		assert.match(resumed.stderr, more.length === 0 ? /has finished/ : /was not started by you.*--run-code/s);
+		assert.match(resumed.stderr, more.length === 0 ? /has finished/ : /You have not started .*--run-code/s);
 	}
 	const told = await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '4');
 	assert.equal(told.status, 1, told.stderr);
@@ -80,7 +80,7 @@ test('a run is scored again: all equal, and exit 1 when what is recorded differs
 	assert.match(refused.stderr, /brevity\.reward\.ts has changed since the run started/);
 });
 
-test('a range of steps is read, or told', () => {
+test('a range of steps is parsed or rejected', () => {
 	assert.deepEqual(parseSteps('3-7'), { first: 3, last: 7 });
 	assert.deepEqual(parseSteps('12'), { first: 12, last: 12 });
 	assert.equal(parseSteps(undefined), undefined);
@@ -89,7 +89,7 @@ test('a range of steps is read, or told', () => {
 	}
 });
 
-test('a run that a reward has paused is told why, and goes on with resume', limit, async (context) => {
+test('a run paused by a reward shows the reason, and resumes', limit, async (context) => {
 	const place = await Workplace.make(context);
 	const down = await place.write('down', '');
 	await place.write(
@@ -105,11 +105,8 @@ test('a run that a reward has paused is told why, and goes on with resume', limi
 	assert.equal(resumed.status, 0, resumed.stderr);
 	const { status, stdout } = await first.ended;
 	assert.equal(status, 0);
-	assert.match(
-		stdout,
-		/error: The reward "f" \(rewards\/x\.reward\.py, line 3\) failed on 16 of 16 rows.*service is down/,
-	);
-	assert.match(stdout, /paused at step 3: continue with reasoning-lab resume/);
+	assert.match(stdout, /error: Reward "f" \(rewards\/x\.reward\.py, line 3\) failed on 16 of 16 rows.*service is down/);
+	assert.match(stdout, /paused at step 3: use reasoning-lab resume to continue/);
 	assert.match(stdout, /continued at step 3/);
 	assert.match(resumed.stdout, /Finished after 7 steps/);
 	assert.equal((await readRecord(run)).attempt, 1);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { objects, Workplace } from './cliFixtures.ts';
 
 describe('reward-math', () => {
-	it('says the verdict on one answer, gold first', async (context) => {
+	it('prints the verdict for one answer, gold first', async (context) => {
 		const place = await Workplace.make(context);
 		const verdict = async (...args: string[]) => {
 			const ended = await place.run(context, 'reward-math', '--json', ...args);
@@ -25,7 +25,7 @@ describe('reward-math', () => {
 		assert.match(text.stdout, /^1 right: /);
 	});
 
-	it('judges a file line by line, in order, and names the lines that are no pairs', async (context) => {
+	it('checks a file line by line, in order, and reports lines that are not pairs', async (context) => {
 		const place = await Workplace.make(context);
 		const lines = [
 			'{"gold":"1/2","prediction":"0.5"}',
@@ -48,14 +48,14 @@ describe('reward-math', () => {
 		}
 	});
 
-	it('refuses what it cannot judge', async (context) => {
+	it('rejects what it cannot check', async (context) => {
 		const place = await Workplace.make(context);
 		const cases: [string[], RegExp][] = [
-			[['5'], /needs a prediction/],
-			[[], /needs a gold answer/],
+			[['5'], /requires a prediction/],
+			[[], /requires a gold answer/],
 			[['1', '2', '3'], /Unexpected argument "3"/],
 			[['--pairs', 'gone.jsonl'], /gone\.jsonl/],
-			[['--pairs', 'gone.jsonl', '5'], /only from the file/],
+			[['--pairs', 'gone.jsonl', '5'], /cannot be combined with answers on the command line/],
 			[['--fast', '5', '5'], /--fast/],
 		];
 		for (const [args, message] of cases) {

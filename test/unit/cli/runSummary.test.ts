@@ -31,14 +31,14 @@ const line = (step: number, time: number, stage: string, values: Record<string, 
 	values,
 });
 
-test('before, after and the times are those of the grpo stage', async (context) => {
+test('before, after and the times refer to the grpo stage', async (context) => {
 	const { folder, writer } = await makeRun(context);
 	await writer.writeEvaluation(4, 'heldout', [], evaluation('heldout', 4, 0.15));
 	await writer.appendMetrics(line(4, 100, 'sft', { step_time: 9, loss: 1 }));
 	await writer.writeEvaluation(5, 'heldout', [], evaluation('heldout', 5, 0.25));
 	await writer.writeEvaluation(5, 'until', [], evaluation('until', 5, 0.5));
 	await writer.appendMetrics(line(5, 110, 'sft', { step_time: 9, 'time/evaluate': 3 }));
-	// Two batches of two updates and one of one; the first line of each has what belongs to the batch.
+	// Two batches with two updates and one with a single update; the first line of each has the batch metrics.
 	const batch = { 'completions/mean_length': 7, reward: 0.5 };
 	await writer.appendMetrics(line(6, 112, 'grpo', { ...batch, step_time: 1.5 }));
 	await writer.appendMetrics(line(7, 112.6, 'grpo', { step_time: 0.5 }));
@@ -51,16 +51,16 @@ test('before, after and the times are those of the grpo stage', async (context) 
 	assert.deepEqual(await summarizeRun(folder), {
 		before: { accuracy: 0.25, low: 0.15, high: 0.35 },
 		after: { accuracy: 0.75, low: 0.65, high: 0.85 },
-		// 1.5 (its own: what came before was another stage) + 0.6 + 1.4 + (5.5 - 5) + 4
+		// 1.5 (its own time, because another stage came before) + 0.6 + 1.4 + (5.5 - 5) + 4
 		trainingSeconds: 8,
-		// Batches of 2, 1.5 and 4 seconds.
+		// Batches take 2, 1.5 and 4 seconds.
 		stepSeconds: 2,
 		updatesPerStep: 2,
 		run: folder,
 	});
 });
 
-test('pauses and gaps between attempts are no training time', async (context) => {
+test('pauses and gaps between attempts do not count as training time', async (context) => {
 	const { folder, writer } = await makeRun(context);
 	await writer.writeEvaluation(0, 'heldout', [], evaluation('heldout', 0, 0.1));
 	await writer.appendMetrics(line(0, 99, 'grpo', { 'eval/heldout/accuracy': 0.1 }));

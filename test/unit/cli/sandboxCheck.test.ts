@@ -25,7 +25,7 @@ function check(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
 }
 
 describe('reasoning-lab sandbox-check', () => {
-	it('prints an attempt a line and what held', { skip }, () => {
+	it('prints one attempt per line and what held', { skip }, () => {
 		const { status, stdout, lines } = check([]);
 		assert.equal(status, 0, stdout);
 		assert.match(lines[0] ?? '', /^bubblewrap: no network/);
@@ -34,7 +34,7 @@ describe('reasoning-lab sandbox-check', () => {
 		assert.deepEqual(readdirSync(folder), []);
 	});
 
-	it('exits with 1 where something did not hold, and says so for machines too', {
+	it('exits with 1 if something did not hold, and reports it in JSON as well', {
 		skip: process.platform !== 'linux',
 	}, () => {
 		const { status, lines } = check(['--json'], { REASONING_LAB_SANDBOX: 'unsafe' });
@@ -48,7 +48,7 @@ describe('reasoning-lab sandbox-check', () => {
 		assert.ok(last?.kind === 'report' && last.report.kind === 'unsafe' && last.report.failed > 0);
 	});
 
-	it('refuses a mode that it does not know, and one that is not there', () => {
+	it('rejects an unknown mode and an unavailable one', () => {
 		const unknown = check(['--sandbox', 'none', '--json']);
 		assert.equal(unknown.status, 2);
 		assert.match(unknown.stderr, /Unknown sandbox "none"/);

@@ -23,8 +23,8 @@ async function place(context: TestContext): Promise<Workplace> {
 	return made;
 }
 
-describe('strategies on the command line', () => {
-	test('a list makes a point of each value, several lists each combination', async () => {
+describe('strategy verbs', () => {
+	test('a list produces a point for each value, and several lists produce each combination', async () => {
 		const { strategy, guide, points } = await comparedStrategyOf('beam width=2,4 tokens<=100,200 guide=value');
 		assert.deepEqual([strategy, guide?.use], ['beam', 'value']);
 		assert.deepEqual(points, [
@@ -36,22 +36,22 @@ describe('strategies on the command line', () => {
 		for (const [written, message] of [
 			['beam width', /has "width"/],
 			['beam bytes<=3', /has "bytes<=3"/],
-			['beam guide=nobody', /guide of --strategy is "nobody"/],
+			['beam guide=nobody', /guide of --strategy value "nobody" is not a valid scorer/],
 			['beam tokens<=x', /not valid/],
-			[`beam a=${'1,'.repeat(70)}2`, /more than 64/],
+			[`beam a=${'1,'.repeat(70)}2`, /\(max 64\)/],
 		] as const) {
 			await assert.rejects(comparedStrategyOf(written), message, written);
 		}
 	});
 });
 
-test('compare-strategies prints a table and says what may be said; what is there goes on', async (context) => {
+test('compare-strategies prints a table with supported conclusions and continues existing results', async (context) => {
 	const work = await place(context);
 	const args = ['compare-strategies', '--policy', 'adder.jsonl', '--dataset', 'sums.jsonl', '--out', 'sums'];
 	const strategies = ['--strategy', 'self-consistency n=1,16', '--strategy', 'best-of-n n=4 judge=gold:accuracy'];
 	const { status, stdout, stderr } = await work.run(context, ...args, ...strategies);
 	assert.equal(status, 0, stdout + stderr);
-	assert.match(stdout, /^sums: 20 problems, policy adder; gains are over the mean of 16 single samples$/m);
+	assert.match(stdout, /^sums: 20 problems, policy adder; gains are relative to the mean of 16 single samples$/m);
 	assert.match(stdout, /^self-consistency +n=16 +0\.\d{3} +\[0\.\d{3}, [01]\.\d{3}\] +\+0\.\d{3}/m);
 	assert.match(stdout, /^best-of-n by accuracy \(gold\) \(oracle upper bound\)/m);
 	assert.match(stdout, /^better than a single sample: self-consistency n=16$/m);
@@ -71,7 +71,7 @@ test('compare-strategies prints a table and says what may be said; what is there
 	for (const line of table) assert.ok(stdout.includes(line), line);
 });
 
-test('generate-data writes the files that were asked for, and says what is wrong before it begins', async (context) => {
+test('generate-data writes the requested files and reports errors before it starts', async (context) => {
 	const work = await place(context);
 	const args = [
 		'generate-data',

@@ -10,7 +10,7 @@ import { adder, folderFor, linesOf, scriptIn } from '../search/searchFixtures.ts
 import { objects, Workplace } from './cliFixtures.ts';
 
 describe('reasoning-lab search', () => {
-	it('writes a log, says what it found, and goes on with it', async (context) => {
+	it('writes a log, prints its result, and continues from the log', async (context) => {
 		const place = await Workplace.make(context);
 		await scriptIn(place.folder);
 		const asked = ['What is 17 + 25?', '--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=5'];
@@ -33,14 +33,14 @@ describe('reasoning-lab search', () => {
 		const again = await place.run(context, 'search', ...asked, '--log', log);
 		assert.equal(again.status, 2);
 		assert.match(again.stderr, /already exists/);
-		// A search that was killed at its start leaves an empty log.
+		// A search that was killed at startup leaves an empty log.
 		await writeFile(join(place.folder, 'killed.jsonl'), '');
 		const anew = await place.run(context, 'search', ...asked, '--log', 'killed.jsonl');
 		assert.equal(anew.status, 0, anew.stderr);
 		assert.equal((await readTreeLog(join(place.folder, 'killed.jsonl'))).tree.nodes.length, 6);
 	});
 
-	it('ends well by Ctrl+C, with the end in its log', async (context) => {
+	it('exits cleanly on Ctrl+C with an end event in its log', async (context) => {
 		const place = await Workplace.make(context);
 		const slow = { ...adder, rules: adder.rules.map((rule) => ({ ...rule, delayMs: 60_000 })) };
 		await scriptIn(place.folder, slow);
@@ -68,7 +68,7 @@ describe('reasoning-lab search', () => {
 		assert.equal((await linesOf(join(place.folder, 'a.jsonl'))).at(-1)?.stop, 'stopped');
 	});
 
-	it('solve prints the answer alone, and nothing but JSON with --json', async (context) => {
+	it('solve prints only the answer, or only JSON with --json', async (context) => {
 		const place = await Workplace.make(context);
 		await scriptIn(place.folder);
 		await writeFile(join(place.folder, 'rows.jsonl'), '{"prompt":"What is 17 + 25?","answer":"42"}\n');
@@ -83,7 +83,7 @@ describe('reasoning-lab search', () => {
 		assert.match(none.stderr, /has no row 3/);
 	});
 
-	it('shows with the example of the documentation that searching pays', async (context) => {
+	it('shows a gain from searching with the example in the documentation', async (context) => {
 		const place = await Workplace.make(context);
 		const example = join(import.meta.dirname, '../../../media/examples/heads.script.json');
 		const asked = ['35 heads and 94 legs: how many rabbits?', '--policy', example, '--seed', '0'];
@@ -96,7 +96,7 @@ describe('reasoning-lab search', () => {
 		assert.match(drawn.stdout, /^Reasoning Lab\n.*\nmcts, policy heads and legs; answer 12; ended: complete; /);
 	});
 
-	it('says that the gold answer was looked at, what went wrong, and why there is no answer', async (context) => {
+	it('reports that the gold answer was used, what went wrong, and why there is no answer', async (context) => {
 		const place = await Workplace.make(context);
 		const rules = [
 			{ say: '<answer>42</answer>', times: 1 },
@@ -109,7 +109,7 @@ describe('reasoning-lab search', () => {
 		const found = await place.run(context, 'search', ...asked, '--reward', 'gold:accuracy');
 		assert.match(
 			found.stdout,
-			/^Answer: 42 {2}\(right\) {2}chosen by the gold answer: an upper bound, not a result\n1 node,/,
+			/^Answer: 42 {2}\(right\) {2}selected with the gold answer: an upper bound, not a result\n1 node,/,
 		);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(1)] });
 		const faulty = await place.run(context, 'search', ...asked.with(6, 'n=2'), '--json');
@@ -123,7 +123,7 @@ describe('reasoning-lab search', () => {
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(2)] });
 		const none = await place.run(context, 'solve', ...asked);
 		assert.deepEqual([none.status, none.stdout], [1, '']);
-		assert.match(none.stderr, /^No answer: no completion has one/);
+		assert.match(none.stderr, /^No answer: no completion has an answer/);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(3)] });
 		const gone = await place.run(context, 'solve', ...asked, '--json');
 		assert.deepEqual([gone.status, gone.stdout.trim().split('\n').length], [1, 1]);
@@ -131,8 +131,8 @@ describe('reasoning-lab search', () => {
 	});
 });
 
-describe('what a search is called on the command line', () => {
-	it('names policies by file, folder, run and address', async (context) => {
+describe('search specifications on the command line', () => {
+	it('accept policies by file, folder, run and address', async (context) => {
 		const folder = await folderFor(context);
 		const file = await scriptIn(folder);
 		assert.deepEqual(await policyOf({ policy: file }), { kind: 'scripted', file });
@@ -151,9 +151,9 @@ describe('what a search is called on the command line', () => {
 			},
 		});
 		assert.equal(((await policyOf({ policy: 'http://h/v1#a%2Fb' })) as { model: string }).model, 'a/b');
-		await assert.rejects(policyOf({ policy: 'http://' }), { reason: 'invalid', message: /is not a URL/ });
+		await assert.rejects(policyOf({ policy: 'http://' }), { reason: 'invalid', message: /is not a valid URL/ });
 		await assert.rejects(policyOf({ policy: 'none.json' }), { reason: 'missing', message: /does not exist/ });
-		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy given/ });
+		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy specified/ });
 		const checkpoint = join(folder, 'run', 'checkpoints', 'step_000003');
 		await mkdir(checkpoint, { recursive: true });
 		const manifest = { format: 1, step: 3, stage: null, score: null, time: 0, files: [] };
@@ -167,7 +167,7 @@ describe('what a search is called on the command line', () => {
 		await assert.rejects(policyOf({ policy: `${run}@7` }), { reason: 'missing', action: /steps: 3/ });
 	});
 
-	it('asks a server for its models where none is named', async (context) => {
+	it('ask a server for its models if none is given', async (context) => {
 		let models = [{ id: 'only' }];
 		const server = createServer((_, response) => {
 			response.setHeader('content-type', 'application/json').end(JSON.stringify({ object: 'list', data: models }));
@@ -184,7 +184,7 @@ describe('what a search is called on the command line', () => {
 		});
 	});
 
-	it('names scorers, budgets and parameters, and says what is wrong with them', async (context) => {
+	it('accept scorers, budgets and parameters, and report invalid ones', async (context) => {
 		const folder = await folderFor(context);
 		const reward = join(folder, 'own.reward.ts');
 		await writeFile(reward, '');
@@ -197,7 +197,7 @@ describe('what a search is called on the command line', () => {
 		assert.deepEqual(await scorerOf(`reward:${reward}#right`, '--guide'), {
 			...{ use: 'reward', reward: { file: reward, name: 'right' }, gold: false },
 		});
-		await assert.rejects(scorerOf('nothing', '--judge'), { message: /--judge is "nothing"/ });
+		await assert.rejects(scorerOf('nothing', '--judge'), { message: /--judge value "nothing" is not a valid scorer/ });
 		assert.deepEqual(budgetOf('tokens=200, seconds=1.5'), { tokens: 200, seconds: 1.5 });
 		assert.throws(() => budgetOf('tokens'), { reason: 'invalid' });
 		assert.deepEqual(paramsOf(['n=16', 'mode=vote', 'list=[1,2]', 'text=a=b']), {
@@ -206,7 +206,7 @@ describe('what a search is called on the command line', () => {
 		assert.throws(() => paramsOf(['n']), { reason: 'invalid' });
 	});
 
-	it('takes a whole specification from a file, before which goes what is said besides', async (context) => {
+	it('read a complete specification from a file, which other options override', async (context) => {
 		const folder = await folderFor(context);
 		const file = await scriptIn(folder);
 		const spec = join(folder, 'spec.json');

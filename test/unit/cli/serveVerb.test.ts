@@ -20,7 +20,7 @@ async function place(context: TestContext): Promise<Workplace> {
 const policy = ['--policy', 'adder.jsonl', '--strategy', 'self-consistency', '--param', 'n=3'];
 
 describe('reasoning-lab serve', { timeout: 180_000 }, () => {
-	test('says where it listens, answers the OpenAI client, and ends by SIGTERM with what runs', async (context) => {
+	test('prints its address, answers the OpenAI client, and cancels running requests on SIGTERM', async (context) => {
 		const { process: child, ended } = (await place(context)).start(
 			context,
 			'serve',
@@ -47,7 +47,7 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 		const ask = (content: string) =>
 			client.chat.completions.create({ model: listening.model, messages: [{ role: 'user', content }] });
 		assert.equal((await ask('1+1=')).choices[0]?.message.content, '2');
-		// A stream that has begun is under way.
+		// A stream that has started is still in progress.
 		const slow = await client.chat.completions.create({
 			model: listening.model,
 			messages: [{ role: 'user', content: 'slow' }],
@@ -66,7 +66,7 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 		assert.ok(!stdout.slice(first.length).includes(listening.token), 'the token is told once');
 	});
 
-	test('refuses what cannot be served before it listens', async (context) => {
+	test('rejects what cannot be served before it listens', async (context) => {
 		const work = await place(context);
 		await work.write('short.txt', 'abc\n');
 		const refused: [string[], RegExp][] = [
@@ -74,7 +74,7 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 			[[...policy, '--token', 'long-enough', '--no-token'], /cannot be combined/],
 			[[...policy, '--token-file', 'short.txt'], /too short/],
 			[[...policy, '--token-file', 'none.txt'], /none\.txt/],
-			[[...policy, '--token-file', 'short.txt', '--no-token'], /cannot be given with/],
+			[[...policy, '--token-file', 'short.txt', '--no-token'], /cannot be combined with/],
 		];
 		await Promise.all(
 			refused.map(async ([args, message]) => {

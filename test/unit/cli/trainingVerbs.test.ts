@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
-/** A run that goes on until it is told to stop. */
+/** A run that continues until it is stopped. */
 const longRecipe = {
 	...tinyRecipe,
 	name: 'long',
@@ -16,14 +16,14 @@ const longRecipe = {
 	checkpoint: { every: 50 },
 };
 
-/** Waits as long as it takes; the limit is there so that a fault ends the test. */
+/** Generous timeout that only ends the test if something hangs. */
 const limit = { timeout: 180_000 };
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
 	while (!(await condition().catch(() => false))) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('a run is trained to its end, followed, summed up, listed and exported', limit, async (context) => {
+test('a run is trained, followed, summarized, listed and exported', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('tiny.recipe.json', tinyRecipe);
 	const trained = await place.run(context, 'run', 'tiny.recipe.json', '--summary', '--seed', '5');
@@ -61,7 +61,7 @@ test('a run is trained to its end, followed, summed up, listed and exported', li
 
 	const again = await place.run(context, 'resume', summary.run);
 	assert.equal(again.status, 2);
-	assert.match(again.stderr, /has finished; there is nothing to resume/);
+	assert.match(again.stderr, /has finished, so there is nothing to resume/);
 	const branch = await place.run(context, 'resume', summary.run, '--checkpoint', '3', '--json', '--control', 'shuffle');
 	assert.equal(branch.status, 0, branch.stderr);
 	const lines = objects(branch.stdout);
@@ -76,7 +76,7 @@ test('a run is trained to its end, followed, summed up, listed and exported', li
 	);
 	const other = await place.run(context, 'resume', summary.run, '--checkpoint', '3', '--set', 'model.layers=2');
 	assert.equal(other.status, 2);
-	assert.match(other.stderr, /belongs to a different model/);
+	assert.match(other.stderr, /does not match the recipe/);
 	const cut = join(summary.run, 'checkpoints', 'step_000007', 'model.safetensors');
 	await truncate(cut, 100);
 	const damaged = await place.run(context, 'export-onnx', join(summary.run, 'checkpoints', 'step_000007'));
@@ -84,7 +84,7 @@ test('a run is trained to its end, followed, summed up, listed and exported', li
 	assert.match(damaged.stderr, /step_000007 is damaged/);
 });
 
-test('a detached run is stopped, resumed in place, and ended at once', limit, async (context) => {
+test('a detached run is stopped, resumed in place, and killed', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('long.recipe.json', longRecipe);
 	const started = await place.run(context, 'run', 'long.recipe.json', '--detach', '--json');
@@ -108,10 +108,10 @@ test('a detached run is stopped, resumed in place, and ended at once', limit, as
 	const ended = await place.run(context, 'stop', run, '--now', '--json');
 	assert.deepEqual([ended.status, objects(ended.stdout)[0]?.status], [0, 'crashed']);
 	const idle = await place.run(context, 'stop', run);
-	assert.deepEqual([idle.status, /is not running: it is crashed/.test(idle.stdout)], [0, true]);
+	assert.deepEqual([idle.status, /is not running \(status: crashed\)/.test(idle.stdout)], [0, true]);
 });
 
-test('Ctrl+C stops with a checkpoint, twice ends at once', {
+test('Ctrl+C stops with a checkpoint; a second one stops immediately', {
 	...limit,
 	skip: process.platform === 'win32',
 }, async (context) => {
@@ -138,13 +138,13 @@ test('Ctrl+C stops with a checkpoint, twice ends at once', {
 	foreground.process.kill('SIGINT');
 	const ended = await foreground.ended;
 	assert.equal(ended.status, 0, ended.stderr);
-	assert.match(ended.stdout, /Stopping with a checkpoint.*Stopped at step \d+\. Resume it with/s);
+	assert.match(ended.stdout, /Saving a checkpoint and stopping.*Stopped at step \d+\. To resume, run:/s);
 	const record = await readRecord(run);
 	assert.equal(record.status, 'stopped');
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, record.step);
 
 	const second = await start('resume', run);
-	// The engine is held, so that only the second Ctrl+C can end it.
+	// The engine is suspended, so only the second Ctrl+C can stop it.
 	process.kill((await readRecord(run)).pid, 'SIGSTOP');
 	second.foreground.process.kill('SIGINT');
 	await new Promise((resolve) => setTimeout(resolve, 300));
@@ -154,7 +154,7 @@ test('Ctrl+C stops with a checkpoint, twice ends at once', {
 	assert.ok(['crashed', 'running'].includes((await readRecord(run)).status));
 });
 
-test('a disk that fills ends the run with one sentence, and it resumes when there is room', limit, async (context) => {
+test('a full disk ends the run with one message, and the run resumes once there is space', limit, async (context) => {
 	const disk = await mkdtemp(join(tmpdir(), 'rl-disk-'));
 	try {
 		execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk], { stdio: 'pipe' });

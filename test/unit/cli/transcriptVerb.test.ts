@@ -11,7 +11,7 @@ import { reflexionFile } from '../core/transcript/reflexion.ts';
 const run = (...args: string[]) =>
 	promisify(execFile)(process.execPath, [builtProgram('dist/cli.js'), 'transcript', ...args]);
 
-test('a transcript is told in words and as JSON', async () => {
+test('a transcript is printed as text and as JSON', async () => {
 	const { stdout } = await run(reflexionFile);
 	assert.match(stdout, /^8 messages, 4 calls, 16,475 \+ 2,260 = 18,735 tokens\n/);
 	assert.match(stdout, /error: ReviseAnswer lacks reflection and search_queries\./);
@@ -21,19 +21,19 @@ test('a transcript is told in words and as JSON', async () => {
 	assert.ok(transcript.findings.some(({ check }: { check: string }) => check === 'retry'));
 });
 
-test('what is none ends with a sentence', async (t) => {
+test('a file that is not a transcript is rejected with one message', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const file = join(folder, 'words.txt');
 	await writeFile(file, 'nothing \u001b[31m here');
 	await assert.rejects(run(file), (error: { code: number; stderr: string }) => {
-		assert.match(error.stderr, /words\.txt contains no list of messages\. Open a JSON/);
+		assert.match(error.stderr, /words\.txt does not contain a list of messages\. Open a JSON/);
 		return error.code !== 0;
 	});
 	await assert.rejects(run(join(folder, 'gone.txt')), /no such file/);
 });
 
-test('a pipe is not waited for', { skip: process.platform === 'win32' }, async (t) => {
+test('does not wait for a pipe', { skip: process.platform === 'win32' }, async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	await promisify(execFile)('mkfifo', [join(folder, 'pipe.jsonl')]);

@@ -19,7 +19,7 @@ const puzzles = join(
 	'test/fixtures/tree-tot/logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
 );
 
-test('a tree is told in words and as JSON', async () => {
+test('a tree is printed as text and as JSON', async () => {
 	const { stdout } = await run(x1);
 	assert.match(stdout, /^x1\n21 nodes, depth 3, best q_value 1\.000, root visits 7, terminal 6\n\n\* 5 bags hold/);
 	assert.match(stdout, /\n│ {2}│ {2}├─ \* ### Final answer: 17 {2}\(Q 1\.000, N 1, = 17\)\n/);
@@ -29,14 +29,14 @@ test('a tree is told in words and as JSON', async () => {
 	assert.equal(json.best.text.at(-1), '### Final answer: 17');
 });
 
-test('of several trees one is chosen', async () => {
+test('one of several trees can be selected', async () => {
 	const json = JSON.parse((await run(puzzles, '--tree', '4', '--json')).stdout);
 	assert.deepEqual([json.name, json.nodes, json.trees.length, json.tree], ['puzzle 903', 67, 4, 4]);
 	assert.match((await run(puzzles)).stdout, /^Tree of Thoughts, 4 trees\n> 1\. puzzle 900: 80 nodes/);
-	await assert.rejects(run(puzzles, '--tree', '5'), /has 4 trees, and --tree is 5/);
+	await assert.rejects(run(puzzles, '--tree', '5'), /has 4 trees, but --tree is 5/);
 });
 
-test('texts of a file do not drive the terminal, and what is none ends with a sentence', async (t) => {
+test('text in a file cannot control the terminal, and a file that is not a tree is rejected with one message', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'tree-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const file = join(folder, 'tree.json');
@@ -45,10 +45,10 @@ test('texts of a file do not drive the terminal, and what is none ends with a se
 	const { stdout } = await run(file);
 	assert.ok(stdout.includes('red [31m') && !stdout.includes('\u001b') && !stdout.includes('\u202e'), stdout);
 	await writeFile(file, '{"nothing": 1}');
-	await assert.rejects(run(file), /is not a tree log in a known format\. Supported are/);
+	await assert.rejects(run(file), /is not a tree log in a known format\. Supported formats: /);
 });
 
-test('a drawing of few lines has the best path, and counts what it leaves out', async () => {
+test('a short drawing shows the best path and counts what it omits', async () => {
 	const [one] = (await readTreeFile(puzzles)).trees;
 	const tree = new SearchTree();
 	for (const event of one?.events ?? []) tree.apply(event);

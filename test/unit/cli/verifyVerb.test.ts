@@ -59,10 +59,10 @@ test('a TypeScript reward is verified on its dataset and its cases', limit, asyn
 	await place.project.write('rewards/brevity.cases.jsonl', `${good}no case\n`);
 	const torn = await place.run(context, 'verify', 'rewards/brevity.reward.ts');
 	assert.equal(torn.status, 1);
-	assert.match(torn.stdout, /rewards\/brevity\.cases\.jsonl, line 2, is not JSON\./);
+	assert.match(torn.stdout, /rewards\/brevity\.cases\.jsonl, line 2, is not valid JSON\./);
 });
 
-test('a Python reward is verified, and its faults stand at their line', limit, async (context) => {
+test('a Python reward is verified, and its errors show their line', limit, async (context) => {
 	const place = await project(context, { 'rewards/right.reward.py': right });
 	const held = await place.run(context, 'verify', 'rewards/right.reward.py', '--python', 'python3');
 	assert.equal(held.status, 0, held.stderr);
@@ -88,7 +88,7 @@ test('a Python reward is verified, and its faults stand at their line', limit, a
 	);
 });
 
-test('recorded rollouts and cases of any file are verified on', limit, async (context) => {
+test('rewards are verified on recorded rollouts and on cases from any file', limit, async (context) => {
 	const place = await project(context, { 'rewards/right.reward.py': right });
 	const run = await place.project.run('sums-1', { 2: batch(2, 4, 4, (i) => ({ right: (i + 1) % 2 })) });
 	const rollouts = await place.run(context, 'verify', 'rewards/right.reward.py', '--run', run, '--json');
@@ -105,7 +105,7 @@ test('recorded rollouts and cases of any file are verified on', limit, async (co
 	assert.match(cased.stdout, /on 1 case of more\.jsonl/);
 });
 
-test('a reward that cannot be loaded fails, and bad usage is told from it', limit, async (context) => {
+test('a reward that cannot be loaded fails, which is distinct from invalid usage', limit, async (context) => {
 	const place = await project(context, {
 		'rewards/broken.reward.py': 'def broken(completions, **kwargs)\n    return []\n',
 		'rewards/empty.reward.ts': 'export const answer = 42;\n',
@@ -129,15 +129,15 @@ test('a reward that cannot be loaded fails, and bad usage is told from it', limi
 		[['data/train.jsonl'], /is not a reward file/],
 		[[fine, '--rows', 'many'], /--rows/],
 		[[fine, '--rows', '0'], /--rows/],
-		[[fine, '--run', 'gone'], /no run gone/],
+		[[fine, '--run', 'gone'], /Run gone not found/],
 		[[fine, '--dataset', 'gone.jsonl'], /gone\.jsonl does not exist/],
 		[[fine, '--cases', 'gone.jsonl'], /gone\.jsonl/],
 		[[fine, '--cases', 'a', '--run', 'b'], /--run and --cases cannot be combined/],
-		[[fine, '--reward', 'gone'], /no reward "gone"; it has fine/],
+		[[fine, '--reward', 'gone'], /no reward "gone"\. Available: fine/],
 		[[fine, '--what'], /--what/],
 	];
 	await place.project.write('empty.jsonl', '\n');
-	usages.push([[fine, '--dataset', 'empty.jsonl'], /empty\.jsonl has no rows to verify on/]);
+	usages.push([[fine, '--dataset', 'empty.jsonl'], /empty\.jsonl has no rows to verify/]);
 	for (const [args, words] of usages) {
 		const refused = await place.run(context, 'verify', ...args);
 		assert.equal(refused.status, 2, `${args.join(' ')}: ${refused.stdout}${refused.stderr}`);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CliOutput } from '../../../src/cli/cliOutput.ts';
 import { WorkProgress } from '../../../src/cli/workProgress.ts';
 
-test('progress is told at once however young the process is, then five times a second, and at the end', (t) => {
+test('progress is reported immediately, then five times a second, and at the end', (t) => {
 	const clock = t.mock.method(performance, 'now', () => 0);
 	const told: unknown[] = [];
 	const output = { isTerminal: false, object: (value: { done: number }) => told.push(value.done) };

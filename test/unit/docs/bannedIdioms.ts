@@ -1,6 +1,6 @@
 /**
- * Phrases that read like a translation, each with what to write instead. They are searched in strings, comments and
- * documents, regardless of case and of line breaks.
+ * Phrases that read like a translation, each with a replacement. They are searched for in strings, comments and
+ * documents, ignoring case and line breaks.
  */
 export interface BannedIdiom {
 	readonly name: string;
@@ -11,7 +11,7 @@ export interface BannedIdiom {
 const idiom = (name: string, pattern: RegExp, instead: string): BannedIdiom => ({ name, pattern, instead });
 
 export const bannedIdioms: readonly BannedIdiom[] = [
-	// What happens and what is there
+	// Events and existence
 	idiom('go on', /\b(goes|go|went|going) on\b(?! (with|to)? ?(the )?(GitHub|top))/i, 'continue'),
 	idiom('is not there', /\b(is|are|was|were) not there\b/i, 'is missing, does not exist, no longer exists'),
 	idiom('is there already', /\b(is|are) (there already|already there)\b/i, 'already exists'),
@@ -28,12 +28,12 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('cut off', /\bcut off\b/i, 'truncated'),
 	idiom('broken off', /\b(broken|breaks|broke) off\b/i, 'interrupted, truncated'),
 	idiom('make anew', /\bmake(s)? it anew\b/i, 'recreate it'),
-	// Who
+	// People
 	idiom('whoever', /\bwhoever\b/i, 'the caller, anyone who'),
 	idiom("nobody's", /\bnobody's\b/i, 'unused, padding'),
 	idiom('thought better of it', /\bthought better of it\b/i, 'canceled'),
 	idiom('of persons', /\bpersons\b/i, 'people, human'),
-	// Saying and looking
+	// Reporting and viewing
 	idiom('says so', /\bsays? so\b/i, 'reports it'),
 	idiom('is told', /\b(is|are|was|were|be) told\b/i, 'is reported, receives, is shown'),
 	idiom('told apart', /\b(told|tell|tells) apart\b/i, 'distinguished'),
@@ -44,11 +44,11 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('worth a look', /\bworth a look\b/i, 'with warnings'),
 	idiom('looked at', /\b(be|is|are|was|were) looked at\b/i, 'read, checked, inspected'),
 	idiom('Say what', /\bSay what\b/, 'Show...'),
-	// Where
+	// Location
 	idiom('lies', /\b(lies|lie|lay) (in|at|on|beside|below|outside|within|there|elsewhere)\b/i, 'is in, is next to'),
 	idiom('stands', /\b(stands|stand) (in|at|on|beside|behind|there|before|for it)\b/i, 'is in, appears'),
 	idiom('of its own', /\ba (\w+ )?(\w+) of its own\b/i, 'its own..., a separate...'),
-	// No instead of not
+	// "no" instead of "not"
 	idiom(
 		'is no',
 		/\b(is|are|was) no (file|folder|regular|recipe|pipeline|run|text|JSON|number|name|key|cache|log|absolute)\b/i,
@@ -58,7 +58,7 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('holds no', /\bholds no\b/i, 'contains no'),
 	idiom('of no use', /\bof no use\b/i, 'does not apply'),
 	idiom('makes no sense', /\bmakes no sense\b/i, 'is not valid'),
-	// What to do
+	// Instructions
 	idiom('Write it like', /\bwrite (it|them|one) (like|as)\b/i, 'Use the form'),
 	idiom('Correct it', /\bcorrect (it|the \w+)( first)?\.["'`]/, 'Fix it'),
 	idiom('Name one', /["'`.] ?Name (one|another|it|them|a|the)\b/, 'Use, Choose, Set'),

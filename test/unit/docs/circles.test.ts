@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { root } from '../../scripts/paths.ts';
 import { circlesOf } from '../../support/circles.ts';
 
-/** Files under a folder with one of some endings, with slashes. */
+/** Returns files in a folder, recursively, with a given extension and forward slashes. */
 function filesUnder(folder: string, ending: string): string[] {
 	return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
 		.filter((entry) => entry.isFile() && entry.name.endsWith(ending))
@@ -14,27 +14,27 @@ function filesUnder(folder: string, ending: string): string[] {
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** What a TypeScript file imports of the project: values, types, and what it loads later. */
+/** Returns a TypeScript file's imports from the project: values, types and dynamic imports. */
 function importsOf(path: string): string[] {
 	return [...read(path).matchAll(/(?:from|import\(?) ?'(\.[^']+)'/g)].map(([, target = '']) =>
 		posix.normalize(posix.join(posix.dirname(path), target)),
 	);
 }
 
-/** What a module of the Python trainer imports of its package, what is imported for type checking included. */
+/** Returns the imports of a Python trainer module from its own package, including those for type checking. */
 function pythonImportsOf(path: string, known: ReadonlySet<string>): string[] {
 	return [...read(path).matchAll(/^ *from (\.+)([\w.]*) import ([^\n(]+|\([^)]*\))/gm)].flatMap(
 		([, dots = '', module = '', names = '']) => {
 			const base = posix.join(posix.dirname(path), '../'.repeat(dots.length - 1), module.replaceAll('.', '/'));
 			const file = `${posix.normalize(base)}.py`;
 			if (known.has(file)) return [file];
-			// A package: each name may be one of its modules.
+			// For a package, each name may be one of its modules.
 			return [...names.matchAll(/\w+/g)].map(([name]) => posix.join(base, `${name}.py`));
 		},
 	);
 }
 
-test('no file imports itself by way of others, but for the circles that docs/architecture.md names', () => {
+test('no file imports itself indirectly, except for the cycles listed in docs/architecture.md', () => {
 	const files = [...filesUnder('src', '.ts'), ...filesUnder('webview', '.ts')];
 	const circles = circlesOf(new Map(files.map((path) => [path, importsOf(path)])));
 	assert.deepEqual(circles.toSorted(), [
@@ -45,13 +45,13 @@ test('no file imports itself by way of others, but for the circles that docs/arc
 	for (const path of circles.flat()) assert.ok(documented.includes(`\`${path}\``), `${path} is not named`);
 });
 
-test('no module of the trainer imports itself by way of others', () => {
+test('no trainer module imports itself indirectly', () => {
 	const files = filesUnder('src/engines/trainer', '.py');
 	const known = new Set(files);
 	assert.deepEqual(circlesOf(new Map(files.map((path) => [path, pythonImportsOf(path, known)]))), []);
 });
 
-test('circles are found, of any length', () => {
+test('cycles of any length are found', () => {
 	const edges = new Map([
 		['a', ['b']],
 		['b', ['c', 'd']],

@@ -6,7 +6,7 @@ import { root } from '../../scripts/paths.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Module -> what the table of docs/architecture.md lets it import. */
+/** Module -> modules it may import according to the table in docs/architecture.md. */
 function documented(): Map<string, string[]> {
 	const text = read('docs/architecture.md').split('### Who may import whom')[1] ?? '';
 	const rows = [...text.matchAll(/^\| ((?:src|webview)\/[\w/]+) \| ([^|]+) \|/gm)];
@@ -18,10 +18,10 @@ function documented(): Map<string, string[]> {
 	);
 }
 
-/** A module as the table names what is imported: its folder below src or webview. */
+/** Returns an imported module's name as in the table: its folder below src or webview. */
 const nameOf = (module: string) => module.slice(module.indexOf('/') + 1);
 
-/** Every TypeScript file under some folders. */
+/** Returns all TypeScript files in the given folders. */
 function sourcesOf(...folders: string[]): string[] {
 	return folders.flatMap((folder) =>
 		readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
@@ -30,7 +30,7 @@ function sourcesOf(...folders: string[]): string[] {
 	);
 }
 
-/** Source of the argument that begins at a place, to the parenthesis that ends it. */
+/** Returns the source of a call's argument from a position up to its closing parenthesis. */
 function argumentOf(text: string, start: number): string {
 	for (let depth = 1, at = start; at < text.length; at++) {
 		if (text[at] === '(') depth++;
@@ -43,8 +43,8 @@ const table = documented();
 const layers = [...table.keys()];
 const layerOf = (path: string) => layers.find((layer) => path === `${layer}.ts` || path.startsWith(`${layer}/`));
 
-describe('the import table of docs/architecture.md', () => {
-	test('is what the project references allow', () => {
+describe('import table in docs/architecture.md', () => {
+	test('matches the project references', () => {
 		const { references } = JSON.parse(read('tsconfig.json')) as { references: { path: string }[] };
 		const projects = references.map(({ path }) => path).filter((path) => path !== 'test');
 		assert.deepEqual(layers.toSorted(), projects.toSorted());
@@ -55,10 +55,10 @@ describe('the import table of docs/architecture.md', () => {
 		}
 	});
 
-	test('holds for every import of every source', () => {
+	test('is respected by every import in the sources', () => {
 		let imports = 0;
 		for (const path of sourcesOf('src', 'webview')) {
-			// The composition root extension.ts belongs to the folder of that name, and so does the program cli.ts.
+			// The composition root extension.ts belongs to the folder of the same name, and so does the program cli.ts.
 			const from = layerOf(path);
 			assert.ok(from, `${path} belongs to no layer`);
 			for (const [, target] of read(path).matchAll(/(?:from|import) '(\.[^']+)'/g)) {
@@ -72,7 +72,7 @@ describe('the import table of docs/architecture.md', () => {
 		assert.ok(imports > 200, `${imports}`);
 	});
 
-	test('native, heavy and archived packages enter through one file each', () => {
+	test('native, heavy and archived packages are imported in one file each', () => {
 		const importers = (name: string) =>
 			sourcesOf('src', 'webview')
 				.filter((path) => new RegExp(`(?:from|import\\(?) ?'${name}'`).test(read(path)))
@@ -89,12 +89,12 @@ describe('the import table of docs/architecture.md', () => {
 		assert.deepEqual(importers('@vscode/webview-ui-toolkit'), ['webview/lib/controls.ts']);
 	});
 
-	test('messages are read from streams by the one reader that lets programs end', () => {
+	test('streams of messages are only read by the reader that allows programs to exit', () => {
 		const readers = sourcesOf('src').filter((path) => /\b(?:Stream|Socket)MessageReader\b/.test(read(path)));
 		assert.deepEqual(readers, ['src/rpc/messageReader.ts']);
 	});
 
-	test('what is shown without a dialog is shown without the links that its text may have', () => {
+	test('messages shown without a dialog have links in their text disabled', () => {
 		const shows = /vscode\.window\.show(?:Information|Warning|Error)Message\(/g;
 		for (const path of sourcesOf('src/extension')) {
 			if (['src/extension/plainMessages.ts', 'src/extension/notices.ts'].includes(path)) continue;
@@ -106,8 +106,8 @@ describe('the import table of docs/architecture.md', () => {
 		}
 	});
 
-	test('a file is opened so that a pipe in its place is not waited for', () => {
-		/** Files that are opened otherwise, and why that is safe. */
+	test('files are opened without blocking on a pipe', () => {
+		/** Files opened in other ways, with the reason why that is safe. */
 		const others: Readonly<Record<string, string>> = {
 			'src/cli/versionVerb.ts': 'the package itself',
 			'src/engines/driver/ray/jobPackage.ts': 'the programs in dist',
@@ -146,7 +146,7 @@ describe('the import table of docs/architecture.md', () => {
 			if (names.length === 0) continue;
 			for (const { index } of text.matchAll(new RegExp(`(?<![.\\w#])(?:${names.join('|')})\\(`, 'g'))) {
 				const call = text.slice(index, text.indexOf(';\n', index));
-				// A declaration of that name, or a method.
+				// Skip declarations with that name, and methods.
 				if (/^\w+\([^)]*: /.test(call)) continue;
 				if (/O_NONBLOCK|'wx'|['`]\/(?:proc|sys)\//.test(call)) safe++;
 				else unsafe.add(path);
@@ -156,7 +156,7 @@ describe('the import table of docs/architecture.md', () => {
 		assert.deepEqual([...unsafe].toSorted(), Object.keys(others).toSorted());
 	});
 
-	test('Markdown of native views holds literals and texts without meaning in Markdown, and trusts nobody', () => {
+	test('Markdown in native views contains only literals and escaped text, and is not trusted', () => {
 		let calls = 0;
 		for (const path of sourcesOf('src/extension')) {
 			const text = read(path);
@@ -176,11 +176,11 @@ describe('the import table of docs/architecture.md', () => {
 		assert.ok(calls > 5, String(calls));
 	});
 
-	test('pages make nothing but text of texts', () => {
+	test('pages only create text from strings', () => {
 		const sinks =
 			/\.(?:innerHTML|outerHTML|srcdoc)\s*=(?!=)|\.(?:insertAdjacentHTML|setHTMLUnsafe)\(|document\.write|\beval\(|new Function\(/;
 		for (const path of sourcesOf('webview')) assert.doesNotMatch(read(path), sinks, path);
-		// Texts and titles are set by dom.ts, which writes out hidden characters; textBody.ts does so by itself.
+		// Text and titles are set by dom.ts, which makes hidden characters visible; textBody.ts does the same by itself.
 		const texts = /\.(?:textContent|innerText|title)\s*=(?!=)|createTextNode\(/;
 		const own = ['webview/lib/dom.ts', 'webview/lib/trace/textBody.ts'];
 		for (const path of sourcesOf('webview')) {
@@ -188,7 +188,7 @@ describe('the import table of docs/architecture.md', () => {
 		}
 	});
 
-	test('a unit test that has the name of a source file lies in the folder of that file', () => {
+	test('a unit test named after a source file is in the matching folder', () => {
 		const sources = new Map<string, string[]>();
 		for (const path of sourcesOf('src', 'webview')) {
 			const name = basename(path, '.ts');
@@ -198,7 +198,7 @@ describe('the import table of docs/architecture.md', () => {
 		for (const path of sourcesOf('test/unit').filter((file) => file.endsWith('.test.ts'))) {
 			const folders = sources.get(basename(path, '.test.ts'));
 			const folder = dirname(relative('test/unit', path)).replaceAll('\\', '/');
-			// Tests of the project's own tools.
+			// Tests for the project's own tools.
 			if (folders === undefined || folder === 'runner') continue;
 			mirrored++;
 			assert.ok(folders.includes(folder), `${path} tests a file of ${folders.join(' or ')}, or needs another name`);
@@ -206,7 +206,7 @@ describe('the import table of docs/architecture.md', () => {
 		assert.ok(mirrored > 200, `${mirrored}`);
 	});
 
-	test('counts that a policy or a search is given by a file have a bound', () => {
+	test('counts that a file can set for a policy or a search have an upper bound', () => {
 		for (const path of ['src/protocol/policySpec.ts', 'src/protocol/searchSpec.ts']) {
 			for (const [pipe] of read(path).matchAll(/v\.pipe\(v\.number\(\), v\.integer\(\)[^\n]*/g)) {
 				assert.match(pipe, /v\.maxValue\(/, `${path}: ${pipe}`);
@@ -214,7 +214,7 @@ describe('the import table of docs/architecture.md', () => {
 		}
 	});
 
-	test('what may block is not used where the editor runs', () => {
+	test('blocking calls are not used in code that runs in the editor', () => {
 		for (const path of sourcesOf('src/extension', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
 			assert.doesNotMatch(read(path), /\b\w+Sync\(/, path);
 		}

@@ -14,13 +14,13 @@ const documents = [
 		.map((name) => `docs/${name}`),
 ];
 
-/** Code blocks show files that a reader has, not the project's. */
+/** Strips code blocks: the files they show are the reader's, not the project's. */
 const read = (path: string) => readFileSync(join(root, path), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
 
-/** Names of metrics look like files. */
+/** Metric names, which look like file paths. */
 const metrics = new Set(trainers.flatMap(({ names }) => names.map(({ name }) => name)));
 
-/** Anchors of headings, as GitHub makes them. */
+/** Heading anchors as GitHub generates them. */
 function anchors(text: string): string[] {
 	return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
 		(heading as string)
@@ -31,7 +31,7 @@ function anchors(text: string): string[] {
 }
 
 for (const path of documents) {
-	test(`links of ${path} lead somewhere`, () => {
+	test(`every link in ${path} resolves`, () => {
 		for (const [, target] of read(path).matchAll(/\]\(([^)\s]+)\)/g)) {
 			if (target === undefined || /^[a-z]+:/.test(target)) continue;
 			const [file = '', anchor] = target.split('#');
@@ -41,7 +41,7 @@ for (const path of documents) {
 		}
 	});
 
-	test(`files that ${path} names exist`, () => {
+	test(`every file mentioned in ${path} exists`, () => {
 		const named = [...read(path).matchAll(/`((?:src|webview|test|media|docs|syntaxes)\/[\w./-]*)`/g)];
 		const missing = named
 			.map(([, file]) => file as string)
@@ -50,7 +50,7 @@ for (const path of documents) {
 	});
 }
 
-test('pictures are small and each is shown in the README', () => {
+test('images are small and each is shown in the README', () => {
 	const readme = readFileSync(join(root, 'README.md'), 'utf8');
 	const names = readdirSync(join(root, 'media/pictures'));
 	assert.ok(names.length > 0);
@@ -61,7 +61,7 @@ test('pictures are small and each is shown in the README', () => {
 	}
 });
 
-test('every script that the README or CONTRIBUTING names is one of package.json', () => {
+test('every script mentioned in the README or CONTRIBUTING is defined in package.json', () => {
 	const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
 		scripts: Record<string, string>;
 	};

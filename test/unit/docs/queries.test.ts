@@ -28,7 +28,7 @@ describe('docs/queries.md', () => {
 		await rm(folder, { recursive: true });
 	});
 
-	it('names every column of every view, with its type, and no other', async () => {
+	it('documents exactly the columns of every view, with their types', async () => {
 		const { rows } = await lab.sql({
 			sql: 'select view_name from duckdb_views() where not internal order by 1',
 			limit: 99,
@@ -44,18 +44,18 @@ describe('docs/queries.md', () => {
 		}
 	});
 
-	it('has examples', () => assert.ok(examples.length >= 10));
+	it('contains at least ten examples', () => assert.ok(examples.length >= 10));
 
 	for (const sql of examples) {
 		it(`runs: ${sql.split('\n')[0]}`, async () => {
 			const { rows, columns } = await lab.sql({ sql, limit: 1000 });
 			assert.ok(columns.length > 0);
-			// Evaluations and failed rewards are in neither run.
+			// Neither run has evaluations or failed rewards.
 			if (!/from evaluations|value is null/.test(sql)) assert.ok(rows.length > 0);
 		});
 	}
 
-	it('tells rollouts by the columns that it says', async () => {
+	it('resolves rows to rollouts by the documented columns', async () => {
 		const { refs } = await lab.sql({ sql: examples.find((sql) => sql.includes('"index"')) ?? '', limit: 10 });
 		assert.ok(refs !== null && refs.length > 0 && refs.every((ref) => ref !== null));
 	});

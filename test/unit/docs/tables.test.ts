@@ -10,7 +10,7 @@ import { root } from '../../scripts/paths.ts';
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 for (const [path, tables] of tabled) {
-	test(`the tables of ${path} are current (npm run docs makes them)`, () => {
+	test(`the tables in ${path} are up to date (run npm run docs to regenerate them)`, () => {
 		const text = read(path);
 		assert.equal(text, withTables(text, tables()));
 	});
@@ -33,7 +33,7 @@ function* keysOf(schema: Schema): Generator<string> {
 	for (const child of inner.flat()) yield* keysOf(child as Schema);
 }
 
-test('every key of a recipe has a row in docs/recipe.md or docs/pipelines.md, and no other key has', () => {
+test('docs/recipe.md and docs/pipelines.md have a row for every recipe key and no others', () => {
 	const keys = new Set(keysOf(JSON.parse(read('media/schemas/recipe.schema.json'))));
 	assert.ok(keys.size > 50, `${keys.size}`);
 	const text = read('docs/recipe.md') + read('docs/pipelines.md');
@@ -56,12 +56,12 @@ test('every metric has a row in docs/metrics.md', () => {
 	);
 });
 
-test('a table without a place, and a place without a table, are refused', () => {
+test('a table without a placeholder and a placeholder without a table are rejected', () => {
 	assert.throws(() => withTables('', { a: '' }), /no place for the tables a/);
 	assert.throws(() => withTables('<!-- table: b -->\n<!-- end -->', {}), /no table "b"/);
 });
 
-test('the recipes in the documents have no fault', () => {
+test('the recipes in the docs are valid', () => {
 	for (const path of ['README.md', 'docs/recipe.md', 'docs/pipelines.md']) {
 		const blocks = [...read(path).matchAll(/^```jsonc\n([\s\S]*?)^```/gm)];
 		assert.ok(blocks.length > 0, path);
@@ -72,7 +72,7 @@ test('the recipes in the documents have no fault', () => {
 	}
 });
 
-test('docs/dependencies.md says of every package why it is there, and of no other', () => {
+test('docs/dependencies.md explains every package in use and no others', () => {
 	const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 	const used = [...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})].map((name) =>
 		name.startsWith('@types/') ? '@types/*' : name,
@@ -82,7 +82,7 @@ test('docs/dependencies.md says of every package why it is there, and of no othe
 	);
 	const told = (text: string) =>
 		[...text.matchAll(/^\| ([@\w][^|]*?) \| [A-Z]/gm)].flatMap(([, names]) => (names as string).split(', '));
-	// What checks the trainer is no package of npm.
+	// The Python linter and test runner are not npm packages.
 	const others = ['pytest', 'ruff'];
 	const npm = told(before + after).filter((name) => !others.includes(name));
 	assert.deepEqual(npm.toSorted(), [...new Set(used)].toSorted());
@@ -91,7 +91,7 @@ test('docs/dependencies.md says of every package why it is there, and of no othe
 		.split('\n')
 		.filter((line) => /^\w/.test(line))
 		.map((line) => line.replace(/[<>=].*/, ''));
-	// transformers brings its tokenizers and the format of weights.
+	// transformers depends on these for tokenization and the weight format.
 	const brought = ['tokenizers', 'safetensors'];
 	const stated = told(python)
 		.map((name) => name.replace(/\[.*/, ''))

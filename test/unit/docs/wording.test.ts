@@ -15,7 +15,7 @@ const areas: Readonly<Record<string, readonly string[]>> = {
 	'test/scripts': ['test/scripts'],
 };
 
-/** The text with line breaks, and the comment marks that follow them, as single spaces, so that idioms may wrap. */
+/** Replaces line breaks and any comment markers after them with single spaces so that idioms match across lines. */
 const unwrapped = (text: string): string => text.replace(/\n\s*(\*(?!\/)|\/\/|#)?\s*/g, ' ');
 
 function filesOf(paths: readonly string[]): string[] {
@@ -26,7 +26,7 @@ function filesOf(paths: readonly string[]): string[] {
 	return listed.split('\n').filter((path) => /\.(ts|mjs|py|md|json)$/.test(path) && !path.endsWith('.schema.json'));
 }
 
-/** Places of each idiom in an area, with a piece of the text around each. */
+/** Finds all matches of each idiom in an area, with some surrounding text. */
 function placesIn(paths: readonly string[]): Map<string, string[]> {
 	const places = new Map<string, string[]>();
 	for (const path of filesOf(paths)) {
@@ -34,7 +34,7 @@ function placesIn(paths: readonly string[]): Map<string, string[]> {
 		try {
 			text = unwrapped(readFileSync(join(root, path), 'utf8'));
 		} catch {
-			continue; // deleted, but not committed yet
+			continue; // deleted but not yet committed
 		}
 		for (const { name, pattern } of bannedIdioms) {
 			for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags}g`))) {
@@ -48,7 +48,7 @@ function placesIn(paths: readonly string[]): Map<string, string[]> {
 
 describe('wording', () => {
 	for (const [area, paths] of Object.entries(areas)) {
-		it(`of ${area} has no more banned idioms than wordingDebt.ts allows`, () => {
+		it(`in ${area} has no more banned idioms than wordingDebt.ts allows`, () => {
 			const places = placesIn(paths);
 			if (process.env.WORDING_COUNTS !== undefined) {
 				const counts = Object.fromEntries([...places].map(([name, found]) => [name, found.length]).sort());

@@ -1,6 +1,4 @@
-/**
- * Banned idioms that are left, by area: each count may only fall. An area or an idiom that is not listed has none.
- */
+/** Remaining banned idioms per area. Counts may only decrease; areas and idioms that are not listed must have none. */
 export const allowed: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 	src: {
 		'-our, -ise': 151,

@@ -50,7 +50,7 @@ const probed = (changes: Parameters<typeof probe>[0]) => ({
 });
 
 describe('Doctor', () => {
-	it('finds nothing where there is nothing', () => {
+	it('reports no problems on a healthy system', () => {
 		const bad = [...rows().values()].filter(({ status }) => status !== 'ok' && status !== 'absent');
 		assert.deepEqual(bad, []);
 		for (const id of [
@@ -69,7 +69,7 @@ describe('Doctor', () => {
 			assert.ok(rows().has(id), id);
 	});
 
-	it('says without an environment how to get one, and still what the machine has', () => {
+	it('explains how to create an environment if there is none, and still lists the hardware', () => {
 		const found = rows({
 			chosen: noTorchPython(),
 			probe: null,
@@ -84,14 +84,14 @@ describe('Doctor', () => {
 		assert.equal(found.has('torch'), false);
 	});
 
-	it('takes a Python that does not work for a row', () => {
+	it('reports a broken Python as a row', () => {
 		const old = new Failure('version', '/x is Python 3.6.15, which is too old.', 'Use Python 3.10 or later.');
 		const found = rows({ chosen: { python: '/x', source: 'setting' }, probe: old }).get('python');
 		assert.deepEqual([found?.status, found?.action], ['error', 'Use Python 3.10 or later.']);
-		assert.match(found?.found ?? '', /named by the setting/);
+		assert.match(found?.found ?? '', /set by the setting/);
 	});
 
-	it('holds versions against those that the trainer works with', () => {
+	it('compares versions with those the trainer supports', () => {
 		const versions = { ...packages, trl: '1.12.4', transformers: '6.0.1', torch: '2.13.0+cpu', datasets: null };
 		const found = rows(probed({ packages: versions }));
 		assert.deepEqual(
@@ -101,20 +101,20 @@ describe('Doctor', () => {
 		assert.equal(found.get('trl')?.found, '1.12.4; the trainer requires >=1.13, <2');
 	});
 
-	it('does not call ok what is not installed, and asks for nothing optional', () => {
+	it('does not mark missing packages as ok or require optional ones', () => {
 		const all = [...rows({ machine: { ...healthy.machine, uv: null } }).values()];
 		const absent = all.filter(({ found }) => /not installed/.test(found));
 		assert.ok(absent.some(({ id }) => id === 'uv') && absent.length > 1);
 		assert.deepEqual([...new Set(absent.map(({ status }) => status))], ['absent']);
 		const text = doctorText({ rows: all, seconds: 1, python: null, source: 'none' } as unknown as DoctorReport);
 		assert.match(text, /\| uv \| – \| not installed \(optional\) \|/);
-		assert.doesNotMatch(text, /## What to do/);
+		assert.doesNotMatch(text, /## Recommended actions/);
 	});
 
-	it('quotes what a broken package said', () => {
+	it('quotes the error of a broken package', () => {
 		const imports = { torch: { ok: false, error: 'ImportError: libcudart.so.13: cannot open shared object file' } };
 		const found = rows(probed({ imports, torch: null }));
-		assert.match(found.get('torch')?.found ?? '', /importing it fails: ImportError: libcudart/);
+		assert.match(found.get('torch')?.found ?? '', /import failed: ImportError: libcudart/);
 		assert.equal(found.get('accelerator')?.status, 'absent');
 		const metadata = rows(probed({ broken: { trl: 'ValueError: the package metadata has no version' } }));
 		assert.equal(metadata.get('venv')?.status, 'error');
@@ -124,11 +124,14 @@ describe('Doctor', () => {
 		assert.equal(idle.get('vllm')?.status, 'ok', 'without a GPU nobody uses it');
 	});
 
-	it('says that an environment is older than its pins', () => {
+	it('reports an environment that is older than its pins', () => {
 		const state = { ...healthy.state, outdated: ['trl 1.12.0 -> 1.13.0'] } as DoctorFacts['state'];
 		const found = rows({ state }).get('venv');
 		assert.equal(found?.status, 'warning');
-		assert.match(found?.found ?? '', /created 2026-09-21 by version 0\.1\.0; since then trl 1\.12\.0 -> 1\.13\.0/);
+		assert.match(
+			found?.found ?? '',
+			/created 2026-09-21 by version 0\.1\.0; changed since then: trl 1\.12\.0 -> 1\.13\.0/,
+		);
 	});
 
 	const cuda = {
@@ -138,7 +141,7 @@ describe('Doctor', () => {
 	};
 	const gpu = { name: 'NVIDIA H200', total: 150e9, free: 149e9, capability: '9.0' };
 
-	it('holds the build of torch against the driver and the GPUs', () => {
+	it('checks the torch build against the driver and the GPUs', () => {
 		const accelerator = (facts: Parameters<typeof torch>[0], where = withNvidia('580.65.06', '9.0')) =>
 			rows({ ...probed({ torch: torch({ ...cuda, ...facts }) }), machine: where }).get('accelerator');
 		const good = accelerator({ cudaAvailable: true, gpus: [gpu] });
@@ -151,7 +154,7 @@ describe('Doctor', () => {
 		assert.equal(unfit?.found, 'CUDA 13.0 build does not support V100 (7.0)');
 		assert.equal(accelerator({}, machine())?.status, 'warning');
 		const cpu = accelerator({ version: '2.13.0+cpu', cuda: null });
-		assert.match(cpu?.found ?? '', /CPU build, but there is an NVIDIA GPU/);
+		assert.match(cpu?.found ?? '', /CPU build, but this machine has an NVIDIA GPU/);
 		const rocm = accelerator({ cuda: null, rocm: '7.2', cudaError: 'no HIP device' }, machine());
 		assert.match(rocm?.action ?? '', /render and video/);
 		assert.equal(accelerator({ cuda: null, mpsAvailable: true }, machine())?.check, 'MPS');
@@ -166,7 +169,7 @@ describe('Doctor', () => {
 		assert.ok(compiledFor('9.0', []), 'a build that does not say');
 	});
 
-	it('lists GPUs with their memory, and asks for what is used', () => {
+	it('lists GPU memory and suggests how to free used memory', () => {
 		const gpus = [gpu, { ...gpu, free: 10e9 }, { ...gpu, total: null, free: null }];
 		const facts = probed({ torch: torch({ ...cuda, cudaAvailable: true, bf16: false, gpus }) });
 		const found = rows({ ...facts, machine: withNvidia('580.1', '9.0') });
@@ -177,7 +180,7 @@ describe('Doctor', () => {
 		assert.match(found.get('vllm')?.action ?? '', /setup-pytorch --with vllm/);
 	});
 
-	it('looks at disks, Node and the sandbox', () => {
+	it('checks disks, Node and the sandbox', () => {
 		const found = rows({
 			disks: [
 				{ what: 'environment', path: '/a', free: 2e9 },
@@ -194,14 +197,14 @@ describe('Doctor', () => {
 		assert.equal(found.get('sandbox')?.action, 'Install bubblewrap.');
 	});
 
-	it('does not call a sandbox fine that lacks a protection', () => {
+	it('does not mark a sandbox as ok if it lacks a protection', () => {
 		const sandbox = { description: 'podman', gaps: ['a memory limit'] };
 		const found = rows({ sandbox }).get('sandbox');
 		assert.equal(found?.status, 'warning');
 		assert.match(found?.found ?? '', /missing: a memory limit/);
 	});
 
-	it('reports in a text that nothing in it can drive', () => {
+	it('escapes markup in the report', () => {
 		const imports = { torch: { ok: false, error: 'x | <img src=http://host> `a` [b](command:c)\u202e' } };
 		const all = {
 			format: 1,
@@ -211,14 +214,14 @@ describe('Doctor', () => {
 			seconds: 2,
 		};
 		const text = doctorText(all as never);
-		assert.match(text, /^# PyTorch engine\n\n`torch: 2\.13\.0, but importing it fails/);
+		assert.match(text, /^# PyTorch engine\n\n`torch: 2\.13\.0, but import failed/);
 		assert.doesNotMatch(text, /\u202e|\| <img|^[^`]*\[b\]/m);
 		assert.match(doctorSentence({ ...all, rows: [] } as never), /The PyTorch engine is ready/);
 	});
 });
 
 describe('version ranges', () => {
-	it('are read as pip reads the ones that are used', () => {
+	it('are parsed like pip does for the specifiers in use', () => {
 		const of = (version: string, text: string) => judgeVersion(version, rangeOf(`x${text}`));
 		assert.deepEqual(
 			[of('1.13.0', '>=1.13,<2'), of('1.12.9', '>=1.13,<2'), of('2.0', '>=1.13,<2'), of('0.28.0', '>=0.19.1,<=0.28.0')],

@@ -7,7 +7,7 @@ import { downloadHubRows } from '../../../src/environment/hubRows.ts';
 
 const gsm8k = { id: 'openai/gsm8k', config: 'main', split: 'test' };
 
-/** A program in place of the Python: it is given what that is given. `$out` is where rows go. */
+/** Creates a stand-in for Python that records its arguments and runs `body`, where `$out` is the output file. */
 async function placeWith(context: { after(work: () => unknown): void }, body: string) {
 	const folder = await mkdtemp(join(tmpdir(), 'hub-rows-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
@@ -18,7 +18,7 @@ async function placeWith(context: { after(work: () => unknown): void }, body: st
 	return { folder, python, out, kept: () => readdir(join(folder, 'kept')) };
 }
 
-test('rows come to their place whole, with word of how far it is', {
+test('downloaded rows are moved into place complete, with progress reports', {
 	skip: process.platform === 'win32',
 }, async (t) => {
 	const place = await placeWith(
@@ -39,7 +39,7 @@ test('rows come to their place whole, with word of how far it is', {
 	);
 });
 
-test('what goes wrong is told in its own words, and leaves nothing', {
+test('failures are reported with their own message and leave no files behind', {
 	skip: process.platform === 'win32',
 }, async (t) => {
 	const failure = '{"failure": {"reason": "unavailable", "message": "The hub cannot be reached.", "action": "Wait."}}';
@@ -63,7 +63,7 @@ test('what goes wrong is told in its own words, and leaves nothing', {
 	assert.deepEqual(await slow.kept(), []);
 });
 
-test('only ids and names go to the program', async () => {
+test('only valid ids and names are passed to the program', async () => {
 	const none = { python: 'no-such-python', rows: 1, out: join(tmpdir(), 'nothing.jsonl') };
 	for (const id of ['', '../x', '/etc/passwd', '--help', 'a/b/c', 'data.jsonl', 'https://example.com/x']) {
 		await assert.rejects(downloadHubRows({ ...gsm8k, id }, none), { reason: 'invalid' }, id);

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { LocalCluster, listensAt, localPort } from '../../../src/environment/localCluster.ts';
 import { bootId } from '../../../src/processes/processIdentity.ts';
 
-test('addresses of this machine are told from others', () => {
+test('local addresses are distinguished from remote ones', () => {
 	for (const [address, port] of [
 		['http://127.0.0.1:8265', 8265],
 		['http://localhost:80/', 80],
@@ -23,7 +23,7 @@ test('addresses of this machine are told from others', () => {
 	}
 });
 
-test('a cluster is not started where something listens, nor at an address of another machine', async (t) => {
+test('a cluster is not started on a port in use or at a remote address', async (t) => {
 	const home = await mkdtemp(join(tmpdir(), 'cluster-'));
 	t.after(() => rm(home, { recursive: true, force: true }));
 	const server = createServer().listen(0, '127.0.0.1');
@@ -37,11 +37,11 @@ test('a cluster is not started where something listens, nor at an address of ano
 	await assert.rejects(start('http://ray-head:8265'), { reason: 'invalid', message: /not an address on this machine/ });
 });
 
-test('what a record names is ended only when it is the process that was started', async (t) => {
+test('the recorded process is stopped only if it is the one that was started', async (t) => {
 	const home = await mkdtemp(join(tmpdir(), 'cluster-'));
 	t.after(() => rm(home, { recursive: true, force: true }));
 	await mkdir(join(home, 'ray-local'));
-	// The number of this process, which was started at another time.
+	// The pid of this process with a different start time.
 	const record = {
 		...{ format: 1, host: hostname(), boot: await bootId(), pid: process.pid, processStart: '0' },
 		...{ marker: `REASONING_LAB_RAY=${'0'.repeat(24)}`, address: 'http://127.0.0.1:8265' },

@@ -1,7 +1,7 @@
 import type { MachineFacts } from '../../../src/environment/machine/machineFacts.ts';
 import type { PythonProbe, TorchFacts } from '../../../src/protocol/torchEnvironment.ts';
 
-/** A Linux machine without anything, and changes of it. */
+/** Bare Linux machine, with optional changes. */
 export function machine(changes: Partial<MachineFacts> = {}): MachineFacts {
 	return {
 		...{ platform: 'linux', arch: 'x64', nvidia: null, rocm: null, uv: null },
@@ -10,7 +10,7 @@ export function machine(changes: Partial<MachineFacts> = {}): MachineFacts {
 	};
 }
 
-/** A machine with NVIDIA GPUs of some compute capabilities. */
+/** Machine with NVIDIA GPUs of the given compute capabilities. */
 export function withNvidia(driver: string, ...capabilities: string[]): MachineFacts {
 	const gpus = capabilities.map((capability) => ({ name: 'GPU', total: 24e9, free: 23e9, capability }));
 	return machine({ nvidia: { driver, gpus, error: null } });

@@ -10,7 +10,7 @@ import { stageSchema } from '../../../src/protocol/recipe.ts';
 const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('the stage of the recipe, then the recorded changes; unreadable files tell nothing', async () => {
+test('uses the recipe stage, then the recorded changes, and ignores unreadable files', async () => {
 	assert.deepEqual(await currentHyperparameters(folder, 'grpo'), {});
 	const stages = [
 		{ type: 'sft', learning_rate: 0.001 },
@@ -28,7 +28,7 @@ test('the stage of the recipe, then the recorded changes; unreadable files tell 
 	});
 });
 
-test('a stage is offered what it computes with', () => {
+test('a stage offers the hyperparameters it uses', () => {
 	const names = (stage: string | null) => [...changeable(stage).keys()];
 	assert.deepEqual(names('sft'), ['learning_rate']);
 	assert.deepEqual(names('dpo'), ['learning_rate', 'beta']);
@@ -38,7 +38,7 @@ test('a stage is offered what it computes with', () => {
 	assert.equal(changeable('rloo').get('beta'), 'Weight of the KL term in the reward');
 });
 
-test('GRPO has every key that can be changed while a run is running', () => {
+test('GRPO offers every hyperparameter that can be changed during a run', () => {
 	const names = Object.keys(hyperparametersSchema.entries);
 	for (const { keys } of stageSchema.options) {
 		for (const name of changeable(keys.type.literal).keys()) assert.ok(names.includes(name), name);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diskRows } from '../../../src/extension/diskRows.ts';
 
-test('parts of a run by size, with what makes them smaller', () => {
+test('lists the parts of a run by size, with ways to reduce them', () => {
 	const use = { total: 4000, parts: { 'run.json': 0, rollouts: 1000, checkpoints: 3000 } };
 	assert.deepEqual(diskRows(use, true), [
 		{ label: 'checkpoints', description: '3 kB · 75%', prune: 'checkpoints' },

@@ -13,7 +13,7 @@ const root = await mkdtemp(join(tmpdir(), 'ends-'));
 after(() => rm(root, { recursive: true, force: true }));
 let windows = 0;
 
-/** A window that knows one run, whose state the test sets. */
+/** Opens a window with one run, whose state the test sets. */
 function openWindow(storage = join(root, `storage-${++windows}`), memory = new Map<string, unknown>()) {
 	const changed = new Emitter<void>();
 	const told: string[] = [];
@@ -49,7 +49,7 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 		runs = [{ folder, status, record: { ...record, ...error }, reward: null, accuracy: null } as never];
 		if (announced) changed.fire();
 	};
-	/** Resolves when so many were told. */
+	/** Resolves once `count` notifications were shown. */
 	const toldOf = async (count: number) => {
 		while (told.length < count) {
 			await new Promise<void>((resolve) => {
@@ -62,7 +62,7 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 
 const limit = { timeout: 10_000 };
 
-test('an end is told once, by one window, and not for what was never seen alive', limit, async () => {
+test('an end is reported once, by one window, and only for runs that were seen running', limit, async () => {
 	const first = openWindow();
 	const second = openWindow(first.storage);
 	first.see('crashed');
@@ -79,7 +79,7 @@ test('an end is told once, by one window, and not for what was never seen alive'
 	assert.match(second.told.join(), /^sums stopped[^,]*$/);
 });
 
-test('an end while the window was closed is told when it is back', limit, async () => {
+test('an end while the window was closed is reported when it reopens', limit, async () => {
 	const before = openWindow();
 	before.see('running');
 	const back = openWindow(before.storage, before.memory);
@@ -87,7 +87,7 @@ test('an end while the window was closed is told when it is back', limit, async 
 	await back.toldOf(1);
 });
 
-test('a start that fails is told by the start alone, in every window', limit, async () => {
+test('a failed start is reported only by the start, in every window', limit, async () => {
 	const window = openWindow();
 	const other = openWindow(window.storage);
 	window.see('starting');
@@ -98,7 +98,7 @@ test('a start that fails is told by the start alone, in every window', limit, as
 	await release(true);
 	window.see('crashed');
 	other.see('crashed');
-	// What is told next is the first that is told.
+	// The next notification must be the first one.
 	window.see('running', 2);
 	window.see('stopped', 2);
 	await window.toldOf(1);
@@ -108,7 +108,7 @@ test('a start that fails is told by the start alone, in every window', limit, as
 	for (const { told } of [window, other]) assert.match(told.join(), /^sums stopped[^,]*$/);
 });
 
-test('a run that ends while its start is still waited for is told after that', limit, async () => {
+test('a run that ends during its start is reported after the start', limit, async () => {
 	const window = openWindow();
 	window.see('running');
 	const release = window.ends.hold('/runs/a');
@@ -118,7 +118,7 @@ test('a run that ends while its start is still waited for is told after that', l
 	await window.toldOf(1);
 });
 
-test('a run whose start took too long to wait for is told of when it ends', limit, async () => {
+test('a run whose start timed out is reported when it ends', limit, async () => {
 	const window = openWindow();
 	const release = window.ends.hold('/runs/a');
 	window.see('starting');
@@ -128,7 +128,7 @@ test('a run whose start took too long to wait for is told of when it ends', limi
 });
 
 test(
-	'a run that ends before the window saw it alive is told, but not the one that lay there before',
+	'a run that ends before the window saw it running is reported, but not the run that existed before',
 	limit,
 	async () => {
 		const window = openWindow();
@@ -144,7 +144,7 @@ test(
 	},
 );
 
-test('a resume at once after an end hides neither that end nor the next', limit, async () => {
+test('resuming right after an end hides neither that end nor the next one', limit, async () => {
 	const window = openWindow();
 	window.see('running', 1);
 	window.see('stopped', 1, false);
@@ -159,7 +159,7 @@ test('a resume at once after an end hides neither that end nor the next', limit,
 	assert.equal(window.told.length, 2);
 });
 
-test('the end of a stage is its pipeline’s to tell, unless a person started it by itself', limit, async () => {
+test('the end of a stage is reported by its pipeline, unless the user started the stage alone', limit, async () => {
 	const { ends, see, told, toldOf } = openWindow();
 	const stage = '/runs/p/stage-of-p';
 	see('running', 1, true, stage);

@@ -17,7 +17,7 @@ const view: RunView = {
 	tokensPerSecond: null,
 };
 
-test('the end of a run in one sentence', () => {
+test('the end of a run is described in one sentence', () => {
 	assert.equal(endText(view, null), 'addition finished after 3 min 20 s: held-out accuracy 84.5%, reward 0.90.');
 	assert.equal(
 		endText({ ...view, status: 'stopped', accuracy: null, reward: null }, null),
@@ -25,7 +25,7 @@ test('the end of a run in one sentence', () => {
 	);
 });
 
-test('a crash says why', () => {
+test('a crash includes the reason', () => {
 	const error = {
 		reason: 'full',
 		message: 'No space left on the disk.',

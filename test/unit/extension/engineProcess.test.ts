@@ -9,7 +9,7 @@ import { endEngine } from '../../../src/extension/engineProcess.ts';
 import { ownIdentity, processStart } from '../../../src/processes/processIdentity.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
-// Short: sockets lie in it.
+// Short, because socket paths have a length limit.
 const runtime = realpathSync(mkdtempSync(join(tmpdir(), 'rl-')));
 process.env.XDG_RUNTIME_DIR = runtime;
 const started: ChildProcess[] = [];
@@ -20,7 +20,7 @@ after(() => {
 
 const control = new URL('../../../src/runs/runControl.ts', import.meta.url).href;
 
-/** A process that lives until it is ended; with `id` it opens the endpoint of a run, as an engine does. */
+/** Starts a process that runs until it is killed; with `id` it opens the run's endpoint like an engine. */
 async function start(program: string, id?: string): Promise<{ child: ChildProcess; record: RunRecord }> {
 	const open =
 		id === undefined
@@ -38,15 +38,15 @@ async function start(program: string, id?: string): Promise<{ child: ChildProces
 	return { child, record: { ...identity, id: id ?? 'none', status: 'running' } as RunRecord };
 }
 
-test('an engine that heeds SIGTERM ends by it', { timeout: 60_000 }, async () => {
+test('an engine that handles SIGTERM exits on it', { timeout: 60_000 }, async () => {
 	const { child, record } = await start(`process.on('SIGTERM', () => process.exit(7))`, 'heeds');
 	const exit = once(child, 'exit');
 	await endEngine(runtime, record);
 	assert.equal((await exit)[0], process.platform === 'win32' ? null : 7);
-	await endEngine(runtime, record); // Nothing is left to end.
+	await endEngine(runtime, record); // The process is already gone.
 });
 
-test('one that does not is ended the hard way', {
+test('an engine that ignores SIGTERM is killed', {
 	timeout: 60_000,
 	skip: process.platform === 'win32' && 'Windows has no SIGTERM to ignore',
 }, async () => {
@@ -56,7 +56,7 @@ test('one that does not is ended the hard way', {
 	assert.equal((await exit)[1], 'SIGKILL');
 });
 
-test('a process that only the run folder names is left alone', { timeout: 60_000 }, async () => {
+test('a process mentioned only by the run folder is left alone', { timeout: 60_000 }, async () => {
 	const { child, record } = await start('');
 	await assert.rejects(endEngine(runtime, record), /did not identify itself as the engine/);
 	await assert.rejects(endEngine(runtime, { ...record, host: 'elsewhere' }), /runs on elsewhere/);

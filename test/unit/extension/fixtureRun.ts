@@ -4,7 +4,7 @@ import type { RunView } from '../../../src/extension/runView.ts';
 import { renameOver } from '../../../src/files/atomicFile.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
-/** Writes run.json as an engine does, in one go. */
+/** Writes run.json in one operation, as engines do. */
 export async function writeRecord(folder: string, changes: Partial<RunRecord> = {}): Promise<RunRecord> {
 	const record: RunRecord = {
 		format: 1,
@@ -36,7 +36,7 @@ export async function writeRecord(folder: string, changes: Partial<RunRecord> = 
 	return record;
 }
 
-/** A run as the views have it. */
+/** Builds the run view that the panels use. */
 export const viewOf = (folder: string, status: RunView['status'], step: number): RunView => ({
 	folder,
 	record: {

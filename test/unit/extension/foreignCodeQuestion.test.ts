@@ -18,7 +18,7 @@ beforeEach(async () => {
 	process.env.REASONING_LAB_HOME = join(place, 'home');
 });
 
-test('the editor asks with all that would be used, and only its button agrees', async () => {
+test('the editor shows everything that would be used, and only its button confirms', async () => {
 	const uses = ['rewards/a.reward.ts', 'http://s\u202e/v1', ...Array.from({ length: 9 }, (_, n) => `f${n}`)];
 	assert.equal(await agreeForeignCode({ folder: '/x/[run](command:a)', uses }), false, 'closed');
 	const question = shown.at(-1);
@@ -26,7 +26,7 @@ test('the editor asks with all that would be used, and only its button agrees', 
 	assert.match(question.text, /You did not start .* on this machine, or its recipe has changed since/);
 	const { modal, detail } = question.items[0] as unknown as { modal: boolean; detail: string };
 	assert.equal(modal, true);
-	assert.match(detail, /^Continuing uses rewards\/a\.reward\.ts, http:\/\/s.*, f5, 3 more\.$/);
+	assert.match(detail, /^This uses rewards\/a\.reward\.ts, http:\/\/s.*, f5, 3 more\.$/);
 	assert.ok(!detail.includes('\u202e'));
 	const before = window.showWarningMessage;
 	Object.assign(window, { showWarningMessage: async (_: string, __: object, button: object) => button });
@@ -34,7 +34,7 @@ test('the editor asks with all that would be used, and only its button agrees', 
 	Object.assign(window, { showWarningMessage: before });
 });
 
-test('the playground does not run the reward files of a run from elsewhere, and says so', async (t) => {
+test('the playground explains that it does not run the reward files of an external run', async (t) => {
 	const file = join(place, 'brief.reward.ts');
 	const ran = join(place, 'ran');
 	await writeFile(

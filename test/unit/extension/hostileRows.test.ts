@@ -17,7 +17,7 @@ import { hostileTexts } from '../../support/hostileTexts.ts';
 import { allHostileTexts, hostileValue } from '../../support/hostileValue.ts';
 import { runRecord } from '../webview/rollouts/rolloutsFixture.ts';
 
-/** A text of a native view is one line in which nothing is hidden, no icon and no link. */
+/** Asserts that native-view text is a single line without hidden characters or links. */
 function isPlain(text: string, where: string): void {
 	assert.deepEqual(hiddenCharacters(text).slice(0, 3), [], `${where}: ${JSON.stringify(text.slice(0, 200))}`);
 	assert.doesNotMatch(text, /[\n\r]|\]\(/, where);
@@ -26,7 +26,7 @@ function isPlain(text: string, where: string): void {
 function isPlainRow(row: Omit<TooltipRow, 'tooltip'> & Partial<Pick<TooltipRow, 'tooltip'>>, where: string): void {
 	for (const text of [row.label, row.description, row.spoken]) {
 		isPlain(text, where);
-		// Lists draw icons of descriptions, screen readers read them.
+		// Lists render icons in descriptions, and screen readers read them aloud.
 		assert.doesNotMatch(text, /\$\(/, where);
 		assert.ok(text.length < 1500, `${where}: ${text.length} characters`);
 	}
@@ -70,7 +70,7 @@ const run: RunView = {
 	...{ reward: 0.5, accuracy: 0.5, tokensPerSecond: 3 },
 } as RunView;
 
-test('rows, tooltips and sentences about runs, pipelines and evaluations: hostile texts are plain ones', () => {
+test('rows, tooltips and sentences for runs, pipelines and evaluations render hostile text as plain text', () => {
 	const kept = ['status', 'kind', 'engine'];
 	for (let i = 0; i < allHostileTexts.length; i++) {
 		const where = `from text ${i}`;
@@ -95,7 +95,7 @@ test('rows, tooltips and sentences about runs, pipelines and evaluations: hostil
 	}
 });
 
-test('the lens of a stage has no icon and nothing hidden of the names in its recipe', () => {
+test('stage CodeLenses show no icons or hidden characters from recipe names', () => {
 	for (const text of allHostileTexts.slice(0, 90)) {
 		const name = text.slice(0, 200);
 		const recipe = {
@@ -112,12 +112,12 @@ test('the lens of a stage has no icon and nothing hidden of the names in its rec
 	}
 });
 
-test('a notification quotes a text without what is hidden in it', () => {
+test('a notification removes hidden characters from quoted text', () => {
 	for (const [name, text] of Object.entries(hostileTexts)) isPlain(plainSentence(text), name);
 	assert.equal(plainSentence('❤️ 3\ufe0f a\u200bb'), '❤️ 3\ufe0f a b');
 });
 
-test('what programs say in the report of Doctor is text and nothing else', () => {
+test('program output in the Doctor report is shown as plain text', () => {
 	const row = { id: 'torch', check: 'torch', status: 'error', found: 'broken', action: 'mend it' } as const;
 	for (let i = 0; i < allHostileTexts.length; i++) {
 		const report: DoctorReport = {
@@ -130,7 +130,7 @@ test('what programs say in the report of Doctor is text and nothing else', () =>
 		assert.equal(lines.filter((line) => line.startsWith('|')).length, 4, 'rows of the table');
 		for (const line of lines) {
 			assert.deepEqual(hiddenCharacters(line), [], `from text ${i}`);
-			// Outside of code nothing may be taken for markup, an address, a formula or an entity.
+			// Outside code, nothing may be interpreted as markup, an address, a formula or an entity.
 			const bare = line.replace(/`[^`]*`/g, '');
 			assert.doesNotMatch(bare.replace(/\*\*(error|warning)\*\*|^#+ /g, ''), /[\\*_[\]<>~$&@#]|:\/\/|www\./i, line);
 			assert.equal((line.match(/`/g) ?? []).length % 2, 0, line);

@@ -52,7 +52,7 @@ function conditions(): string[] {
 	].filter((condition) => condition !== undefined);
 }
 
-test('package.json and ids.ts name the same commands, settings, views and container', () => {
+test('package.json and ids.ts declare the same commands, settings, views and container', () => {
 	assert.equal(`${manifest.publisher}.${manifest.name}`, extensionId);
 	assert.deepEqual(sorted(contributes.commands.map((command) => command.command)), sorted(commands));
 	assert.deepEqual(sorted(Object.keys(contributes.configuration.properties)), sorted(Object.values(settingIds)));
@@ -64,7 +64,7 @@ test('package.json and ids.ts name the same commands, settings, views and contai
 		contributes.customEditors.map(({ viewType }) => viewType),
 		Object.values(viewTypes),
 	);
-	// A text stays a text unless a person chooses otherwise.
+	// Text files open as text unless the user chooses otherwise.
 	const unasked = contributes.customEditors.filter(({ priority }) => priority !== 'option');
 	assert.deepEqual(
 		unasked.flatMap(({ selector }) => selector.map(({ filenamePattern }) => filenamePattern)),
@@ -77,7 +77,7 @@ test('package.json and ids.ts name the same commands, settings, views and contai
 	);
 });
 
-test('every command has the category and is used only under its declared id', () => {
+test('every command has the category and is referenced only by its declared id', () => {
 	for (const command of contributes.commands) assert.equal(command.category, 'Reasoning Lab', command.command);
 	const used = [
 		...Object.values(contributes.menus).flatMap((menu) => menu.map((item) => item.command)),
@@ -89,7 +89,7 @@ test('every command has the category and is used only under its declared id', ()
 	for (const id of used) assert.ok(commands.has(id), id);
 });
 
-test('conditions use declared context keys, views and item flags, and every key is used', () => {
+test('when clauses use declared context keys, views and item flags, and every key is used', () => {
 	const known = new Set<string>([
 		...Object.values(contextKeys),
 		...Object.values(viewIds),
@@ -108,7 +108,7 @@ test('conditions use declared context keys, views and item flags, and every key 
 	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
 });
 
-test('what is offered for a recipe is offered in remote windows and browsers, where its scheme is another', () => {
+test('recipe actions are also available in remote windows, where recipes have a different scheme', () => {
 	for (const menu of ['editor/title', 'explorer/context']) {
 		const start = contributes.menus[menu]?.find((item) => item.command === commandIds.startRun);
 		const scheme = /resourceScheme =~ \/(.+?)\/(?: |$)/.exec(start?.when ?? '')?.[1];
@@ -118,7 +118,7 @@ test('what is offered for a recipe is offered in remote windows and browsers, wh
 	}
 });
 
-test('every setting has a text and a scope; those that name programs are restricted', () => {
+test('every setting has a description and a scope, and settings that name programs are restricted', () => {
 	for (const [id, property] of Object.entries(contributes.configuration.properties)) {
 		assert.ok(property.description ?? property.markdownDescription, id);
 		assert.ok(property.scope, id);
@@ -128,17 +128,17 @@ test('every setting has a text and a scope; those that name programs are restric
 	}
 });
 
-test('a panel that comes back after a reload activates the extension; nothing activates it at every start', () => {
+test('restoring a panel after a reload activates the extension, and nothing activates it on every startup', () => {
 	for (const type of Object.values(panelTypes)) assert.ok(manifest.activationEvents.includes(`onWebviewPanel:${type}`));
 	for (const event of manifest.activationEvents) assert.match(event, /^(workspaceContains|onLanguage|onWebviewPanel):/);
-	// The editor gives up the search for `workspaceContains` after some seconds, as in a large folder, and then activates
-	// nothing: a recipe or a reward that is opened has to do it.
+	// VS Code abandons the `workspaceContains` search after a few seconds, for example in a large folder, and then
+	// activates nothing. Opening a recipe or a reward must therefore activate the extension.
 	for (const language of ['jsonc', 'javascript', 'python', 'typescript']) {
 		assert.ok(manifest.activationEvents.includes(`onLanguage:${language}`), language);
 	}
 });
 
-test('icons are there', () => {
+test('icons exist', () => {
 	for (const container of contributes.viewsContainers.activitybar) {
 		assert.match(readFileSync(new URL(container.icon, root), 'utf8'), /currentColor/);
 	}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Lazy } from '../../../src/extension/lazy.ts';
 
-test('loads once, on first use, and disposes of what it loaded', async () => {
+test('loads once, on first use, and disposes what it loaded', async () => {
 	let loads = 0;
 	let disposed = 0;
 	const lazy = new Lazy(async () => ({ number: ++loads, dispose: () => disposed++ }));
@@ -14,7 +14,7 @@ test('loads once, on first use, and disposes of what it loaded', async () => {
 	assert.equal(disposed, 1);
 });
 
-test('a failed load is tried again', async () => {
+test('a failed load is retried', async () => {
 	let loads = 0;
 	const lazy = new Lazy(async () => {
 		if (++loads === 1) throw new Error('not yet');
@@ -26,7 +26,7 @@ test('a failed load is tried again', async () => {
 	assert.equal(loads, 2);
 });
 
-test('what is loaded after its disposal is disposed of at once', async () => {
+test('a value loaded after disposal is disposed immediately', async () => {
 	let disposed = 0;
 	const lazy = new Lazy(async () => ({ dispose: () => disposed++ }));
 	const loading = lazy.get();

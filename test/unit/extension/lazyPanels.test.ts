@@ -5,7 +5,7 @@ import { serializers } from './vscodeStandIn.ts';
 
 const { LazyPanels } = await import('../../../src/extension/lazyPanels.ts');
 
-test('panels that come back together all do, however long their code takes to load', async () => {
+test('panels restored together all open, however long their code takes to load', async () => {
 	const back: unknown[] = [];
 	let loads = 0;
 	const panels = new LazyPanels('lab.panel', async () => {

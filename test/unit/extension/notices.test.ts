@@ -6,9 +6,11 @@ import { shown } from './vscodeStandIn.ts';
 
 const { Notices } = await import('../../../src/extension/notices.ts');
 
-test('a failure is one sentence with something to do, and nothing in it becomes a link', () => {
+test('a failure is shown as one sentence with an action, and nothing in it becomes a link', () => {
 	const notices = new Notices({ error() {}, show() {} } as never);
-	notices.failure(new Failure('invalid', '"[fix](command:workbench.action.quit)" is not a valid key.', 'Remove "$async".'));
+	notices.failure(
+		new Failure('invalid', '"[fix](command:workbench.action.quit)" is not a valid key.', 'Remove "$async".'),
+	);
 	notices.failure(new Failure('denied', 'Cannot create a run folder.'), [{ title: 'Open Log', run() {} }]);
 	notices.failure(new Failure('cancelled', 'Canceled.'));
 	assert.deepEqual(

@@ -39,7 +39,7 @@ function openWindow(storage: string) {
 		runs = [{ folder: '/runs/a', status, record: { id: 'r', name: 'sums', ...(pause ? { pause } : {}) } } as never];
 		changed.fire();
 	};
-	/** Resolves when so many were told: the claim is a file. */
+	/** Resolves once `count` notifications were shown; claiming a notification uses a file. */
 	const toldOf = async (count: number) => {
 		while (told.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 		await new Promise((resolve) => setTimeout(resolve, 50));
@@ -50,7 +50,7 @@ function openWindow(storage: string) {
 
 const pause = { message: 'Reward "f" failed on 16 of 16 rows: [down](command:x).', action: 'Continue.', time: 1 };
 
-test('a run that paused by itself is told once, by one window, with what can be done', {
+test('a run that paused itself is reported once, by one window, with the available actions', {
 	timeout: 10_000,
 }, async () => {
 	const storage = join(root, 'one');
@@ -69,11 +69,11 @@ test('a run that paused by itself is told once, by one window, with what can be 
 	]);
 	assert.deepEqual(second.told, []);
 	assert.deepEqual(first.did, ['dashboard /runs/a', 'continue /runs/a', 'log /runs/a']);
-	// It failed again after it went on.
+	// The run failed again after it continued.
 	first.see('running');
 	first.see('paused', { ...pause, time: 2 });
 	await first.toldOf(2);
-	// What is left of a pause in the record of a run that ended says nothing.
+	// A leftover pause in the record of an ended run is ignored.
 	first.see('crashed', { ...pause, time: 3 });
 	await first.toldOf(2);
 	first.notification.dispose();

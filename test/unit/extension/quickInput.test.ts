@@ -8,7 +8,7 @@ import { window } from './vscodeStandIn.ts';
 
 const { showInputBox, showQuickPick } = await import('../../../src/extension/quickInput.ts');
 
-test('lists and lines stay open when something else takes the focus', async () => {
+test('quick picks and input boxes stay open when they lose focus', async () => {
 	const given: unknown[] = [];
 	const ask = async (...args: unknown[]) => given.push(args.at(-1));
 	Object.assign(window, { showQuickPick: ask, showInputBox: ask });
@@ -20,7 +20,7 @@ test('lists and lines stay open when something else takes the focus', async () =
 	]);
 });
 
-test('nothing asks with other lists and lines', () => {
+test('all quick picks and input boxes go through the wrapper', () => {
 	const files = globSync('src/**/*.ts', { cwd: root });
 	const asking = files.filter((file) =>
 		/window\s*\.show(QuickPick|InputBox)\(/.test(readFileSync(join(root, file), 'utf8')),

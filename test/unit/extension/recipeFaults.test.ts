@@ -17,16 +17,16 @@ const good = {
 };
 const text = (changes: object) => `// a recipe\n${JSON.stringify({ ...good, ...changes }, null, '\t')}`;
 
-test('a good recipe has no faults once its dataset is there', async () => {
+test('a valid recipe has no errors once its dataset exists', async () => {
 	const [missing] = await faultsBeyondSchema(text({}), path);
-	assert.equal(missing?.message, `The file "train.jsonl": paths are relative to the recipe's folder does not exist.`);
+	assert.equal(missing?.message, `The file "train.jsonl" does not exist (paths are relative to the recipe's folder).`);
 	assert.deepEqual([missing?.line, missing?.column], [5, 11]);
 	await writeFile(join(folder, 'train.jsonl'), '');
 	assert.deepEqual(await faultsBeyondSchema(text({}), path), []);
 	assert.deepEqual((await faultsOf(text({}), path)).faults, []);
 });
 
-test('what the schema says is left to it; what it cannot say is not', async () => {
+test('schema errors are left to the schema, and only other errors are reported', async () => {
 	assert.deepEqual(await faultsBeyondSchema(text({ unknown: 1 }), path), []);
 	assert.deepEqual(await faultsBeyondSchema('{ "name": ', path), []);
 	assert.deepEqual(await faultsBeyondSchema('', path), []);
@@ -34,36 +34,36 @@ test('what the schema says is left to it; what it cannot say is not', async () =
 	assert.equal(fault?.path, 'model.width');
 });
 
-test('a recipe that is only looked at makes nobody ask another machine for its files', async () => {
+test('viewing a recipe does not access files on other machines', async () => {
 	for (const share of ['//elsewhere/share/train.jsonl', '\\\\elsewhere\\share\\train.jsonl']) {
 		assert.deepEqual(await faultsBeyondSchema(text({ dataset: { path: share } }), path), []);
 	}
 });
 
-test('a start says all of it', async () => {
+test('starting a run reports all errors, including schema errors', async () => {
 	const { recipe, faults } = await faultsOf(text({ unknown: 1 }), path);
 	assert.equal(recipe, null);
-	assert.match(faults[0]?.message ?? '', /"unknown" is not a key/);
+	assert.match(faults[0]?.message ?? '', /"unknown" is not a valid key/);
 });
 
-test('models, pairs and labels are looked for, and a folder is told from a hub id', async () => {
+test('missing models, pairs and labels are reported, and folders are distinguished from Hub ids', async () => {
 	await writeFile(join(folder, 'train.jsonl'), '');
 	await mkdir(join(folder, 'models', 'small'), { recursive: true });
 	const messages = async (changes: object) =>
 		(await faultsBeyondSchema(text(changes), path)).map(({ path, message }) => `${path}: ${message}`);
 	const pytorch = { engine: 'pytorch', dataset: { task: 'addition' } };
-	const start = "paths are relative to the recipe's folder";
+	const start = "does not exist (paths are relative to the recipe's folder)";
 	assert.deepEqual(await messages({ model: { path: 'Qwen/Qwen2.5-0.5B' } }), [
-		`model.path: There is no model folder "Qwen/Qwen2.5-0.5B": ${start}, and the embedded engine reads only its own checkpoints; for a Hub model set "engine": "pytorch".`,
+		`model.path: The model folder "Qwen/Qwen2.5-0.5B" ${start}, and the embedded engine only supports its own checkpoints. For a Hub model, set "engine": "pytorch".`,
 	]);
 	assert.deepEqual(await messages({ dataset: { path: 'openai/gsm8k' } }), [
-		`dataset.path: There is no file "openai/gsm8k": ${start}; for a Hub dataset set "engine": "pytorch".`,
+		`dataset.path: The file "openai/gsm8k" ${start}. For a Hub dataset, set "engine": "pytorch".`,
 	]);
 	assert.deepEqual(await messages({ ...pytorch, model: { path: 'Qwen/Qwen2.5-0.5B' } }), []);
 	assert.deepEqual(await messages({ ...pytorch, model: { path: 'models/small' } }), []);
-	// There is a folder "models", so "models/large" is no id of the hub.
+	// The folder "models" exists, so "models/large" is not a Hub id.
 	assert.deepEqual(await messages({ ...pytorch, model: { path: 'models/large' } }), [
-		`model.path: There is no model folder "models/large": ${start}.`,
+		`model.path: The model folder "models/large" ${start}.`,
 	]);
 	const stages = [
 		{ type: 'dpo', steps: 1, learning_rate: 1, pairs: { path: 'pairs.jsonl' } },
@@ -75,12 +75,12 @@ test('models, pairs and labels are looked for, and a folder is told from a hub i
 		(await messages({ ...pytorch, model, stages })).map((message) => message.split(':')[0]),
 		['model.template', 'stages[0].pairs.path', 'stages[1].labels.path', 'stages[2].data.path'],
 	);
-	// A cluster may see what this machine does not.
+	// A cluster may have access to paths that this machine does not.
 	const ray = { ...pytorch, engine: 'ray', model: { path: '/shared/models/large' } };
 	assert.deepEqual(await messages(ray), []);
 });
 
-test('the engine of a recipe is told whatever else is wrong with it', () => {
+test('the engine is determined even if the recipe has other errors', () => {
 	assert.equal(recipeEngine('{"engine": "pytorch", // comment\n "stages": 7,}'), 'pytorch');
 	assert.equal(recipeEngine('{"name": "plain"}'), 'embedded');
 	for (const text of ['{"engine": "foreign"}', '{"engine": 7}', '[]', 'null', '', '{']) {
@@ -89,7 +89,7 @@ test('the engine of a recipe is told whatever else is wrong with it', () => {
 	}
 });
 
-test('a file that a stage of a loop names is missing where it stands in the loop, once', async () => {
+test('a missing file in a loop stage is reported once, at its position in the loop', async () => {
 	const learn = { name: 'learn', type: 'sft', steps: 5, learning_rate: 0.001, data: { path: 'own.jsonl' } };
 	const source = text({
 		dataset: { task: 'addition', digits: 1 },

@@ -31,7 +31,7 @@ const folders = (found: readonly RunView[] | undefined) => found?.map(({ folder 
 const [, b, c] = views as [RunView, RunView, RunView];
 const row = (name: string) => Uri.file(`/runs/${name}`);
 
-test('the run that is named is taken, and all that are selected with it', async () => {
+test('the specified run is used, together with all other selected runs', async () => {
 	assert.equal(await picker().one(['/runs/b'], question), b);
 	assert.equal(await picker().one([row('b'), [row('a'), row('b')]], question), b, 'one is one');
 	assert.deepEqual(folders(await picker().many([row('b'), [row('a'), row('b')]], question)), ['/runs/a', '/runs/b']);
@@ -46,7 +46,7 @@ test('the run that is named is taken, and all that are selected with it', async 
 	]);
 });
 
-test('of several those are taken that it applies to; none is an error that names one', async () => {
+test('only applicable runs are used, and the error names a run if there are none', async () => {
 	assert.deepEqual(
 		folders(await picker().many([row('a'), [row('a'), row('b'), row('c')]], only('/runs/b', '/runs/c'))),
 		['/runs/b', '/runs/c'],
@@ -58,7 +58,7 @@ test('of several those are taken that it applies to; none is an error that names
 	await assert.rejects(picker().one(['/runs/gone'], question), { reason: 'missing' });
 });
 
-test('without a name the only one that fits is taken; of several one is picked', async () => {
+test('without arguments, the only applicable run is used, or the user picks from several', async () => {
 	assert.equal(await picker().one([], only('/runs/b')), b);
 	await assert.rejects(picker().one([], only()), { reason: 'missing', message: 'No run can be stopped.' });
 	picks.push((items) => {

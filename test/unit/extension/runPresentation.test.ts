@@ -4,7 +4,7 @@ import { presentRun, presentStatusBar } from '../../../src/extension/runPresenta
 import { displayText, type RunView, sharedNames } from '../../../src/extension/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
-// Times of day are local.
+// Times are displayed in local time.
 process.env.TZ = 'UTC';
 
 const record: RunRecord = {
@@ -75,7 +75,7 @@ test('rows of the Runs view', () => {
 	]);
 });
 
-test('rows of runs of other engines say which, and what they wait for', () => {
+test('runs of other engines show their engine and what they are waiting for', () => {
 	const of = (engine: RunRecord['engine'], device: string, more: Partial<RunView> = {}) =>
 		row({ ...running, reward: null, ...more, record: { ...record, engine, device } });
 	const starting = { status: 'starting' as const };
@@ -86,7 +86,7 @@ test('rows of runs of other engines say which, and what they wait for', () => {
 			of('pytorch', 'waiting for cuda (process 71)', { queued: true }),
 			of('ray', 'ray (job pending)', { queued: true }),
 			of('ray', 'ray: cpu (2 x 1 thread)'),
-			of('ray', 'ray (cluster unreachable since 2025-11-20T12:00:00.000Z)'),
+			of('ray', 'ray (cluster not reached since 2025-11-20T12:00:00.000Z)'),
 			of('ray', 'ray (starts again after a loss)'),
 			of('ray', 'ray (job running)', { status: 'stopped' }),
 		],
@@ -103,7 +103,7 @@ test('rows of runs of other engines say which, and what they wait for', () => {
 	);
 });
 
-test('the tooltip tells the engine with its versions, and the job', () => {
+test('the tooltip shows the engine versions and the job', () => {
 	const ray = { address: 'http://127.0.0.1:8265', job: 'addition-1', submissions: 1, folder: null, shared: null };
 	const versions = { torch: '2.13.0', trl: '1.13.0', python: '3.11.7' };
 	const shown = presentRun({ ...running, record: { ...record, engine: 'ray', versions, ray } as RunRecord }, 1200);
@@ -119,7 +119,7 @@ test('the tooltip tells the engine with its versions, and the job', () => {
 	assert.ok(!presentRun({ ...running, record: hostile }, 1200).tooltip.some(([name]) => name === 'Job'));
 });
 
-test('a run that has paused by itself says why, and only while it is paused', () => {
+test('a run that paused itself shows the reason, but only while paused', () => {
 	const pause = { message: 'The reward "f" failed on 16 of 16 rows.', action: 'Continue.', time: 1 };
 	const rows = (status: RunView['status']) =>
 		presentRun({ ...running, status, record: { ...record, pause } }, 1300).tooltip;
@@ -131,7 +131,7 @@ test('a run that has paused by itself says why, and only while it is paused', ()
 	assert.ok(!rows('stopped').some(([name]) => name === 'Reason'));
 });
 
-test('the words for menus, tooltips and screen readers', () => {
+test('text for menus, tooltips and screen readers', () => {
 	const crashed: RunView = {
 		...running,
 		status: 'crashed',
@@ -174,10 +174,10 @@ test('the status bar', () => {
 	);
 });
 
-test('text of run folders cannot forge icons, lines or direction, nor flood a row', () => {
+test('text from run folders cannot forge icons, lines or text direction, or flood a row', () => {
 	assert.equal(displayText('a\u202Eb\nc\u0000d $(error) e'), 'a b c d $ (error) e');
 	assert.equal(displayText('x'.repeat(500)).length, 120);
-	// A notification would make a link of it, which runs a command.
+	// Notifications turn this into a link that runs a command.
 	assert.equal(displayText('[look](command:x?%5B%5D)'), '[look] (command:x?%5B%5D)');
 	assert.equal(displayText(']\u0000(command:x)'), '] (command:x)');
 	assert.equal(displayText('[look]\u200B(command:x)'), '[look] (command:x)');
@@ -190,7 +190,7 @@ test('text of run folders cannot forge icons, lines or direction, nor flood a ro
 	assert.equal(presentRun({ ...running, record: { ...record, name: '\u0007' } }, 1200).label, 'addition-1');
 });
 
-test('runs of one name are told apart by their start', () => {
+test('runs with the same name are distinguished by start time', () => {
 	const other = { ...running, annotation: { format: 1 as const, name: 'other' } };
 	assert.deepEqual([...sharedNames([running, other, running])], ['addition']);
 	assert.equal(presentRun(running, 1200, true).label, 'addition 00:16');

@@ -24,7 +24,7 @@ function open(t: TestContext, sources: readonly RunSource[]): RunStore {
 	return store;
 }
 
-/** Resolves with the first snapshot of the run that fits; the test's own timeout ends a vain wait. */
+/** Resolves on the first snapshot in which the run matches; the test timeout bounds the wait. */
 function seen(store: RunStore, folder: string, fits: (view: RunView | undefined) => boolean): Promise<void> {
 	return new Promise((resolve) => {
 		const look = () => {
@@ -37,7 +37,7 @@ function seen(store: RunStore, folder: string, fits: (view: RunView | undefined)
 	});
 }
 
-test('lists the runs of all sources once, newest first, and leaves out folders without a run', async (t) => {
+test('lists the runs of all sources once, newest first, and skips folders without a run', async (t) => {
 	const [a, b, gone] = [join(root, 'a'), join(root, 'b'), join(root, 'gone')];
 	await writeRecord(a, { created: 10 });
 	await writeRecord(b, { created: 20 });
@@ -59,7 +59,7 @@ test('lists the runs of all sources once, newest first, and leaves out folders w
 	);
 });
 
-test('one source that fails does not hide the others', async (t) => {
+test('a failing source does not hide the others', async (t) => {
 	const folder = join(root, 'visible');
 	await writeRecord(folder);
 	const broken: RunSource = { list: () => Promise.reject(new Error('no')), onDidChange: () => ({ dispose() {} }) };
@@ -81,13 +81,13 @@ test('follows a live run to its end', { timeout: 30_000 }, async (t) => {
 	await seen(store, folder, (view) => view?.record?.step === 2);
 	await writeRecord(folder, { ...identity, status: 'finished', step: 3 });
 	await seen(store, folder, (view) => view?.status === 'finished');
-	// Resumed by somebody else.
+	// The run was resumed by another process.
 	await writeRecord(folder, { ...identity, status: 'running', step: 3, attempt: 2 });
 	await store.refresh();
 	assert.equal(store.get(folder)?.status, 'running');
 });
 
-test('a record that claims life without its process reads as crashed', async (t) => {
+test('a run recorded as running whose process is gone is shown as crashed', async (t) => {
 	const folder = join(root, 'dead');
 	await writeRecord(folder, { ...(await ownIdentity()), processStart: 'another time', status: 'running' });
 	const store = open(t, [sourceOf([folder])]);
@@ -96,7 +96,7 @@ test('a record that claims life without its process reads as crashed', async (t)
 	assert.equal(store.get(folder)?.status, 'crashed');
 });
 
-test('what a person says of an ended run is seen at the next look', async (t) => {
+test('annotations of an ended run appear on the next refresh', async (t) => {
 	const folder = join(root, 'described');
 	await writeRecord(folder);
 	const store = open(t, [sourceOf([folder])]);
@@ -107,7 +107,7 @@ test('what a person says of an ended run is seen at the next look', async (t) =>
 	assert.equal(store.get(folder)?.annotation?.name, 'mine');
 });
 
-test('a folder that a caller names is taken in, or refused in words', async (t) => {
+test('a given folder is added or rejected with a message', async (t) => {
 	const folder = join(root, 'named');
 	await writeRecord(folder);
 	const store = open(t, [sourceOf([])]);

@@ -15,7 +15,7 @@ test('a run without metrics has no values', async () => {
 	assert.deepEqual(await readSummary(folder), { reward: null, accuracy: null, tokensPerSecond: null });
 });
 
-test('the newest value of each counts, a torn last line does not', async () => {
+test('the latest value of each metric is used, and a partial last line is ignored', async () => {
 	await writeFile(
 		join(folder, 'metrics.jsonl'),
 		line(1, { reward: 0.1, 'eval/accuracy': 0.4 }) +
@@ -26,13 +26,13 @@ test('the newest value of each counts, a torn last line does not', async () => {
 	assert.deepEqual(await readSummary(folder), { reward: 0.2, accuracy: 0.4, tokensPerSecond: null });
 });
 
-test('of a long file only the end is read', async () => {
+test('only the end of a long file is read', async () => {
 	const many = Array.from({ length: 5000 }, (_, i) => line(i + 1, { reward: i / 5000, padding: 1 }));
 	await writeFile(join(folder, 'metrics.jsonl'), line(0, { 'eval/accuracy': 1 }) + many.join(''));
 	assert.deepEqual(await readSummary(folder), { reward: 4999 / 5000, accuracy: null, tokensPerSecond: null });
 });
 
-test('a link is not followed', async (t) => {
+test('links are not followed', async (t) => {
 	await rm(join(folder, 'metrics.jsonl'));
 	await writeFile(join(folder, 'secret'), line(1, { reward: 1 }));
 	try {

@@ -10,12 +10,12 @@ import { viewOf } from './fixtureRun.ts';
 
 const { RunsTree } = await import('../../../src/extension/runsTree.ts');
 
-/** A view of runs that are not there but said to be, and what it has told the editor to draw. */
+/** Opens the tree on fake runs and records the rows that it asks the editor to redraw. */
 function openTree(t: TestContext): {
 	readonly tree: InstanceType<typeof RunsTree>;
 	readonly store: { runs: RunView[] };
 	readonly drawn: (string[] | undefined)[];
-	/** Says other runs. @returns what is then drawn anew: rows, or (undefined) the list */
+	/** Replaces the runs. @returns what is redrawn: rows, or undefined for the whole list */
 	become(...runs: RunView[]): (string[] | undefined)[];
 } {
 	const store = { runs: [] as RunView[], changed: new Emitter<void>() };
@@ -54,7 +54,7 @@ function openTree(t: TestContext): {
 	};
 }
 
-test('steps of a run at work are redrawn once a second, its state and everything else at once', (t) => {
+test('step changes of a running run are redrawn once a second, and status and other changes immediately', (t) => {
 	t.mock.timers.enable({ apis: ['setInterval'] });
 	const { drawn, become } = openTree(t);
 
@@ -72,7 +72,7 @@ test('steps of a run at work are redrawn once a second, its state and everything
 	assert.deepEqual(drawn, []);
 });
 
-test('a list that the editor has read is not read again: while it is, the editor knows none of its rows', (t) => {
+test('an unchanged list is not reread, because the editor forgets its rows while rereading', (t) => {
 	t.mock.timers.enable({ apis: ['setInterval'] });
 	const { tree, store, become } = openTree(t);
 	const [a, b] = [viewOf('/a', 'finished', 1), viewOf('/b', 'finished', 1)];

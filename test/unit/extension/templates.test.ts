@@ -21,7 +21,7 @@ const media = join(import.meta.dirname, '../../../media');
 const starter = join(media, 'templates/starter');
 const text = readFileSync(join(starter, 'starter.recipe.json'), 'utf8');
 
-test('what recipes and their pages say of the accuracy that a cold start goes to is what the recipe sets', () => {
+test('the cold-start accuracy in recipe comments and pages matches the recipe', () => {
 	const recipes = ['demo/addition', 'pytorch/small', 'expert-iteration/expert-iteration'];
 	for (const name of recipes) {
 		const recipe = readFileSync(join(media, `templates/${name}.recipe.json`), 'utf8');
@@ -35,7 +35,7 @@ test('what recipes and their pages say of the accuracy that a cold start goes to
 	}
 });
 
-test('what the starter recipe says of its rewards is so', async () => {
+test('the comments on rewards in the starter recipe are true', async () => {
 	const parsed = parseRecipe(text);
 	assert.ok(parsed.ok, JSON.stringify(parsed));
 	const { rewards } = parsed.recipe;
@@ -77,7 +77,7 @@ test('what the starter recipe says of its rewards is so', async () => {
 });
 
 for (const file of ['steps.reward.ts', 'concise.reward.py']) {
-	test(`the starter's ${file} keeps its cases, pays right answers alone, and holds against the audit`, async () => {
+	test(`the starter's ${file} passes its cases, rewards only correct answers, and passes the audit`, async () => {
 		const hosts = await openHosts();
 		const verifier = new RewardVerifier((source, limits) => hosts.open(source, limits));
 		const plan = await verifier.plan({
@@ -98,11 +98,11 @@ for (const file of ['steps.reward.ts', 'concise.reward.py']) {
 }
 
 for (const extension of ['ts', 'py']) {
-	test(`a new reward from the ${extension} template keeps its cases, and holds against the audit`, async () => {
+	test(`a new reward from the ${extension} template passes its cases and the audit`, async () => {
 		const folder = await rewardFolder();
 		const template = join(media, 'templates/reward');
 		const source = readFileSync(join(template, `reward.${extension}`), 'utf8').replaceAll('__NAME__', 'brevity');
-		// Beside a recipe, whose dataset is its data.
+		// Copied next to a recipe whose dataset it uses.
 		await cp(starter, folder, { recursive: true });
 		const file = join(folder, 'rewards', `brevity.reward.${extension}`);
 		await writeFile(file, source);
@@ -121,7 +121,7 @@ for (const extension of ['ts', 'py']) {
 	});
 }
 
-/** What the audit finds: whoever begins with a template begins with a reward that cannot be earned otherwise. */
+/** Returns the audit findings; a template must not be exploitable, because new rewards start from it. */
 async function findings(plan: VerificationPlan, runner: RewardRunner, reward: string): Promise<string[]> {
 	const { data, described, remarks } = plan;
 	const report = await auditReward(runner, {
@@ -137,7 +137,7 @@ async function findings(plan: VerificationPlan, runner: RewardRunner, reward: st
 	return report.findings.map(({ probe }) => probe);
 }
 
-test('the starter dataset is what its recipe says', () => {
+test('the starter dataset matches the description in its recipe', () => {
 	const rows = readFileSync(join(starter, 'data/train.jsonl'), 'utf8').trim().split('\n');
 	for (const row of rows) {
 		const { prompt, answer, solution } = JSON.parse(row) as Record<string, string>;
@@ -145,7 +145,7 @@ test('the starter dataset is what its recipe says', () => {
 	}
 });
 
-test('the recipes for PyTorch are valid, run without a GPU or fit on one, and name what their README names', async () => {
+test('the PyTorch recipes are valid, run on a CPU or fit on one GPU, and match their README', async () => {
 	const folder = join(media, 'templates/pytorch');
 	const machine = { cores: 2, resolvePath: (path: string) => join(folder, path) };
 	const read = (name: string) => {
@@ -181,7 +181,7 @@ test('the recipes for PyTorch are valid, run without a GPU or fit on one, and na
 	for (const named of ['small.recipe.json', 'gsm8k.recipe.json']) assert.ok(readme.includes(named));
 });
 
-test('the pipelines of R1 have the same stages, claims of stages that measure, and data of their own', () => {
+test('the R1 pipelines have the same stages, claims that evaluation stages can check, and their own data', () => {
 	const folder = join(media, 'templates/r1');
 	const read = (name: string) => {
 		const parsed = parseRecipe(readFileSync(join(folder, name), 'utf8'));

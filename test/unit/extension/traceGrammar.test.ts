@@ -11,7 +11,7 @@ const root = new URL('../../../', import.meta.url);
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));
 const grammarPath = 'syntaxes/reasoningTrace.tmLanguage.json';
 
-test('the grammar colors only words that the lab counts as that behavior', () => {
+test('the grammar highlights only words that the extension counts as that behavior', () => {
 	const { repository } = read(grammarPath);
 	const rules: { name: string; match: string }[] = repository.behaviours.patterns;
 	assert.equal(rules.length, 3);
@@ -23,7 +23,7 @@ test('the grammar colors only words that the lab counts as that behavior', () =>
 	}
 });
 
-test('package.json contributes the language of traces with its grammar and its brackets', () => {
+test('package.json contributes the trace language with its grammar and brackets', () => {
 	const { contributes } = read('package.json');
 	const language = contributes.languages.find(({ id }: { id: string }) => id === traceLanguage);
 	assert.ok(language.extensions.includes('.trace'));
@@ -33,7 +33,7 @@ test('package.json contributes the language of traces with its grammar and its b
 	assert.equal(read(grammar.path).scopeName, grammar.scopeName);
 });
 
-/** Every token as `text scope`, in the editor's own tokenizer; plain text is left out. */
+/** Tokenizes with the editor's tokenizer and returns `text scope` per token, without plain text. */
 async function tokens(text: string): Promise<string[]> {
 	const wasm = readFileSync(createRequire(import.meta.url).resolve('vscode-oniguruma/release/onig.wasm'));
 	await oniguruma.loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.byteLength));
@@ -63,7 +63,7 @@ async function tokens(text: string): Promise<string[]> {
 	return found.map(({ text, scope }) => `${text} ${scope}`);
 }
 
-test('tags, steps, reflection, numbers and nested boxes are told apart', async () => {
+test('tags, steps, reflection, numbers and nested boxes get different scopes', async () => {
 	const found = await tokens(
 		'<think>Wait, 12.5\nStep 2: go\n## Plan\n</think><answer>\\boxed{\\frac{1}{2}} 7</answer> 3',
 	);

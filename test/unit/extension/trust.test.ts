@@ -10,7 +10,7 @@ import { commands } from './vscodeStandIn.ts';
 
 const { RunStarter } = await import('../../../src/extension/runStarter.ts');
 
-test('without trust nothing is started, whichever way it is asked for', async () => {
+test('without trust nothing is started, whatever the entry point', async () => {
 	const touched = new Proxy({} as never, {
 		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
 	});
@@ -27,7 +27,7 @@ test('without trust nothing is started, whichever way it is asked for', async ()
 	}
 });
 
-test('without trust no reward is run: no process, and none of its environment is looked for', async () => {
+test('without trust no reward runs: no process starts, and its environment is not searched for', async () => {
 	const { VerifierPool } = await import('../../../src/extension/rewards/verifierPool.ts');
 	const touched = new Proxy({} as never, {
 		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
@@ -38,7 +38,7 @@ test('without trust no reward is run: no process, and none of its environment is
 	pool.dispose();
 });
 
-test('without trust no policy is run and no key is looked for; trees are read', async () => {
+test('without trust no policy runs and no key is read, but trees can be viewed', async () => {
 	const { WindowSearches } = await import('../../../src/extension/search/windowSearches.ts');
 	const secret = () => assert.fail('keys are looked for although the workspace is not trusted');
 	const uri = { fsPath: '/nowhere' } as never;
@@ -57,7 +57,7 @@ test('without trust no policy is run and no key is looked for; trees are read', 
 	searches.dispose();
 });
 
-test('without trust no environment of the PyTorch engine is looked for, and no run asks for one', async () => {
+test('without trust the PyTorch environment is not searched for, even for a run', async () => {
 	const { LazyPytorch } = await import('../../../src/extension/pytorch/lazyPytorch.ts');
 	const pytorch = new LazyPytorch(() => assert.fail('it is loaded although the workspace is not trusted'));
 	await assert.rejects(async () => pytorch.get(), { reason: 'denied' });
@@ -79,8 +79,9 @@ const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../pac
 };
 
 /**
- * Commands for a workspace that is not trusted: they read, in programs of our own; write what a person asks for, where
- * they ask for it; or tell an engine of this user that runs already. A new command belongs here or to `trustedCommands`.
+ * Commands available in untrusted workspaces. They only read, using our own programs; write what the user requests to
+ * the location the user chooses; or control an engine that the user has already started. Every new command belongs
+ * either here or in `trustedCommands`.
  */
 const untrusted: readonly (keyof typeof commandIds)[] = [
 	...(['pauseRun', 'continueRun', 'stopRun', 'stopPipeline', 'saveCheckpoint', 'setHyperparameters'] as const),
@@ -93,12 +94,12 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 	...(['refreshRewards', 'showRewardLog', 'setApiKey', 'removeApiKey'] as const),
 	...(['openSearchTree', 'compareSearches', 'stopSearch', 'openSearchLog', 'renameSearch', 'deleteSearch'] as const),
 	...(['refreshSearches', 'exportResearchReport', 'openPlayground'] as const),
-	// Opens comparisons that are there; those that begin are refused by windowSearches.ts.
+	// Opens existing comparisons; windowSearches.ts rejects new ones.
 	'compareStrategies',
 	...(['addPolicy', 'setPolicyKey', 'setPolicyPrice', 'removePolicy', 'refreshPolicies'] as const),
 ];
 
-test('each command is for untrusted workspaces or not, and its menus say the same', () => {
+test('each command either requires trust or does not, and its enablement agrees', () => {
 	const reading = new Set<CommandId>(untrusted.map((name) => commandIds[name]));
 	for (const { command, enablement = '' } of manifest.contributes.commands) {
 		assert.notEqual(reading.has(command), trustedCommands.has(command), `${command} is in one of the two lists`);
@@ -107,7 +108,7 @@ test('each command is for untrusted workspaces or not, and its menus say the sam
 	assert.equal(reading.size + trustedCommands.size, manifest.contributes.commands.length);
 });
 
-test('without trust commands that need it are refused before they look at anything; others are run', async () => {
+test('without trust, commands that need it are rejected before they access anything, and others run', async () => {
 	const { CommandTable } = await import('../../../src/extension/commandTable.ts');
 	const failures: unknown[] = [];
 	const table = new CommandTable({ failure: (error: unknown) => failures.push(error) } as never);
@@ -123,8 +124,8 @@ test('without trust commands that need it are refused before they look at anythi
 	table.dispose();
 });
 
-test('settings that name a program, a server or a place do not count where a workspace is not trusted', () => {
-	/** Texts and objects that name none of these. */
+test('settings that name a program, a server or a location are ignored in untrusted workspaces', () => {
+	/** String and object settings that name none of these. */
 	const harmless = ['device.whenBusy', 'notifications.runEnd', 'feedback.rater', 'searches.folder', 'searches.budget'];
 	const { properties } = manifest.contributes.configuration;
 	const naming = Object.keys(properties).filter(
@@ -135,7 +136,9 @@ test('settings that name a program, a server or a place do not count where a wor
 	assert.deepEqual([...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort(), naming.sort());
 });
 
-/** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
+/**
+ * Modules of the extension host that start processes. Each checks for trust itself or is called only by one that does.
+ */
 const known = [
 	'cliProcess.ts', // by rewards/sandboxCommands.ts and pytorch/doctorCommand.ts
 	'panels/playground/playgroundPanel.ts', // It asks before it opens hosts and policies.
@@ -149,13 +152,13 @@ const known = [
 	'workerClient.ts', // Our own programs; those that run what others made ask for trust: rolloutIndex/windowRolloutIndex.ts reads, search/windowSearches.ts asks.
 ];
 
-test('nobody else in the host starts engines, reward hosts or other processes', () => {
+test('no other module in the extension host starts engines, reward hosts or other processes', () => {
 	const host = join(import.meta.dirname, '../../../src/extension');
 	const starters = readdirSync(host, { recursive: true, encoding: 'utf8' })
 		.filter((name) => name.endsWith('.ts'))
 		.filter((name) => {
 			const text = readFileSync(join(host, name), 'utf8');
-			// Types start nothing.
+			// Type imports cannot start anything.
 			const imports = [...text.matchAll(/import(?! type)[^;]*?\(?'([^']+)'/g)].map(([, from]) => from ?? '');
 			return imports.some((from) =>
 				/\/(startRun|launchEngine|rewardHosts|torchPython|findPythons|probePython|doctor|setUpEnvironment)\.ts$|child_process$/.test(

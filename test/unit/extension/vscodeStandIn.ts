@@ -2,12 +2,12 @@ import { join } from 'node:path/posix';
 import { Emitter } from '../../../src/base/event.ts';
 
 /**
- * The little of the editor's API that host code touches in unit tests, where no editor runs; what it shows is recorded.
- * Importing `vscodeHook.ts` first puts it in the place of `vscode`.
+ * Minimal stand-in for the VS Code API in unit tests, which run without an editor. It records what is shown to the
+ * user. Import `vscodeHook.ts` first to substitute it for `vscode`.
  */
 export const shown: { level: string; text: string; items: { title: string }[] }[] = [];
 
-/** As in the extension host: one serialiser per type, looked up when a panel comes back. */
+/** One serializer per type, looked up when a panel is restored, as in the extension host. */
 export const serializers = new Map<
 	string,
 	{ deserializeWebviewPanel(panel: unknown, state: unknown): Promise<void> }
@@ -20,7 +20,7 @@ const show =
 		return undefined;
 	};
 
-/** What a person picks from the lists that come up, in their order; undefined: they turn away. */
+/** Choices for upcoming quick picks, in order; undefined dismisses the quick pick. */
 export const picks: (((items: readonly PickItem[]) => unknown) | undefined)[] = [];
 export type PickItem = { readonly label: string; readonly description?: string };
 
@@ -120,24 +120,24 @@ export class Range {
 export const QuickPickItemKind = { Separator: -1, Default: 0 } as const;
 export const QuickInputButtons = { Back: { back: true } } as const;
 
-/** A list or a line of text that came up, as a person sees it. */
+/** A quick pick or input box as the user sees it. */
 export interface Asked {
 	readonly title: string;
 	readonly step: number | undefined;
 	readonly totalSteps: number | undefined;
 	readonly placeholder: string | undefined;
-	/** Of a list, without separators. */
+	/** Items of a quick pick, without separators. */
 	readonly items: readonly PickItem[];
-	/** Label of the item that is proposed. */
+	/** Label of the preselected item. */
 	readonly proposed: string | undefined;
-	/** Of a line of text: what stands there at first. */
+	/** Initial value of an input box. */
 	readonly value: string;
 }
 
-/** What a person does: chooses a label, types texts until one is taken, goes back or away. */
+/** Simulated user action: picks a label, types texts until one is accepted, goes back or cancels. */
 export type Reply = { readonly pick: string | RegExp } | { readonly type: readonly string[] } | 'back' | 'cancel';
 
-/** Answers the lists and lines that `createQuickPick` and `createInputBox` bring up, in their order. */
+/** Replies to the quick picks and input boxes that `createQuickPick` and `createInputBox` show, in order. */
 export const replies: ((asked: Asked) => Reply)[] = [];
 
 class Input {
@@ -162,7 +162,7 @@ class Input {
 	buttons: readonly unknown[] = [];
 	#disposed = false;
 
-	/** Answered once what it offers is there. */
+	/** Shows the question, which is answered once its items are loaded. */
 	show(): void {
 		const reply = () => {
 			if (this.#disposed) return;
@@ -208,13 +208,13 @@ class Input {
 	}
 }
 
-/** What was said of each text that was typed; null: nothing. */
+/** Validation message for each typed text, or null if valid. */
 export const faults: (string | null)[] = [];
 
-/** Settings that a test has set. */
+/** Settings set by a test. */
 export const configured = new Map<string, unknown>();
 
-/** Extensions that a test has installed: their identifiers and exports. */
+/** Extensions installed by a test: ids and exports. */
 export const installed = new Map<string, unknown>();
 
 const never = () => ({ dispose() {} });

@@ -6,7 +6,7 @@ import { FileLock } from '../../../src/files/fileLock.ts';
 import { ownIdentity } from '../../../src/processes/processIdentity.ts';
 import { startHelper, temporaryFolder } from '../runs/runFixtures.ts';
 
-test('a live process holds the lock and is named', async (context) => {
+test('a running process keeps the lock, and the error names it', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	const holder = startHelper(context, '../files/lockHolder.ts', folder);
 	assert.equal(await holder.line(), 'held');
@@ -28,7 +28,7 @@ test('a killed process does not block the lock', async (context) => {
 	await lock.release();
 });
 
-test('a released lock can be taken again, and again by another process', async (context) => {
+test('a released lock can be acquired again, including by another process', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	for (let i = 0; i < 3; i++) await (await FileLock.acquire(folder, 'The run')).release();
 	const other = startHelper(context, '../files/lockHolder.ts', folder, 'release');
@@ -40,7 +40,7 @@ test('a released lock can be taken again, and again by another process', async (
 	await lock.release();
 });
 
-test('of several processes that race for a stale lock one wins', async (context) => {
+test('exactly one of several processes racing for a stale lock acquires it', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	for (let round = 0; round < 3; round++) {
 		const dead = startHelper(context, '../files/lockHolder.ts', folder);
@@ -55,7 +55,7 @@ test('of several processes that race for a stale lock one wins', async (context)
 	}
 });
 
-test('within one process contenders exclude each other too', async (context) => {
+test('lock attempts within one process also exclude each other', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	for (let round = 0; round < 20; round++) {
 		const results = await Promise.allSettled(Array.from({ length: 8 }, () => FileLock.acquire(folder, 'The run')));
@@ -65,7 +65,7 @@ test('within one process contenders exclude each other too', async (context) => 
 	}
 });
 
-test('the reused process id of another start is not the holder', async (context) => {
+test('a process that reuses the pid does not count as the holder', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	await mkdir(folder);
 	const entry = { ...(await ownIdentity()), processStart: '1', released: false };
@@ -73,7 +73,7 @@ test('the reused process id of another start is not the holder', async (context)
 	await (await FileLock.acquire(folder, 'The run')).release();
 });
 
-test('a holder on another host counts while its heartbeat is young', async (context) => {
+test('a holder on another host counts while its heartbeat is recent', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	await mkdir(folder);
 	const entry = { ...(await ownIdentity()), host: 'elsewhere.example', released: false };
@@ -88,7 +88,7 @@ test('a holder on another host counts while its heartbeat is young', async (cont
 	await lock.release();
 });
 
-test('a damaged lock file does not block for ever', async (context) => {
+test('a damaged lock file does not block indefinitely', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	await mkdir(folder);
 	const path = join(folder, '000001');
@@ -99,7 +99,7 @@ test('a damaged lock file does not block for ever', async (context) => {
 	await (await FileLock.acquire(folder, 'The run')).release();
 });
 
-test('a holder that is about to end is waited for, as long as it is said', async (context) => {
+test('acquiring waits for a holder that is exiting, up to the given time', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	const first = await FileLock.acquire(folder, 'The run');
 	await assert.rejects(FileLock.acquire(folder, 'The run', 60), { reason: 'busy' });
@@ -114,12 +114,12 @@ test('a holder that is about to end is waited for, as long as it is said', async
 	await (await second).release();
 });
 
-test('a lock is released on a full or read-only folder without a second file, and what dead contenders left goes', async (context) => {
+test('releasing a lock in a full or read-only folder needs no second file, and files left by dead processes are removed', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	const lock = await FileLock.acquire(folder, 'The run');
 	await writeFile(join(folder, '.000001.99.abc.tmp'), 'left by a process that was killed');
 	const mode = (await stat(folder)).mode;
-	// No new name can be made here, unless by root: then only the names left behind tell.
+	// New files cannot be created here except by root, so check the remaining file names.
 	await chmod(folder, 0o555);
 	await lock.release();
 	await chmod(folder, mode);

@@ -6,11 +6,11 @@ import { formatLine, LineSplitter, parseLine, splitLines } from '../../../src/fi
 const bytes = (text: string) => Buffer.from(text);
 const texts = (lines: readonly Uint8Array[]) => lines.map((line) => Buffer.from(line).toString());
 
-test('a line of the longest size is read, and one more byte drops it', () => {
+test('a line of the maximum length is read, and one more byte drops it', () => {
 	const splitter = new LineSplitter(4);
 	assert.deepEqual(texts(splitter.push(bytes('1234\n12345\n\nab'))), ['1234', '']);
 	assert.deepEqual([splitter.dropped, splitter.pending], [1, 2]);
-	// What is pending counts as well.
+	// The pending part counts too.
 	assert.deepEqual(texts(splitter.push(bytes('cd\n'))), ['abcd']);
 	assert.deepEqual(texts(splitter.push(bytes('abc'))), []);
 	assert.deepEqual(texts(splitter.push(bytes('de'))), []);
@@ -18,7 +18,7 @@ test('a line of the longest size is read, and one more byte drops it', () => {
 	assert.deepEqual([splitter.dropped, splitter.pending], [2, 0]);
 });
 
-test('however a stream is cut into chunks, its lines are the same', () => {
+test('the lines do not depend on how the stream is chunked', () => {
 	const random = Random.of(5, 'jsonLines');
 	for (let round = 0; round < 50; round++) {
 		const lines = Array.from({ length: 8 }, () => 'é\u2028\r"x'.slice(0, random.int(6)).repeat(random.int(4)));
@@ -27,7 +27,7 @@ test('however a stream is cut into chunks, its lines are the same', () => {
 		const got: string[] = [];
 		for (let at = 0; at < whole.length; ) {
 			const size = 1 + random.int(7);
-			// A reader uses its buffer again for the next chunk.
+			// Readers reuse their buffer for the next chunk.
 			const chunk = Uint8Array.from(whole.subarray(at, at + size));
 			got.push(...texts(splitter.push(chunk)));
 			chunk.fill(0);
@@ -43,7 +43,7 @@ test('however a stream is cut into chunks, its lines are the same', () => {
 	}
 });
 
-test('what is no JSON has no value; numbers that JSON lacks become null', () => {
+test('invalid JSON has no value, and numbers that JSON does not support become null', () => {
 	assert.equal(parseLine(bytes('')), undefined);
 	assert.equal(parseLine(bytes('{"a":')), undefined);
 	assert.deepEqual(parseLine(bytes(formatLine({ a: Number.NaN, b: [Number.POSITIVE_INFINITY, 1] }))), {

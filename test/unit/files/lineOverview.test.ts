@@ -9,13 +9,13 @@ import { temporaryFolder } from '../runs/runFixtures.ts';
 
 const name = 'metrics.jsonl';
 
-/** Numbers of the lines of an overview; each line says its own. */
+/** Returns the line numbers in an overview; each line contains its own number. */
 async function numbers(folder: string, lines: number): Promise<number[] | null> {
 	const overview = await overviewLines(folder, name, { lines, atLeast: 1000 });
 	return overview?.map((line) => JSON.parse(Buffer.from(line).toString()).step) ?? null;
 }
 
-test('lines of a long file come from all of it, the first and the last included', async (context) => {
+test('a sample of a long file covers all of it, including the first and last lines', async (context) => {
 	const folder = await temporaryFolder(context);
 	for (let seed = 1; seed <= 8; seed++) {
 		const random = Random.of('overview', seed);
@@ -23,7 +23,7 @@ test('lines of a long file come from all of it, the first and the last included'
 		const text = Array.from({ length: count }, (_, i) =>
 			JSON.stringify({ step: i + 1, text: 'é'.repeat(random.int(seed * 40)) }),
 		);
-		// A torn last line is none.
+		// A partial last line does not count.
 		await writeFile(join(folder, name), `${text.join('\n')}\n{"step": ${count + 1}, "te`);
 		const found = (await numbers(folder, 100)) as number[];
 		assert.equal(found[0], 1, `seed ${seed}`);
@@ -36,7 +36,7 @@ test('lines of a long file come from all of it, the first and the last included'
 	}
 });
 
-test('lines beyond all bounds have no overview, and cost no more than their window', async (context) => {
+test('a file with oversized lines has no overview and is read only within the window', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeFile(join(folder, name), `${'x'.repeat(5 << 20)}\n`);
 	assert.deepEqual(await overviewLines(folder, name, { atLeast: 1000 }), []);
@@ -46,7 +46,7 @@ test('lines beyond all bounds have no overview, and cost no more than their wind
 	for (const line of (await overviewLines(folder, name, { atLeast: 1000 })) ?? []) assert.equal(line.length, 0);
 });
 
-test('a short file needs none; a missing one and a link are refused', async (context) => {
+test('a short file needs no overview, and a missing file or a link is rejected', async (context) => {
 	const folder = await temporaryFolder(context);
 	await assert.rejects(overviewLines(folder, name), (error: Failure) => error.reason === 'missing');
 	await writeFile(join(folder, name), '{"step": 1}\n');

@@ -1,4 +1,4 @@
-// Takes the lock named by its argument, says so, and holds it until it is ended.
+// Acquires the lock named by its argument, prints a message, and keeps the lock until killed.
 import { Failure } from '../../../src/base/failure.ts';
 import { FileLock } from '../../../src/files/fileLock.ts';
 

@@ -10,7 +10,7 @@ import { initialRecord, temporaryFolder } from '../runs/runFixtures.ts';
 
 const windows = { skip: process.platform === 'win32' };
 
-/** A folder beside another one that holds somebody's files. */
+/** Creates a folder next to another folder with someone else's files. */
 async function places(context: TestContext): Promise<{ base: string; secret: string; empty: string }> {
 	const place = await temporaryFolder(context);
 	const [base, secret, empty] = ['base', 'secret', 'empty'].map((name) => join(place, name)) as [
@@ -24,7 +24,7 @@ async function places(context: TestContext): Promise<{ base: string; secret: str
 }
 
 test(
-	'what is written below a folder does not leave it by a link, unless the link leads to a folder of its own',
+	'writing below a folder does not follow links out of it, except to folders that belong to us',
 	windows,
 	async (context) => {
 		const { base, secret, empty } = await places(context);
@@ -36,21 +36,21 @@ test(
 		await writeFile(join(base, 'comparisons'), '');
 		await symlink(secret, join(base, 'runs', 'a'));
 		for (const [parts, message] of [
-			[['searches'], /link to .*secret, which contains other files.*/],
+			[['searches'], /links to .*secret, which contains other files.*/],
 			[['searches', 'deeper'], /which contains other files/],
 			[['runs', 'a'], /which contains other files/],
-			[['data'], /does not lead to a folder/],
+			[['data'], /is a link, but not to a folder/],
 			[['comparisons'], /is not a folder/],
 		] as const) {
 			await assert.rejects(requireInside(base, ...parts), { reason: 'invalid', message });
 		}
 		assert.deepEqual(await readdir(secret), ['key']);
-		// A scratch disk: it was empty, and stays known when it is full.
+		// Scratch disk: the target was empty when linked, and it remains trusted when filled.
 		await symlink(empty, join(base, 'evaluations'));
 		await requireInside(base, 'evaluations');
 		await writeFile(join(empty, 'more'), '');
 		await requireInside(base, 'evaluations', 'x');
-		// Its owner may say so of a folder with other files.
+		// The owner can mark a folder with other files as trusted.
 		await writeFile(join(secret, linkMarker), '');
 		await requireInside(base, 'searches');
 		await assert.rejects(requireInside(base, '..', 'x'), { reason: 'internal' });

@@ -1,4 +1,4 @@
-/** The MCP server as a process, called by the official client. */
+/** Tests the MCP server as a separate process with the official client. */
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** The answer of a tool; a failing call throws its text. */
+/** Calls a tool and returns its result; a failed call throws its text. */
 async function call(name: string, args: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
 	const { content, structuredContent, isError } = await client.callTool({ name, arguments: args });
 	const [block] = content;
@@ -54,7 +54,7 @@ async function call(name: string, args: Record<string, unknown> = {}): Promise<R
 
 type Items = readonly Record<string, unknown>[];
 
-/** Every item of a paged tool. */
+/** Returns all items of a paged tool. */
 async function pages(name: string, args: Record<string, unknown>, limit: number): Promise<Items> {
 	const all: Record<string, unknown>[] = [];
 	for (let cursor: number | undefined = 0; cursor !== undefined; ) {
@@ -67,8 +67,8 @@ async function pages(name: string, args: Record<string, unknown>, limit: number)
 	return all;
 }
 
-describe('the MCP server', () => {
-	it('lists its tools, which only read, with schemas and descriptions', async () => {
+describe('MCP server', () => {
+	it('lists its tools, all read-only, with schemas and descriptions', async () => {
 		const { tools } = await client.listTools();
 		assert.deepEqual(
 			tools.map(({ name }) => name),
@@ -81,7 +81,7 @@ describe('the MCP server', () => {
 		}
 	});
 
-	it('lists runs of every trainer, page by page', async () => {
+	it('lists runs from every trainer, page by page', async () => {
 		const runs = await pages('list_runs', {}, 2);
 		assert.deepEqual(runs.map(({ run, trainer, status }) => [run, trainer, status]).toSorted(), [
 			['other', 'Reasoning Lab (embedded)', 'finished'],
@@ -90,7 +90,7 @@ describe('the MCP server', () => {
 		]);
 	});
 
-	it('describes a run: its steps, metrics and what its trainer does not record', async () => {
+	it('describes the steps and metrics of a run and what its trainer does not record', async () => {
 		const own = await call('describe_run', { run: 'sums' });
 		assert.deepEqual(own.rollout_steps, { count: 4, first: 1, last: 4 });
 		assert.ok((own.metrics as string[]).includes('reward'));
@@ -114,7 +114,7 @@ describe('the MCP server', () => {
 		);
 	});
 
-	it('reads steps, groups, completions and token ranges with addresses that lead back to them', async () => {
+	it('reads steps, groups, completions and token ranges, with addresses that resolve to them', async () => {
 		const expected = makeBatch({ step: 3, groups: 3, size: 4, skill: 0.25 + (0.6 * 3) / 4 });
 		const groups = await pages('read_step', { run: 'sums', step: 3 }, 2);
 		assert.equal(groups.length, 3);
@@ -137,7 +137,7 @@ describe('the MCP server', () => {
 		assert.deepEqual([part.quoted_text, part.next_offset], [String(line?.completion).slice(10, 15), 15]);
 	});
 
-	it('addresses completions by their index, also where one before them cannot be read', async () => {
+	it('addresses completions by index, even after an unreadable one', async () => {
 		const path = join(folder, 'work/runs/other/rollouts/step_000002.jsonl');
 		const text = await readFile(path, 'utf8');
 		const [first, second, ...rest] = text.split('\n');
@@ -148,7 +148,7 @@ describe('the MCP server', () => {
 		assert.equal(only?.address, 'rl://other/step/2/group/0/completion/1');
 	});
 
-	it('queries the index and finds texts', async () => {
+	it('queries the index and searches text', async () => {
 		const { rows, addresses } = await call('query', {
 			sql: 'select run, split, step, group_id, index, reward from rollouts order by step, group_id, index limit 3',
 			runs: ['sums'],
@@ -177,7 +177,7 @@ describe('the MCP server', () => {
 		assert.ok((checked.errors as { message: string }[]).some(({ message }) => /stages/.test(message)));
 	});
 
-	it('reads datasets below its folders and nothing else', async () => {
+	it('reads only datasets below its folders', async () => {
 		const rows = await pages('read_dataset', { path: 'train.jsonl' }, 10);
 		assert.equal(rows.length, 26);
 		assert.match(JSON.stringify(rows[3]?.values), /3\+1=/);
@@ -187,8 +187,8 @@ describe('the MCP server', () => {
 		}
 	});
 
-	it('answers what it cannot do with a reason and what to do', async () => {
-		await assert.rejects(call('describe_run', { run: '/etc' }), /no known run.*list_runs/);
+	it('rejects impossible requests with a reason and an action', async () => {
+		await assert.rejects(call('describe_run', { run: '/etc' }), /Unknown run.*list_runs/);
 		await assert.rejects(call('read_step', { run: 'sums', step: 99 }), /"missing"/);
 		await assert.rejects(call('read_group', { run: 'sums', step: 1, group: 77 }), /no group 77.*read_step/);
 		await assert.rejects(call('read_group', { run: 'sums', step: 1, group: 0, limit: 1_000_000 }), /limit/);
@@ -198,17 +198,17 @@ describe('the MCP server', () => {
 		);
 	});
 
-	it('notices a run that vanishes', async () => {
+	it('notices a deleted run', async () => {
 		const path = join(folder, 'work/runs/gone');
 		await writeRun(path, [1], { groups: 1, size: 2 });
-		// The list of runs is believed for some seconds; this one is asked for by the folder once it is listed.
+		// The run list is cached for several seconds; once the run is listed, request it by its folder.
 		const listed = async () => (await pages('list_runs', {}, 50)).some(({ run }) => run === 'gone');
 		while (!(await listed())) await new Promise((resolve) => setTimeout(resolve, 250));
 		await rm(path, { recursive: true });
 		await assert.rejects(call('read_step', { run: 'gone', step: 1 }), /"missing"/);
 	});
 
-	it('has prompts whose texts name their arguments', async () => {
+	it('has prompts that mention their arguments', async () => {
 		const { prompts } = await client.listPrompts();
 		assert.equal(prompts.length, 4);
 		const { messages } = await client.getPrompt({ name: 'diagnose_run', arguments: { run: 'sums' } });

@@ -15,29 +15,29 @@ const stages = [
 ];
 const data = (folder: string) => readFile(join(folder, 'solve', 'data', 'completions.jsonl'), 'utf8');
 
-test('a killed runner, and a killed runner with its engine, come to the same artefacts', async (context) => {
+test('killing the runner, alone or with its engine, leads to the same artifacts', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder: whole, record: expected } = await place.run(stages);
 	assert.equal(expected.status, 'finished', expected.error?.message);
 
 	const { folder } = await place.start(stages);
-	// The runner alone: its engine goes on, and is followed again.
+	// Kill only the runner: its engine continues and is followed again after the restart.
 	await eventually(async () => (await stepsOf(folder, 'cold')) >= 2, 'the first stage trains');
 	await kill(await readPipeline(folder));
 	assert.equal(await pipelineStatus(await readPipeline(folder)), 'crashed');
-	// As if it was killed while it wrote.
+	// Simulates a kill during a write.
 	await writeFile(join(folder, '.pipeline.json.71.0123abcd.tmp'), '{');
 	let attempt = (await place.resume(folder)).record.attempt;
-	// Runner and engine together.
+	// Kill runner and engine.
 	await eventually(async () => (await stepsOf(folder, 'rl')) >= 2, 'the second stage trains');
 	await kill(await readPipeline(folder));
 	await kill(await readRecord(join(folder, 'rl')));
 	attempt = (await place.resume(folder)).record.attempt;
-	// In the middle of a search.
+	// Kill during a search.
 	await eventually(async () => (stageOf(await readPipeline(folder), 'solve').progress?.done ?? 0) >= 1, 'it searches');
 	await kill(await readPipeline(folder));
 	attempt = (await place.resume(folder)).record.attempt;
-	// In the middle of an evaluation.
+	// Kill during an evaluation.
 	await eventually(
 		async () => (stageOf(await readPipeline(folder), 'measure').progress?.done ?? 0) >= 1,
 		'it measures',
@@ -54,6 +54,6 @@ test('a killed runner, and a killed runner with its engine, come to the same art
 	assert.deepEqual(states(record), states(expected), record.error?.message);
 	for (const { name } of stages) assert.deepEqual(made(record, name), made(expected, name), name);
 	assert.equal(await data(folder), await data(whole));
-	// Its engine was never killed, so nobody started a second one.
+	// The engine was never killed, so no second one was started.
 	assert.equal((await readRecord(join(folder, 'cold'))).attempt, 1);
 });

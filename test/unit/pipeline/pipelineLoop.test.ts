@@ -25,7 +25,7 @@ const rounds = (times: number) => [
 ];
 const names = ['cold', 'solve-1', 'learn-1', 'solve-2', 'learn-2'];
 
-test('a loop that is killed in a round goes on to the same artefacts, and a longer one adds its rounds alone', async (context) => {
+test('a loop killed during a round resumes to the same artifacts, and a longer loop only adds rounds', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder: whole, record: expected } = await place.run(rounds(2));
 	assert.equal(expected.status, 'finished', expected.error?.message);
@@ -35,7 +35,7 @@ test('a loop that is killed in a round goes on to the same artefacts, and a long
 	);
 	assert.deepEqual(stageOf(expected, 'learn-2').round, { of: 'learn', number: 2 });
 	assert.equal(stageOf(expected, 'cold').round, undefined);
-	// Rounds search other problems.
+	// Each round searches different problems.
 	assert.notDeepEqual(made(expected, 'solve-1'), made(expected, 'solve-2'));
 
 	const { folder } = await place.start(rounds(2));

@@ -42,7 +42,7 @@ export const rl = {
 	learning_rate: 1e-3,
 };
 
-/** A folder for pipelines, with its own registry and runtime folder; what works in it ends with the test. */
+/** Folder for pipelines with its own registry and runtime folder; processes that use it end with the test. */
 export class PipelinePlace {
 	readonly folder: string;
 	readonly options: PipelineOptions;
@@ -56,12 +56,12 @@ export class PipelinePlace {
 		const folder = await mkdtemp(join(tmpdir(), 'rp-'));
 		await mkdir(join(folder, 'x'), { mode: 0o700 });
 		const environment = { REASONING_LAB_HOME: join(folder, 'home'), XDG_RUNTIME_DIR: join(folder, 'x') };
-		// Those who connect look in the same places as those who are started.
+		// Clients must look in the same locations as the processes we start.
 		Object.assign(process.env, environment);
 		const place = new PipelinePlace(folder, environment);
 		context.after(async () => {
 			await place.#endAll();
-			// A runner that has just ended may still be putting its lock away.
+			// A runner that has just exited may still be removing its lock.
 			await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 		});
 		return place;
@@ -105,7 +105,7 @@ export class PipelinePlace {
 	}
 }
 
-/** Ends a process at once, if it lives. */
+/** Kills a process if it is running. */
 export async function kill(record: Parameters<typeof processState>[0]): Promise<void> {
 	if (record.pid === process.pid || (await processState(record)) !== 'alive') return;
 	process.kill(record.pid, 'SIGKILL');
@@ -125,11 +125,11 @@ export const stageOf = (record: PipelineRecord, name: string): StageState =>
 export const states = (record: PipelineRecord): string[] =>
 	record.stages.map(({ name, status }) => `${name} ${status}`);
 
-/** What a stage has made, without what says when. */
+/** Returns the results of a stage without timestamps. */
 export const made = (record: PipelineRecord, name: string): unknown =>
 	stageOf(record, name).outputs.map(({ kind, path, sha256 }) => [kind, path, sha256]);
 
-/** Steps that a stage's run has done; 0 before it is there. */
+/** Returns the number of steps of a stage's run, or 0 if it does not exist yet. */
 export async function stepsOf(folder: string, stage: string): Promise<number> {
 	return (await readRecord(join(folder, stage)).catch(() => null))?.step ?? 0;
 }

@@ -9,12 +9,12 @@ import { readRecord } from '../../../src/runs/runReader.ts';
 import { eventually } from '../engines/embedded/engineProcess.ts';
 import { cold, ended, made, PipelinePlace, rl, stageOf, states, stepsOf } from './pipelinePlace.ts';
 
-/** Evaluates nothing until its end, and is over quickly. */
+/** Short stage without evaluations before its end. */
 const quick = { ...rl, steps: 2, num_generations: 2 };
 const attempts = async (folder: string, ...stages: string[]) =>
 	Promise.all(stages.map(async (stage) => (await readRecord(join(folder, stage))).attempt));
 
-test('exactly what changed and what is behind it runs again, and the old is kept', async (context) => {
+test('only changed stages and the stages that depend on them are rerun, and old results are kept', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const other = { ...cold, name: 'other', steps: 2 };
 	const { folder, record } = await place.run([cold, quick, other]);
@@ -34,25 +34,25 @@ test('exactly what changed and what is behind it runs again, and the old is kept
 	assert.equal(stageOf(changed, 'other').kept, undefined);
 	assert.notDeepEqual(made(changed, 'rl'), before);
 	assert.ok((await readdir(folder)).includes('cold~1'));
-	// Back to what it was: the same artefacts as the first time.
+	// Restoring the original recipe restores the original artifacts.
 	const back = await place.resumed(folder, { recipe: await place.write([cold, quick, other]) });
 	assert.deepEqual(made(back, 'rl'), before);
 	assert.deepEqual(stageOf(back, 'rl').kept, ['rl~1', 'rl~2']);
 });
 
-test('a file that was changed by hand is named, and accepted only when that is asked for', async (context) => {
+test('a manually edited file is named, and accepted only on request', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder, record } = await place.run([{ ...cold, steps: 2 }, quick]);
 	const path = join(folder, 'cold', stageOf(record, 'cold').outputs[0]?.path ?? '', 'tokenizer.json');
 	await writeFile(path, `${await readFile(path, 'utf8')}\n`);
 	await assert.rejects(place.resume(folder), {
 		reason: 'mismatch',
-		message: /cold\/checkpoints\/step_000002, an output of the stage "cold", has changed since/,
+		message: /cold\/checkpoints\/step_000002, an output of the stage "cold", has changed\./,
 		action: /--accept-changes/,
 	});
 	assert.deepEqual(await readPipeline(folder), record);
 	const accepted = await place.resumed(folder, { acceptChanges: true });
-	// What reads it is begun again; here the engine itself finds that the file is not what its checkpoint says.
+	// The stage that reads the file restarts; here the engine detects that it does not match its checkpoint.
 	assert.deepEqual(states(accepted), ['cold finished', 'rl failed']);
 	assert.equal(stageOf(accepted, 'rl').error?.reason, 'corrupt');
 	assert.deepEqual(stageOf(accepted, 'rl').kept, ['rl~1']);
@@ -66,28 +66,28 @@ test('a file that was changed by hand is named, and accepted only when that is a
 	assert.deepEqual(made(remade, 'rl'), made(record, 'rl'));
 });
 
-test('a file that a later stage names is looked for before the first one begins', async (context) => {
+test('a file used by a later stage is looked for before the first stage starts', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const head = { name: 'head', type: 'reward-model', from: 'cold', steps: 1, learning_rate: 0.1 };
 	const stages = [cold, { ...head, pairs: { path: 'gone.jsonl' } }];
 	await assert.rejects(place.start(stages), {
 		reason: 'missing',
-		message: /^"stages\[1\]\.pairs\.path" of .*tiny\.recipe\.json names .*gone\.jsonl, which does not exist\.$/,
+		message: /^"stages\[1\]\.pairs\.path" in .*tiny\.recipe\.json refers to .*gone\.jsonl, which does not exist\.$/,
 	});
 	const model = { use: 'reward-model', path: 'nothing' };
 	await assert.rejects(place.start([cold, { ...quick, rewards: [{ use: 'accuracy' }, model] }]), {
 		reason: 'missing',
-		message: /^"stages\[1\]\.rewards\[1\]\.path" of .* names .*nothing, which does not exist/,
+		message: /^"stages\[1\]\.rewards\[1\]\.path" in .* refers to .*nothing, which does not exist/,
 	});
 	assert.deepEqual(await readdir(place.folder).then((names) => names.includes('runs')), false);
 });
 
-test('one runner works on a folder; it stops with a checkpoint and is gone on with', async (context) => {
+test('only one runner works on a folder; it stops with a checkpoint and can be resumed', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder } = await place.start([{ ...cold, steps: 1_000_000 }, quick]);
 	await eventually(async () => (await stepsOf(folder, 'cold')) > 1, 'steps pass');
 	await assert.rejects(place.resume(folder), { reason: 'busy' });
-	// Somebody who does not look first is refused by the lock.
+	// A process that does not check first is rejected by the lock.
 	const record = await readPipeline(folder);
 	const path = join(folder, 'pipeline.json');
 	await writeFile(path, JSON.stringify({ ...record, status: 'stopped' }));
@@ -105,8 +105,8 @@ test('one runner works on a folder; it stops with a checkpoint and is gone on wi
 	await stopPipeline(folder);
 });
 
-describe('a stage that fails', () => {
-	test('leaves the pipeline failed, and what is behind it waiting; a changed recipe goes on', async (context) => {
+describe('a failing stage', () => {
+	test('leaves the pipeline failed and later stages waiting, and a changed recipe resumes', async (context) => {
 		const place = await PipelinePlace.make(context);
 		const data = join(place.folder, 'labels.jsonl');
 		await writeFile(data, '{"prompt":"x"}\n');
@@ -127,9 +127,9 @@ describe('a stage that fails', () => {
 		assert.deepEqual(await attempts(folder, 'cold'), [1]);
 	});
 
-	test('that kept no data says so', async (context) => {
+	test('that kept no data reports it', async (context) => {
 		const place = await PipelinePlace.make(context);
-		// A policy that has learned nothing solves nothing.
+		// An untrained policy solves no problems.
 		const untrained = { ...cold, steps: 1, learning_rate: 0 };
 		const search = { name: 'solve', type: 'search', from: 'cold', problems: 2, keep: 'correct', params: { n: 1 } };
 		const { folder, record } = await place.run([untrained, search]);
@@ -140,7 +140,7 @@ describe('a stage that fails', () => {
 	});
 });
 
-test('rejection sampling that kept nothing stops the pipeline where a changed recipe goes on', async (context) => {
+test('rejection sampling that keeps nothing stops the pipeline, and a changed recipe resumes from there', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const untrained = { ...cold, steps: 1, learning_rate: 0 };
 	const keep = { name: 'keep', type: 'rejection-sampling', from: 'cold', problems: 2, num_generations: 1 };
@@ -156,7 +156,7 @@ test('rejection sampling that kept nothing stops the pipeline where a changed re
 	assert.equal(stageOf(next, 'cold').kept, undefined);
 });
 
-test('hostile folders are refused', async (context) => {
+test('hostile folders are rejected', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder, record } = await place.run([{ ...cold, steps: 1 }]);
 	const path = join(folder, 'pipeline.json');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
 import { PipelinePlace, stageOf, states } from './pipelinePlace.ts';
 
-/** Of two answers the one with the digit 7 is better, whatever is asked. */
+/** Preference pairs: the answer with the digit 7 is better, whatever the prompt. */
 const pairs = Array.from({ length: 160 }, (_, i) => {
 	const [a, b] = [i % 10, Math.floor(i / 10) % 10];
 	const chosen = ['7', `7${a}`, `${b}7`, '77'][i % 4];
@@ -13,7 +13,7 @@ const pairs = Array.from({ length: 160 }, (_, i) => {
 });
 const mean = (list: readonly number[]) => list.reduce((sum, x) => sum + x, 0) / list.length;
 
-test('a reward model that one stage trains is what the next one learns to earn', async (context) => {
+test('a reward model trained in one stage is the reward for the next one', async (context) => {
 	const place = await PipelinePlace.make(context);
 	await writeFile(join(place.folder, 'pairs.jsonl'), pairs.map((pair) => JSON.stringify(pair)).join('\n'));
 	const sampled = { num_generations: 4, prompts_per_step: 8, max_completion_length: 4, learning_rate: 1e-2 };

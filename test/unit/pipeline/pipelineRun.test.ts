@@ -6,7 +6,7 @@ import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
 import { cold, made, PipelinePlace, rl, stageOf, states } from './pipelinePlace.ts';
 
-test('stages run in their order, each as a run of its own on what others have made', async (context) => {
+test('stages run in order, each as its own run on the outputs of others', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder, record } = await place.run([
 		{
@@ -40,14 +40,17 @@ test('stages run in their order, each as a run of its own on what others have ma
 		'skipped skipped',
 	]);
 	assert.equal(record.status, 'finished');
-	assert.match(stageOf(record, 'skipped').skipped ?? '', /held-out accuracy of measure is \d\.\d+, at least 0/);
+	assert.match(
+		stageOf(record, 'skipped').skipped ?? '',
+		/held-out accuracy of measure is \d\.\d+, which is at least 0/,
+	);
 
 	const head = decodeResolvedRecipe(await readResolvedRecipe(join(folder, 'head')));
 	assert.deepEqual(head.model, { path: join(folder, 'cold', 'checkpoints', 'step_000008') });
 	const [stage] = head.stages;
 	assert.equal(stage?.type === 'value-model' && stage.labels?.path, join(folder, 'solve', 'data', 'labels.jsonl'));
 	assert.equal(head.name, 'tiny-head');
-	// Every stage that goes on from a new model has room in it.
+	// The context of the new model is large enough for every later stage.
 	const first = decodeResolvedRecipe(await readResolvedRecipe(join(folder, 'cold')));
 	assert.ok('context' in first.model && (first.model.context ?? 0) >= 18);
 
@@ -65,7 +68,7 @@ test('stages run in their order, each as a run of its own on what others have ma
 	}
 	const report = JSON.parse(await readFile(join(folder, 'measure', 'report.json'), 'utf8'));
 	assert.equal(report.accuracy.accuracy, stageOf(record, 'measure').accuracy);
-	// Who sees the answer chooses a right one wherever there is one.
+	// With access to the gold answer, a correct completion is chosen whenever there is one.
 	const judged = report.judgedAtK.map(({ k, accuracy }: { k: number; accuracy: number }) => [k, accuracy]);
 	assert.deepEqual(
 		judged,
@@ -74,7 +77,7 @@ test('stages run in their order, each as a run of its own on what others have ma
 	assert.equal(judged.length, 2);
 });
 
-test('a stage whose minutes are over has finished with a checkpoint, and stays so', async (context) => {
+test('a stage that reaches its time limit finishes with a checkpoint and is not rerun', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const stages = [
 		{ ...cold, steps: 1_000_000, minutes: 0.05 },
@@ -83,7 +86,7 @@ test('a stage whose minutes are over has finished with a checkpoint, and stays s
 	const { folder, record } = await place.run(stages);
 	assert.deepEqual(states(record), ['cold finished', 'measure finished']);
 	const { cut, outputs, spent } = stageOf(record, 'cold');
-	const step = Number(/0\.05 minutes ran out at step (\d+)$/.exec(cut ?? '')?.[1]);
+	const step = Number(/time limit of 0\.05 min reached at step (\d+)$/.exec(cut ?? '')?.[1]);
 	assert.ok(step > 0 && step < 1_000_000, cut);
 	assert.deepEqual(
 		outputs.map(({ kind, path }) => [kind, path]).filter(([kind]) => kind === 'last-checkpoint'),

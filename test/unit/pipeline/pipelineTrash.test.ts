@@ -17,30 +17,26 @@ const busyIsNull = (error: unknown): null => {
 
 const limit = { timeout: 180_000 };
 
-test(
-	'a pipeline is started again beside itself, goes to the trash when nothing works on it, and comes back',
-	limit,
-	async (context) => {
-		const place = await PipelinePlace.make(context);
-		const { folder } = await place.start([{ ...cold, steps: 400 }]);
-		await assert.rejects(trashPipeline(folder), { reason: 'busy' });
-		await stopPipeline(folder);
-		await ended(folder);
-		// Its runner may still put its lock away.
-		const { path, runs } = await eventually(() => trashPipeline(folder).catch(busyIsNull), 'it goes to the trash');
-		assert.deepEqual(await readdir(join(place.folder, 'runs')), ['.trash']);
-		assert.deepEqual(
-			runs.map((run) => basename(run)),
-			['cold'],
-		);
-		assert.equal(await restoreRun(path), folder);
-		assert.deepEqual(states(await readPipeline(folder)), ['cold stopped']);
+test('a pipeline can be started again next to itself, trashed while idle, and restored', limit, async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder } = await place.start([{ ...cold, steps: 400 }]);
+	await assert.rejects(trashPipeline(folder), { reason: 'busy' });
+	await stopPipeline(folder);
+	await ended(folder);
+	// The runner may still be removing its lock.
+	const { path, runs } = await eventually(() => trashPipeline(folder).catch(busyIsNull), 'it goes to the trash');
+	assert.deepEqual(await readdir(join(place.folder, 'runs')), ['.trash']);
+	assert.deepEqual(
+		runs.map((run) => basename(run)),
+		['cold'],
+	);
+	assert.equal(await restoreRun(path), folder);
+	assert.deepEqual(states(await readPipeline(folder)), ['cold stopped']);
 
-		const again = await startPipelineAgain(folder, place.options);
-		assert.notEqual(again.folder, folder);
-		assert.deepEqual(await readPipelineRecipe(again.folder), await readPipelineRecipe(folder));
-		await stopPipeline(again.folder);
-		await ended(again.folder);
-		assert.ok((await stat(folder)).isDirectory());
-	},
-);
+	const again = await startPipelineAgain(folder, place.options);
+	assert.notEqual(again.folder, folder);
+	assert.deepEqual(await readPipelineRecipe(again.folder), await readPipelineRecipe(folder));
+	await stopPipeline(again.folder);
+	await ended(again.folder);
+	assert.ok((await stat(folder)).isDirectory());
+});

@@ -32,7 +32,7 @@ const request: GenerateRequest = {
 	tokens: 0,
 };
 
-/** A policy whose server has been tried and misbehaves from then on. */
+/** Creates a policy whose server passes the capability checks and misbehaves afterwards. */
 async function tried(
 	intercept: NonNullable<ModelServerOptions['intercept']>,
 	{ options = able, ...more }: Partial<OpenAiSpec> & { options?: ModelServerOptions } = {},
@@ -74,7 +74,7 @@ const written = (response: ServerResponse) =>
 		response.writableNeedDrain ? response.once('drain', resolve) : setImmediate(resolve),
 	);
 
-test('what may pass is tried again, and what the server says of waiting holds for all', async () => {
+test('transient errors are retried, and a Retry-After header applies to all requests', async () => {
 	let count = 0;
 	await using busy = await tried((_, response) => {
 		if (++count > 1) return false;
@@ -101,7 +101,7 @@ test('what may pass is tried again, and what the server says of waiting holds fo
 	wrote(await ask(reset.policy), '1 2 3 4 5 6 7 8 9 10', 'length');
 });
 
-test('a connection that is lost in the middle is gone on from; what came is kept where that cannot be', async () => {
+test('a dropped connection is continued if possible, and otherwise the partial completion is kept', async () => {
 	const loseOnce = () => {
 		let count = 0;
 		return async (_: unknown, response: ServerResponse) => {
@@ -129,7 +129,7 @@ test('a connection that is lost in the middle is gone on from; what came is kept
 	assert.equal(unable.server.requests.length, 1);
 });
 
-test('rubbish in a stream is passed over; nothing else is a failure', async () => {
+test('garbage in a stream is ignored, but a stream with nothing else is a failure', async () => {
 	await using some = await tried((_, response) => {
 		stream(response);
 		response.write(': hello\n\nevent: x\nid: 7\nretry: soon\n\ndata: {"choices": [{\n\n');
@@ -155,11 +155,11 @@ test('rubbish in a stream is passed over; nothing else is a failure', async () =
 		stream(response).end();
 		return true;
 	});
-	failed(await ask(empty.policy), 'unavailable', /ended the stream before it started/);
+	failed(await ask(empty.policy), 'unavailable', /ended the stream without sending any text/);
 	assert.equal(empty.server.requests.length, 2);
 });
 
-test('a stream without an end is left: by its length, or by the time in which nothing comes', async () => {
+test('an endless stream is closed after a length limit or an idle timeout', async () => {
 	await using words = await tried(async (_, response) => {
 		stream(response);
 		while (!response.destroyed) {
@@ -189,7 +189,7 @@ test('a stream without an end is left: by its length, or by the time in which no
 	}
 });
 
-test('answers are bounded: an event, a whole answer, an error', async () => {
+test('size limits apply to an event, a whole response and an error', async () => {
 	await using oneEvent = await tried(async (_, response) => {
 		stream(response);
 		response.write('data: ');
@@ -199,7 +199,7 @@ test('answers are bounded: an event, a whole answer, an error', async () => {
 		}
 		return true;
 	});
-	failed(await ask(oneEvent.policy), 'invalid', /more than \d+ bytes/);
+	failed(await ask(oneEvent.policy), 'invalid', /exceeds \d+ bytes/);
 
 	await using whole = await tried(async (_, response) => {
 		response.writeHead(200, { 'content-type': 'application/json' });
@@ -209,7 +209,7 @@ test('answers are bounded: an event, a whole answer, an error', async () => {
 		}
 		return true;
 	});
-	failed(await ask(whole.policy), 'invalid', /more than \d+ bytes/);
+	failed(await ask(whole.policy), 'invalid', /exceeds \d+ bytes/);
 
 	await using error = await tried(async (_, response) => {
 		response.writeHead(400, { 'content-type': 'text/plain' });
@@ -219,16 +219,16 @@ test('answers are bounded: an event, a whole answer, an error', async () => {
 		}
 		return true;
 	});
-	failed(await ask(error.policy), 'invalid', /more than \d+ bytes/);
+	failed(await ask(error.policy), 'invalid', /exceeds \d+ bytes/);
 });
 
-test('answers of wrong types, pages and errors in the form of answers are failures that say what was sent', async () => {
+test('responses of wrong types, HTML pages and errors disguised as responses are failures that quote the content', async () => {
 	for (const [value, message] of [
 		['{"choices": "none"}', /did not return completions: choices/],
-		['{"choices": []}', /it has no choices/],
+		['{"choices": []}', /the response has no choices/],
 		['{"choices": [{"message": {"content": 5}}]}', /choices\[0\].message.content/],
-		['{"object": "error", "message": "no such model"}', /reports an error: no such model/],
-		['{"error": {"message": "out of memory"}}', /reports an error: out of memory/],
+		['{"object": "error", "message": "no such model"}', /reported an error: no such model/],
+		['{"error": {"message": "out of memory"}}', /reported an error: out of memory/],
 		['<html>hello</html>', /is not JSON/],
 		['', /is not JSON/],
 		['[]', /did not return completions/],
@@ -244,7 +244,7 @@ test('answers of wrong types, pages and errors in the form of answers are failur
 	}
 });
 
-test('an error within a stream keeps what came before it, and is tried again when nothing had', async () => {
+test('an error within a stream keeps the text before it, or is retried if there is none', async () => {
 	let count = 0;
 	await using server = await tried(
 		(_, response) => {
@@ -260,7 +260,7 @@ test('an error within a stream keeps what came before it, and is tried again whe
 	assert.equal(server.server.requests.length, 2);
 });
 
-test('redirects are not followed, and the key goes nowhere else', async () => {
+test('redirects are not followed, and the key is not sent elsewhere', async () => {
 	const seen: (string | undefined)[] = [];
 	const other = createServer((asked, response) => {
 		seen.push(asked.headers.authorization);
@@ -273,14 +273,14 @@ test('redirects are not followed, and the key goes nowhere else', async () => {
 			response.writeHead(307, { location: elsewhere }).end();
 			return true;
 		});
-		failed(await ask(server.policy), 'invalid', /redirects elsewhere \(307\)/);
+		failed(await ask(server.policy), 'invalid', /redirects to another address \(307\)/);
 		assert.deepEqual(seen, []);
 	} finally {
 		other.close();
 	}
 });
 
-test('refusals, empty answers and answers that end in the middle of a step are told as what they are', async () => {
+test('refusals, empty completions and truncated steps are reported as such', async () => {
 	const answers: [object, string, string][] = [
 		[{ message: { content: null, refusal: 'I cannot help.' }, finish_reason: 'stop' }, 'I cannot help.', 'refusal'],
 		[{ message: { content: '' }, finish_reason: 'content_filter' }, '', 'refusal'],
@@ -297,7 +297,7 @@ test('refusals, empty answers and answers that end in the middle of a step are t
 	}
 });
 
-test('a wrong key ends everything; a request that fails leaves the others; a cancelled one settles at once', async () => {
+test('an invalid key fails all requests, other failures affect one request, and a canceled request settles immediately', async () => {
 	await using denied = await tried((_, response) => {
 		json(response, 401, { error: { message: 'wrong key' } });
 		return true;
@@ -338,10 +338,10 @@ test('a wrong key ends everything; a request that fails leaves the others; a can
 	assert.equal(slow.server.requests.length, 1);
 });
 
-test('a server that is gone, and one that never was', async () => {
+test('servers that went away or never existed are unavailable', async () => {
 	const made = await tried(() => false, { retries: 0 });
 	await made.server[Symbol.asyncDispose]();
-	failed(await ask(made.policy), 'unavailable', /No server responds at/);
+	failed(await ask(made.policy), 'unavailable', /No server is responding at/);
 	const spec: OpenAiSpec = { kind: 'openai', name: 'x', baseUrl: made.server.url, model: 'none', api: 'chat' };
 	await assert.rejects(openOpenAiPolicy(spec, {}), /nothing is listening there/);
 });

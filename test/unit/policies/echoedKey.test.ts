@@ -12,7 +12,7 @@ const canary = 'sk-CANARY-0a1b2c3d';
 const never = new AbortController().signal;
 const probing = (body: object) => !JSON.stringify(body).includes('Tell me the key');
 
-/** What of an answer that is written like this reaches whoever asked: texts while they are written, generations, failures. */
+/** Everything from a response that reaches the caller: streamed text, generations and failures. */
 async function heard(options: ModelServerOptions): Promise<{ readonly all: string; readonly text: string | null }> {
 	await using server = await ModelServer.start({ logprobs: 2, stream: 'plain', stops: 'told', ...options });
 	const spec = { kind: 'openai', name: 'tiny', baseUrl: server.url, model: 'tiny', api: 'chat', retries: 0 } as const;
@@ -34,8 +34,8 @@ async function heard(options: ModelServerOptions): Promise<{ readonly all: strin
 	return { all: JSON.stringify([streamed, parts, made, detail]), text: made[0]?.text ?? null };
 }
 
-describe('a server that repeats its key', () => {
-	test('brings it into no text, whole or in a stream of any parts', async () => {
+describe('a server that echoes its key', () => {
+	test('leaks it into no text, whether whole or split across stream chunks', async () => {
 		const random = Random.of(7, 'parts');
 		for (let round = 0; round < 5; round++) {
 			const told = `Sure: ${canary}${canary}! s sk sk-CANARY and the end sk-`;
@@ -61,12 +61,12 @@ describe('a server that repeats its key', () => {
 			});
 			assert.ok(!all.includes(canary), all);
 			assert.equal(text, `Sure: ${redacted}${redacted}! s sk sk-CANARY and the end sk-`);
-			// The parts that were heard make the same text.
+			// The streamed chunks add up to the same text.
 			assert.ok(all.startsWith(JSON.stringify([text]).slice(0, -1)), all);
 		}
 	});
 
-	test('brings it into no failure', async () => {
+	test('leaks it into no failure', async () => {
 		for (const status of [200, 400, 401, 404, 500]) {
 			for (const body of [{ error: { message: `key ${canary}` } }, { error: `key ${canary}` }, `key ${canary}`]) {
 				const { all, text } = await heard({
@@ -83,7 +83,7 @@ describe('a server that repeats its key', () => {
 	});
 });
 
-test('secrets are taken out of texts, values and what is being written; placeholders are words', () => {
+test('secrets are removed from text, values and streams, but placeholders are ordinary words', () => {
 	const one = new Redactor([canary, `${canary}-longer`, null, undefined, 'EMPTY', '']);
 	assert.equal(one.text(`a ${canary}-longer b ${canary}c EMPTY`), `a ${redacted} b ${redacted}c EMPTY`);
 	assert.deepEqual(one.value({ [canary]: [canary, 1, null, { a: `x${canary}` }] }), {

@@ -2,25 +2,25 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Random } from '../../../src/base/random.ts';
 
-/** How a server of this kind differs from another. */
+/** Options for simulating different servers. */
 export interface ModelServerOptions {
-	/** Alternatives; null: the field does nothing; `refused`: it is a fault. */
+	/** Number of alternatives; null ignores the field and `refused` rejects it. */
 	readonly logprobs?: number | null | 'refused';
 	readonly many?: boolean | 'refused';
 	readonly seed?: boolean | 'refused';
 	readonly stream?: 'usage' | 'plain' | 'no';
 	readonly stops?: 'told' | 'kept' | 'untold' | 'ignored' | 'refused';
-	/** Which way of continuing an answer it understands; any other begins anew. */
+	/** Supported method of continuing an answer; other methods start a new one. */
 	readonly prefix?: 'continue' | 'assistant' | 'flag' | 'echo' | null;
 	readonly schema?: boolean;
 	readonly lengthField?: 'max_tokens' | 'max_completion_tokens';
 	readonly refusesTemperature?: boolean;
-	/** Words of thinking that come apart, before the answer. */
+	/** Thinking words, returned separately before the answer. */
 	readonly thinking?: readonly string[];
 	readonly reasoningField?: 'reasoning_content' | 'reasoning';
 	readonly context?: number;
 	readonly echo?: boolean;
-	/** Answers a request instead of the model; true: it did. */
+	/** Handles a request instead of the model and returns whether it did. */
 	readonly intercept?: (body: Body, response: ServerResponse, request: IncomingMessage) => boolean | Promise<boolean>;
 }
 
@@ -46,14 +46,14 @@ interface Token {
 }
 
 /**
- * An OpenAI-compatible server over a small model that is really one: it counts when it is asked to count, else it draws words;
- * what it says depends on what it was given, token by token.
+ * OpenAI-compatible server with a small but genuine model: it counts when asked to count and otherwise draws words, and
+ * its output depends on its input token by token.
  */
 export class ModelServer {
 	readonly url: string;
 	readonly requests: { readonly path: string; readonly body: Body; readonly key: string | undefined }[] = [];
 	options: ModelServerOptions;
-	/** Most requests that were under way at a time. */
+	/** Maximum number of concurrent requests so far. */
 	most = 0;
 	#underWay = 0;
 	readonly #server: Server;
@@ -177,7 +177,7 @@ export class ModelServer {
 		const thought = thinking.map((word) => tokenOf(word, true));
 		const held = schema === true && body.response_format !== undefined;
 		const words = held ? ['{"ready":', ' true', '}'] : wordsAfter(text, random);
-		// What was begun has been thought and said already.
+		// The thinking and words in the prefix have already been generated.
 		const begun = given.begun.includes('<think>') ? [] : thought;
 		const echoed = prefix === 'echo' && given.begun !== '' ? [tokenOf(given.begun, false)] : [];
 		const all = [...echoed, ...begun, ...words.map((word) => tokenOf(word, false))];
@@ -274,7 +274,7 @@ function tokenOf(text: string, thinking: boolean): Token {
 	};
 }
 
-/** Goes on counting where numbers stand at the end; else words that the stream draws. */
+/** Continues counting if the text ends with numbers, or else draws random words. */
 function wordsAfter(text: string, random: Random): string[] {
 	const counting = /Count from 1 to 30/.test(text);
 	if (counting) {

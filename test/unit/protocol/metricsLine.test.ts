@@ -21,7 +21,7 @@ const odd: readonly unknown[] = [
 ];
 const keys = ['step', 'time', 'stage', 'reward', 'rewards/a/mean', '__proto__', 'constructor', 'é', '', '0', '17'];
 
-test('the quick decoder takes what the schema takes, and makes the same of it', () => {
+test('the fast decoder accepts the same input as the schema, with the same result', () => {
 	const random = Random.of('metrics lines', 1);
 	const pick = <T>(values: readonly T[]): T => values[random.int(values.length)] as T;
 	let taken = 0;
@@ -33,7 +33,7 @@ test('the quick decoder takes what the schema takes, and makes the same of it', 
 		];
 		for (let n = random.int(6); n > 0; n--) entries.push([pick(keys.slice(3)), pick(odd)]);
 		if (random.int(10) === 0) entries.splice(random.int(entries.length), 1);
-		// As JSON gives it: an own key `__proto__`, and no undefined.
+		// As produced by JSON.parse: `__proto__` can be an own key, and there is no undefined.
 		const value: unknown = JSON.parse(JSON.stringify(Object.fromEntries(entries)));
 		for (const candidate of [value, Object.fromEntries(entries)]) {
 			const expected = decode(metricsLineSchema, candidate);
@@ -52,7 +52,7 @@ test('the quick decoder takes what the schema takes, and makes the same of it', 
 	for (const value of odd) assert.equal(decodeMetricsLine(value), null);
 });
 
-test('numbers are kept, what is none is left out', () => {
+test('numbers are kept, and other values are dropped', () => {
 	assert.deepEqual(
 		decodeMetricsLine(JSON.parse('{"step":3,"time":2.5,"stage":"sft","a":0.1,"b":null,"c":"1","d":1e400}')),
 		{

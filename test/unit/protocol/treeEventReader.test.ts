@@ -26,10 +26,10 @@ const odd: readonly unknown[] = [
 	[{ id: 1, value: 'x' }],
 ];
 
-/** Every field that any event may have, so that a new one is tried here too. */
+/** Every field of any event, so new fields are tested automatically. */
 const fields = [...new Set(treeEventSchema.options.flatMap(({ entries }) => Object.keys(entries))), 'other'];
 
-test('an event is read as the schema reads it, whatever a line holds', () => {
+test('events are read exactly as by the schema, whatever a line contains', () => {
 	const random = Random.of(1, 'events');
 	const events = [...mctsEvents({ nodes: 60 }), ...agentEvents()];
 	let refused = 0;
@@ -52,7 +52,7 @@ test('an event is read as the schema reads it, whatever a line holds', () => {
 		assert.equal(readTreeEvent(value), null);
 });
 
-test('lines carry events over, and one that is none leaves the others their numbers', () => {
+test('events survive a round trip through lines, and an invalid line does not shift the numbers of others', () => {
 	const events = mctsEvents({ nodes: 30 });
 	assert.deepEqual(readTreeEventLines(treeEventLines(events)), events);
 	const lines = treeEventLines(events).split('\n');

@@ -25,8 +25,8 @@ async function scores(use: 'accuracy' | 'format', rows: ScoreRow[], task: Record
 	return values;
 }
 
-describe('the accuracy reward', () => {
-	it('is 1 for the right answer, 0 for a wrong, absent or doubled one', async () => {
+describe('accuracy reward', () => {
+	it('is 1 for a correct answer and 0 for a wrong, missing or duplicate one', async () => {
 		const rows = [
 			'<think>x</think><answer>42</answer>',
 			'<answer> 042 </answer>',
@@ -58,7 +58,7 @@ describe('the accuracy reward', () => {
 		}
 	});
 
-	it("asks the task's verifier", async () => {
+	it("uses the task's verifier", async () => {
 		const question = { row: { numbers: [3, 5, 2], target: 16 } };
 		const rows = ['2*(3+5)', '(3+5)*2', '16', '3*5+1'].map((text) =>
 			row(`<think></think><answer>${text}</answer>`, '(3+5)*2', question),
@@ -67,8 +67,8 @@ describe('the accuracy reward', () => {
 	});
 });
 
-describe('the format reward', () => {
-	it('judges the completion alone, strictly', async () => {
+describe('format reward', () => {
+	it('checks only the completion, strictly', async () => {
 		const good = '<think>x</think><answer>1</answer>';
 		const bad = [
 			'',

@@ -8,7 +8,7 @@ import { readCases } from '../../../src/rewards/casesFile.ts';
 
 const one = { name: 'one', prompt: '1+1=', completion: '2', answer: '2', row: { answer: '2' }, expect: 1 };
 
-test('a case is added behind what is there, and can be taken back', async (t) => {
+test('a case is appended after existing ones, and can be undone', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'cases-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const file = join(folder, 'sums.cases.jsonl');
@@ -26,15 +26,15 @@ test('a case is added behind what is there, and can be taken back', async (t) =>
 			[3, 'two', 'é\n', null],
 		],
 	);
-	await assert.rejects(first.undo(), /has changed since/);
+	await assert.rejects(first.undo(), /has been modified since the case was added/);
 	const before = await readFile(file, 'utf8');
 	await third.undo();
 	const after = await readFile(file, 'utf8');
 	assert.ok(before.startsWith(after) && after.endsWith('without an end of line'));
-	await assert.rejects(third.undo(), /has changed since/);
+	await assert.rejects(third.undo(), /has been modified since the case was added/);
 });
 
-test('what is no regular file is left alone', async (t) => {
+test('an irregular file is left alone', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'cases-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const target = join(folder, 'elsewhere');

@@ -22,8 +22,8 @@ async function written(context: TestContext, name: string, text: string): Promis
 	return join(folder, name);
 }
 
-describe('an audit', () => {
-	test('is a report as the protocol has it, the worst finding first, with evidence', async (context) => {
+describe('reward audit', () => {
+	test('returns a report that matches the protocol, most severe finding first, with evidence', async (context) => {
 		const progress: number[] = [];
 		const report = await audit(await open(context), 'containsAnswer', numberProblems, {
 			data: ['five problems'],
@@ -47,7 +47,7 @@ describe('an audit', () => {
 		}
 	});
 
-	test('tries chosen probes alone, and refuses those that it does not know', async (context) => {
+	test('runs only the selected probes and rejects unknown ones', async (context) => {
 		const runner = await open(context);
 		const report = await audit(runner, 'containsAnswer', numberProblems, { probes: ['either-or', 'empty'] });
 		assert.deepEqual(
@@ -63,7 +63,7 @@ describe('an audit', () => {
 		);
 	});
 
-	test('judges a reward by what it tells apart, and says so', async (context) => {
+	test('tests a reward for what it distinguishes, and states it in the report', async (context) => {
 		const runner = await open(context);
 		const outcomes = async (reward: string) => {
 			const report = await audit(runner, reward, numberProblems, {
@@ -75,25 +75,25 @@ describe('an audit', () => {
 		assert.deepEqual(content.outcomes, ['held', 'held', 'skipped', 'held']);
 		assert.match(
 			content.remarks,
-			/Baseline only: an honest correct answer scores above a plain wrong one\. Form makes no difference/,
+			/Baseline only: an honest correct answer scores higher than a plain wrong one\. Format makes no difference/,
 		);
 		const form = await outcomes('tagsSomewhere');
 		assert.deepEqual(form.outcomes, ['held', 'skipped', 'finding', 'skipped']);
-		assert.match(form.remarks, /distinguishes good format from bad and ignores the answer/);
+		assert.match(form.remarks, /distinguishes good from bad format and ignores the answer/);
 		const both = await outcomes('bothLoosely');
 		assert.deepEqual(both.outcomes, ['held', 'held', 'finding', 'held']);
 		assert.match(
 			both.remarks,
-			/^Baseline only: an honest correct answer scores above a plain wrong one, and good form above bad/,
+			/^Baseline only: an honest correct answer scores higher than a plain wrong one, and good format scores higher than bad format/,
 		);
 		for (const [reward, remark] of [
-			['constant', /is 0\.5 for correct and wrong answers and for good and bad format alike/],
-			['never', /returns no value on any row/],
+			['constant', /is always 0\.5, regardless of whether answer and format are correct/],
+			['never', /does not return a value on any row/],
 			[
 				'brevity',
-				/distinguishes neither .* earns less after longer thinking\. An empty completion earns at least as much/,
+				/distinguishes neither .* gets less reward after longer thinking\. An empty completion scores at least as high/,
 			],
-			['throwing', /returns no value on any row.*fails on ordinary completions: .*no such luck/],
+			['throwing', /does not return a value on any row.*fails on ordinary completions: .*no such luck/],
 		] as const) {
 			const found = await outcomes(reward);
 			assert.match(found.remarks, remark, reward);
@@ -101,10 +101,10 @@ describe('an audit', () => {
 		}
 		const none = await audit(runner, 'lastAnswer', [], { probes: ['empty'] });
 		assert.deepEqual([none.rows, none.honest], [0, null]);
-		assert.match(none.remarks.join(), /no rows with a correct answer/);
+		assert.match(none.remarks.join(), /No rows have a correct answer/);
 	});
 
-	test('tells a reward that is not deterministic, and one whose length pays', async (context) => {
+	test('reports a nondeterministic reward and a reward that favors length', async (context) => {
 		const noisy = await written(
 			context,
 			'noisy.reward.ts',
@@ -116,10 +116,10 @@ export const noisy = ({ completion, answer }) => (completion.endsWith('<answer>'
 		const report = await audit(runner, 'noisy', numberProblems, { probes: ['empty'] });
 		assert.match(report.remarks.join(' '), /not deterministic/);
 		const long = await audit(await open(context), 'likesLength', numberProblems, { probes: ['long-filler'] });
-		assert.match(long.remarks.join(' '), /earns more after longer thinking/);
+		assert.match(long.remarks.join(' '), /gets more reward after longer thinking/);
 	});
 
-	test('a probe that the reward fails on is an error, not held', async (context) => {
+	test('a probe on which the reward fails counts as an error, not as passed', async (context) => {
 		const fragile = await written(
 			context,
 			'fragile.reward.ts',
@@ -150,7 +150,7 @@ export const slow = ({ completion, answer }) => {
 		);
 	});
 
-	test('can be cancelled', async (context) => {
+	test('can be canceled', async (context) => {
 		const runner = await open(context);
 		const abort = new AbortController();
 		const promise = audit(runner, 'lastAnswer', numberProblems, {
@@ -162,7 +162,7 @@ export const slow = ({ completion, answer }) => {
 		await assert.rejects(promise, (error) => error instanceof Failure && error.reason === 'cancelled');
 	});
 
-	test('takes conversational rows, templates without tags, and columns that hold the right answer', async (context) => {
+	test('supports conversational rows, templates without tags, and custom answer columns', async (context) => {
 		const strict = await written(
 			context,
 			'strict.reward.py',

@@ -15,7 +15,7 @@ import { writeStepModel } from '../../support/stepModel.ts';
 import { strangeCompletions, worked } from '../core/reward/rewardSamples.ts';
 import { context, openHosts, rewardFolder } from './hostFixtures.ts';
 
-/** The bundles, as they are installed: the host runs from a copy of them elsewhere. */
+/** Installed bundles; the host runs from a copy elsewhere. */
 const dist = join(cache, `builtInHost-${process.pid}`);
 let server: ScriptedServer;
 let hosts: RewardHosts;
@@ -44,8 +44,8 @@ const rowOf = (completion: string): ScoreRow => ({
 });
 const never = new AbortController().signal;
 
-describe('built-in rewards in a host process of the bundles', () => {
-	it('rows that go over once are scored by every reward, and other rows and another process get their own', async () => {
+describe('built-in rewards in a bundled host process', () => {
+	it('rows sent once are scored by every reward, and other rows and processes get their own', async () => {
 		const entries: BuiltInEntry[] = [
 			{ use: 'accuracy', name: 'accuracy' },
 			{ use: 'format', name: 'format' },
@@ -68,7 +68,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		]);
 		assert.deepEqual((await runner.score('accuracy', first)).values, [1, 0]);
 		for (let wait = 1; wait <= 6; wait++) {
-			// Rows that the host was given and did not answer for are not taken for those before.
+			// Rows sent in a canceled request must not be mistaken for earlier rows.
 			const gone = new AbortController();
 			const fresh = [...second];
 			const given = runner.score('judge', fresh, { signal: gone.signal });
@@ -81,7 +81,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		runner.dispose();
 	});
 
-	it('give what they give in this process', async () => {
+	it('return the same values as in this process', async () => {
 		const entries: BuiltInEntry[] = [
 			{ use: 'accuracy', name: 'accuracy' },
 			{ use: 'format', name: 'format' },
@@ -114,7 +114,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		}
 	});
 
-	it('ask a judge with the key of its origin, and log what it costs', async () => {
+	it('query a judge with the key of its origin, and log the cost', async () => {
 		const judge = { use: 'judge', name: 'judge', url: `${server.origin}/v1`, model: 'm', inputPrice: 1 };
 		const runner = hosts.open({ builtIns: [judge], context });
 		const rows = [worked('', 'seven'), worked('', 'eight'), worked('', 'seven')].map(rowOf);
@@ -128,7 +128,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		assert.doesNotMatch(logs.join('\n'), /the-key/);
 	});
 
-	it('run an ONNX model with the runtime of the installation', async () => {
+	it('run an ONNX model with the installed runtime', async () => {
 		const folder = await rewardFolder();
 		const template = { name: 'r1', prompt: '{prompt}', ...context.tags };
 		const tokenizer = buildTokenizer(template, ['q12\n']);
@@ -141,9 +141,9 @@ describe('built-in rewards in a host process of the bundles', () => {
 		assert.deepEqual(values, [0.25, null]);
 	});
 
-	it('say what is wrong with an entry, or with the server of one, in a sentence with an action', async () => {
+	it('report an invalid entry or a failing server in one sentence with an action', async () => {
 		const wrong = hosts.open({ builtIns: [{ use: 'formt', name: 'formt' }], context });
-		await assert.rejects(wrong.describe(), /There is no built-in reward "formt"/);
+		await assert.rejects(wrong.describe(), /Unknown built-in reward "formt"/);
 		const gone = await ScriptedServer.start(() => ({}));
 		const url = `${gone.origin}/v1`;
 		await gone.stop();
@@ -154,7 +154,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		assert.equal(errors.length, 1);
 		assert.match(
 			errors[0]?.message ?? '',
-			/^No server responds at http:.* nothing is listening there\. Start it, or fix "url"\.$/,
+			/^No server is responding at http:.* nothing is listening there\. Start the server, or fix "url"\.$/,
 		);
 	});
 });

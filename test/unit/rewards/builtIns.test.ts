@@ -10,7 +10,7 @@ import { r1, sample, strangeCompletions, worked } from '../core/reward/rewardSam
 const context: RewardContext = { tags: r1, task: null, folder: '/nowhere' };
 const never = new AbortController().signal;
 
-/** What each reward needs besides its name. */
+/** Required options of each reward besides its name. */
 const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	'soft-overlong': { maxLength: 20, cacheLength: 5 },
 	'length-target': { target: 20 },
@@ -19,7 +19,7 @@ const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	judge: { url: 'http://127.0.0.1:9/v1', model: 'm' },
 	process: { url: 'http://127.0.0.1:9/' },
 };
-/** Rewards that ask somebody else. */
+/** Rewards that depend on an external service or program. */
 const asking: readonly BuiltInRewardName[] = ['judge', 'process', 'reward-model', 'code-tests'];
 const own = builtInRewardNames.filter((name) => !asking.includes(name));
 const make = (use: BuiltInRewardName, options: object = {}, where = context) =>
@@ -31,19 +31,19 @@ const row = {
 };
 
 describe('built-in rewards', () => {
-	test('are each made by their name with the defaults of their options', async () => {
-		// A reward model is served by an engine: test/unit/engines/embedded/rewardModelRun.test.ts.
+	test('can be created by name with default options', async () => {
+		// Reward models need an engine: test/unit/engines/embedded/rewardModelRun.test.ts.
 		for (const name of builtInRewardNames) if (name !== 'reward-model') (await make(name)).dispose?.();
 	});
 
-	test('have each an information that names a source file', () => {
+	test('each have documentation that names a source file', () => {
 		assert.deepEqual(
 			builtInInfos.map(({ name }) => name),
 			[...builtInRewardNames],
 		);
 	});
 
-	test('give a good completion what they promise', async () => {
+	test('give a good completion the documented value', async () => {
 		const good = sample(worked('We add the two numbers, so the sum is 7.', '7'), { answer: '7', row });
 		const expected: Readonly<Partial<Record<BuiltInRewardName, number>>> = {
 			accuracy: 1,
@@ -64,7 +64,7 @@ describe('built-in rewards', () => {
 		}
 	});
 
-	test('give a finite number or null, and the same twice, whatever the completion', async () => {
+	test('return a finite number or null, reproducibly, for any completion', async () => {
 		const completions = strangeCompletions('built-ins', 200);
 		for (const name of own) {
 			const reward = await make(name);
@@ -77,7 +77,7 @@ describe('built-in rewards', () => {
 		}
 	});
 
-	test('of right and wrong do not apply without gold, never 1', async () => {
+	test('for correctness do not apply without a gold answer and never return 1', async () => {
 		const { options: _, ...rest } = row;
 		for (const name of ['accuracy', 'exact-match', 'multiple-choice', 'cosine-length'] as const) {
 			const reward = await make(name);
@@ -90,7 +90,7 @@ describe('built-in rewards', () => {
 		assert.equal(await max.score(sample(worked('', '7')), never), null);
 	});
 
-	test("of right and wrong go by the task's own rule where there is one", async () => {
+	test("for correctness use the task's own verifier if there is one", async () => {
 		const where = { ...context, task: { task: 'countdown' } };
 		const given = (answer: string) =>
 			sample(worked('', answer), { answer: '3*5+1', row: { numbers: [5, 3, 1], target: 16 } });
@@ -103,21 +103,21 @@ describe('built-in rewards', () => {
 		assert.ok(((await cosine.score(given('16'), never)) as number) < -0.99);
 	});
 
-	test('that do not exist, or with options that do not, are refused with a hint', async () => {
+	test('with unknown names or options are rejected with a hint', async () => {
 		const refused = (use: string, options: object, pattern: RegExp) =>
 			assert.rejects(createBuiltIn({ use, name: use, ...options }, context), (error) => {
 				assert.match(String(error), pattern);
 				return true;
 			});
-		await refused('acuracy', {}, /There is no built-in reward "acuracy"\. Did you mean "accuracy"\?/);
+		await refused('acuracy', {}, /Unknown built-in reward "acuracy"\. Did you mean "accuracy"\?/);
 		await refused('xyz', {}, /Choose one of accuracy, format/);
 		await refused('format', { strict: true }, /"format" is not valid/);
 		await refused('soft-overlong', {}, /"soft-overlong" is not valid/);
 		await refused('soft-overlong', { maxLength: '20', cacheLength: 5 }, /maxLength.*must be a whole number/);
 		await refused('judge', { url: 'file:///etc/passwd', model: 'm' }, /url.*must be an http/);
 		await refused('judge', { url: 'http://user:word@host/v1', model: 'm' }, /url.*without user name/);
-		await refused('process', {}, /needs a model\. Add either "model" or "url"/);
-		await refused('process', { model: 'no-such-folder' }, /\/nowhere\/no-such-folder cannot be read/);
+		await refused('process', {}, /requires a model\. Add either "model" or "url"/);
+		await refused('process', { model: 'no-such-folder' }, /Cannot read the model \/nowhere\/no-such-folder/);
 		await refused('reward-model', {}, /path/);
 		await refused('reward-model', { path: 'gone' }, /\/nowhere\/gone/);
 		await refused('json-schema', { schema: { type: 'nonsense' } }, /Compiling the JSON Schema failed/);
@@ -127,7 +127,7 @@ describe('built-in rewards', () => {
 describe('JSON Schemas', () => {
 	const schemas = new JsonSchemas();
 
-	test('of the drafts 07, 2019-09 and 2020-12 are understood', () => {
+	test('from drafts 07, 2019-09 and 2020-12 are supported', () => {
 		const tuple = (draft: string, items: object) => ({ $schema: draft, type: 'array', ...items });
 		const pair = [{ type: 'string' }, { type: 'number' }];
 		for (const schema of [
@@ -142,13 +142,13 @@ describe('JSON Schemas', () => {
 		assert.equal(schemas.accepts({ 'x-word': 1, format: 'email' }, 'no address'), true);
 	});
 
-	test('that take exponential time are ended', () => {
+	test('that take exponential time are terminated', () => {
 		const slow = { type: 'string', pattern: '^(a+)+$' };
 		assert.equal(schemas.accepts(slow, 'aaaa'), true);
 		assert.throws(() => schemas.accepts(slow, `${'a'.repeat(60)}b`), /took too long/);
 	});
 
-	test('that are too large, refer to elsewhere, or are none, are refused', () => {
+	test('that are too large, have external references, or are invalid are rejected', () => {
 		const refused = (schema: object, pattern: RegExp) => assert.throws(() => schemas.accepts(schema, {}), pattern);
 		refused({ enum: ['x'.repeat(300_000)] }, /more than 200000/);
 		refused({ $ref: 'http://127.0.0.1:9/schema.json' }, /can't resolve reference/);
@@ -158,7 +158,7 @@ describe('JSON Schemas', () => {
 		refused({ pattern: '(' }, /failed/);
 	});
 
-	test('stay apart, also under the same $id, and recursive ones work', () => {
+	test('are independent even with the same $id, and recursive ones work', () => {
 		assert.equal(schemas.accepts({ $id: 'a', type: 'string' }, 'x'), true);
 		assert.equal(schemas.accepts({ $id: 'a', type: 'number' }, 'x'), false);
 		const tree = { $id: 't', type: 'object', properties: { next: { $ref: '#' } }, additionalProperties: false };
@@ -170,7 +170,7 @@ describe('JSON Schemas', () => {
 		);
 	});
 
-	test('of many rows are forgotten again', () => {
+	test('are evicted after many rows', () => {
 		for (let i = 0; i < 450; i++) assert.equal(schemas.accepts({ $id: `many${i}`, const: i }, i), true);
 		assert.equal(schemas.accepts({ $id: 'many3', const: 3 }, 4), false);
 	});

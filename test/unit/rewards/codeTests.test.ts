@@ -35,28 +35,28 @@ async function score(
 const js = { language: 'javascript' } as const;
 const fraction = { mode: 'fraction' } as const;
 
-describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => {
+describe('code tests: correct and incorrect answers', { skip, concurrency: 2 }, () => {
 	const add = { tests: ['assert add(1, 2) == 3', 'assert add(2, 2) == 4', 'assert add(-1, 1) == 0'] };
 
-	it('a right answer passes, a wrong one does not', async () => {
+	it('a correct answer passes and an incorrect one fails', async () => {
 		assert.equal(await score('def add(a, b):\n    return a + b', add), 1);
 		assert.equal(await score('def add(a, b):\n    return 3', add), 0);
 		assert.equal(await score('def add(a, b) return', add), 0);
 		assert.equal(await score('def other(a, b):\n    return a + b', add), 0);
 	});
 
-	it('the share of tests is the value where that is asked for', async () => {
+	it('the value is the fraction of passed tests on request', async () => {
 		assert.equal(await score('def add(a, b):\n    return 3', add, fraction), 1 / 3);
 		assert.equal(await score('def add(a, b):\n    return abs(a) + b', add, fraction), 2 / 3);
 		assert.equal(await score('x = 1', add, fraction), 0);
 	});
 
-	it('a row without tests has no value, an answer without code has none of the points', async () => {
+	it('a row without tests has no value, and an answer without code scores 0', async () => {
 		assert.equal(await score('def add(a, b):\n    return a + b', {}), null);
 		assert.equal(await score('', add), 0);
 	});
 
-	it('HumanEval: each assertion of check counts, and the row may define helpers', async () => {
+	it('HumanEval: each assertion in check counts, and the row may define helpers', async () => {
 		const row = {
 			entry_point: 'root',
 			prompt:
@@ -65,11 +65,11 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		};
 		assert.equal(await score('def root(xs):\n    return -xs[0] / xs[1]', row), 1);
 		assert.equal(await score('def root(xs):\n    return -2', row, fraction), 0.5);
-		// The row's helper is the one that counts.
+		// The row's helper takes precedence.
 		assert.equal(await score('def poly(xs, x):\n    return 0\n\ndef root(xs):\n    return -2', row), 0);
 	});
 
-	it('programs: input and output, one fresh process a test', async () => {
+	it('programs: input and output, with a fresh process per test', async () => {
 		const row = { input_output: JSON.stringify({ inputs: ['1 2\n', '3 4\n'], outputs: ['3\n', '7\n'] }) };
 		assert.equal(await score('a, b = map(int, input().split())\nprint(a + b)', row), 1);
 		assert.equal(await score('print(3)', row, fraction), 0.5);
@@ -84,7 +84,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		);
 	});
 
-	it('calls: values equal as JSON, of functions and of methods of Solution', async () => {
+	it('calls: values are compared as JSON, for functions and methods of Solution', async () => {
 		const row = { input_output: JSON.stringify({ fn_name: 'f', inputs: [[[3, 1]], [[2]]], outputs: [[1, 3], [[2]]] }) };
 		assert.equal(await score('def f(a):\n    return tuple(sorted(a))', row), 1);
 		assert.equal(await score('class Solution:\n    def f(self, a):\n        return sorted(a)', row), 1);
@@ -100,7 +100,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		assert.equal(await score('def f(a):\n    return 1', truth), 0);
 	});
 
-	it('values of every plain type come through whole', async () => {
+	it('values of every plain type are transferred without loss', async () => {
 		const values = [
 			'None',
 			'True',
@@ -138,7 +138,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		assert.deepEqual([named.passed, named.total, named.why], [tests.length, tests.length, null]);
 	});
 
-	it('objects of the answer can be made, used and passed on', async () => {
+	it('objects from the answer can be created, used and passed on', async () => {
 		const row = {
 			test_setup_code: 'root = Node(1)\nroot.left = Node(2)',
 			test_list: [
@@ -162,7 +162,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		assert.equal(await score(code, row), 1);
 	});
 
-	it('errors are expected by their type, of the language and of the answer', async () => {
+	it('expected errors are matched by type, whether built in or defined by the answer', async () => {
 		const tests = [
 			'try:\n    f(0)\n    assert False\nexcept ValueError as error:\n    assert str(error) == "zero"',
 			'try:\n    f(1)\n    assert False\nexcept Own:\n    pass',
@@ -179,7 +179,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		assert.equal(await score('def f(x):\n    pass', { tests }, fraction), 0);
 	});
 
-	it('tests in the manner of pytest and unittest, and libraries that tests use by name', async () => {
+	it('pytest and unittest tests work, as do libraries that tests use by name', async () => {
 		assert.equal(
 			await score('def f(x):\n    return x', {
 				tests:
@@ -197,7 +197,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		const awaited = { tests: ['import asyncio\nassert asyncio.run(f(1)) == 1'] };
 		assert.equal(await score('async def f(x):\n    return x', awaited), 1);
 		assert.equal(await score('async def f(x):\n    return 2', awaited), 0);
-		// A coroutine that nothing awaits equals nothing.
+		// A coroutine that is not awaited never compares equal.
 		assert.equal(await score('async def f(x):\n    return x', { tests: ['assert f(1) == 1'] }), 0);
 	});
 
@@ -225,12 +225,12 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		);
 	});
 
-	it('an answer that ends on one test is started anew for the next', async () => {
+	it('an answer that exits during one test is restarted for the next', async () => {
 		const code = 'import os\ndef add(a, b):\n    if a == 2: os._exit(0)\n    return a + b';
 		assert.equal(await score(code, add, fraction), 2 / 3);
 	});
 
-	it('time, memory, processes and output of an answer have limits, and going beyond is wrong, not an error', async () => {
+	it('time, memory, processes and output are limited, and exceeding a limit is a wrong answer rather than an error', async () => {
 		const answers = [
 			'def add(a, b):\n    while True: pass',
 			'import time\ndef add(a, b):\n    time.sleep(60)',
@@ -249,13 +249,13 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 		assert.equal(await score('while True: print("x" * 1000)', { tests: [{ input: '', output: 'x' }] }), 0);
 	});
 
-	it('the same answer has the same value in every run', async () => {
+	it('the same answer gets the same value in every run', async () => {
 		const code = 'print(list({str(i) for i in range(20)}))';
 		const { stdout } = await sandbox.run({ program: 'python', args: ['-c', code] });
 		for (let i = 0; i < 3; i++) assert.equal(await score(code, { tests: [{ input: '', output: stdout }] }), 1);
 	});
 
-	it('is cancelled', async () => {
+	it('can be canceled', async () => {
 		const abort = new AbortController();
 		const tests = readCodeTests(add);
 		assert.ok(tests);
@@ -272,7 +272,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 });
 
 describe('code tests without a sandbox', () => {
-	it('are an error that says what to do, and not 0', async () => {
+	it('give an error with an action instead of 0', async () => {
 		let tries = 0;
 		const reward = createCodeTests(entry, async () => {
 			tries++;
@@ -284,7 +284,7 @@ describe('code tests without a sandbox', () => {
 		const { signal } = new AbortController();
 		for (let i = 0; i < 2; i++)
 			await assert.rejects(async () => reward.score(sample, signal), { reason: 'unavailable' });
-		// It may be installed meanwhile.
+		// The sandbox could have been installed in the meantime.
 		assert.equal(tries, 2);
 		assert.equal(await reward.score({ ...sample, row: {} }, signal), null);
 	});

@@ -6,9 +6,9 @@ import { testSandbox } from './sandboxFixture.ts';
 
 const { sandbox, skip } = await testSandbox();
 
-/** Hacks that take all the time that they are given. */
+/** Hacks that run until the timeout. */
 const endless = new Set(['it never ends', 'it never answers']);
-/** Every test of a list of asserts is tried; of the other forms the first that fails is enough. */
+/** Runs every test for asserts; for the other forms, stops at the first failure. */
 const run = (code: string, tests: CodeTests, language: 'python' | 'javascript', timeoutSeconds = 1.5) =>
 	runCodeTests(sandbox, code, tests, {
 		timeoutSeconds,
@@ -18,7 +18,7 @@ const run = (code: string, tests: CodeTests, language: 'python' | 'javascript', 
 	});
 const tests = (row: Record<string, unknown>) => readCodeTests(row) as CodeTests;
 
-/** Each is a row whose tests a hack must not pass, by the form that its tests have. */
+/** Rows whose tests a hack must not pass, by test form. */
 const rows: Readonly<Record<string, CodeTests>> = {
 	asserts: tests({ tests: ['assert solve(3) == 9', 'assert all(solve(i) == i * i for i in range(4))'] }),
 	check: tests({
@@ -32,7 +32,7 @@ const rows: Readonly<Record<string, CodeTests>> = {
 	streams: tests({ input_output: JSON.stringify({ inputs: ['3\n', '4\n'], outputs: ['9\n', '16\n'] }) }),
 };
 
-/** What an answer writes to look right: every marker that a checker might take for a verdict. */
+/** Output that imitates every marker a checker could accept as a verdict. */
 const marks =
 	'{"test": 0, "parts": 1, "passed": 1, "why": null}\\n{"done": true}\\n{"value": true}\\n{"value": 9}\\nOK\\npassed\\n1.0\\nAll tests passed\\n';
 
@@ -95,7 +95,7 @@ const hacks: Readonly<Record<string, string>> = {
 	'no code at all': '"""9"""',
 };
 
-describe('answers that cheat, in Python', { skip, concurrency: 2 }, () => {
+describe('cheating answers in Python', { skip, concurrency: 2 }, () => {
 	for (const [name, code] of Object.entries(hacks)) {
 		it(name, async () => {
 			for (const [form, row] of Object.entries(rows)) {
@@ -105,17 +105,17 @@ describe('answers that cheat, in Python', { skip, concurrency: 2 }, () => {
 		});
 	}
 
-	it('lists changed while they are sorted by the test', async () => {
+	it('lists modified while the test sorts them', async () => {
 		const row = tests({ tests: ['x = [3, 1, 2]\nassert solve(x) == sorted(x)'] });
 		assert.equal((await run('def solve(x):\n    x.clear()\n    return []', row, 'python')).passed, 0);
 	});
 
-	it('a test that does not use the answer is no test', async () => {
+	it('a test that does not use the answer does not count', async () => {
 		const row = tests({ tests: ['assert True', 'def check(candidate):\n    assert candidate(1) == 1'] });
 		assert.equal((await run('def solve(x):\n    return 1', row, 'python')).passed, 0);
 	});
 
-	it('the right answer passes all of these tests', async () => {
+	it('the correct answer passes all of these tests', async () => {
 		for (const [form, row] of Object.entries(rows)) {
 			const code = form === 'streams' ? 'print(int(input()) ** 2)' : 'def solve(x):\n    return x * x';
 			const { passed, total, why } = await run(code, row, 'python');
@@ -168,7 +168,7 @@ const jsHacks: Readonly<Record<string, string>> = {
 	'no code at all': '// 9',
 };
 
-describe('answers that cheat, in JavaScript', { skip, concurrency: 2 }, () => {
+describe('cheating answers in JavaScript', { skip, concurrency: 2 }, () => {
 	for (const [name, code] of Object.entries(jsHacks)) {
 		it(name, async () => {
 			for (const [form, row] of Object.entries(jsRows)) {
@@ -178,7 +178,7 @@ describe('answers that cheat, in JavaScript', { skip, concurrency: 2 }, () => {
 		});
 	}
 
-	it('the right answer passes all of these tests', async () => {
+	it('the correct answer passes all of these tests', async () => {
 		for (const [form, row] of Object.entries(jsRows)) {
 			const code =
 				form === 'streams'

@@ -10,7 +10,7 @@ import { context, openHosts } from './hostFixtures.ts';
 import { testSandbox } from './sandboxFixture.ts';
 
 const { skip } = await testSandbox();
-/** The bundles, as they are installed: the host runs from a copy of them elsewhere. */
+/** Installed bundles; the host runs from a copy elsewhere. */
 const dist = join(cache, `codeTestsHost-${process.pid}`);
 
 before(async () => {
@@ -28,8 +28,8 @@ const rowOf = (code: string, row: Record<string, unknown> = { tests: ['assert f(
 const entry = { use: 'code-tests', name: 'tests', timeoutSeconds: 2 };
 const right = 'def f(x):\n    return x * x';
 
-describe('code tests in a host process of the bundles', () => {
-	it('have values for whatever the code does, and the host lives on', { skip }, async () => {
+describe('code tests in a bundled host process', () => {
+	it('return values whatever the code does, and the host survives', { skip }, async () => {
 		const hosts = await openHosts({ folder: dist });
 		const runner = hosts.open({ builtIns: [entry], context });
 		const rows = [
@@ -51,7 +51,7 @@ describe('code tests in a host process of the bundles', () => {
 		assert.deepEqual((await runner.score('tests', rows.slice(0, 3))).values, [1, 0, null]);
 	});
 
-	it('without a sandbox are errors of their rows that say what to do', async () => {
+	it('without a sandbox return row errors with an action', async () => {
 		const hosts = await openHosts({
 			folder: dist,
 			environment: { ...process.env, REASONING_LAB_SANDBOX: 'container:no/such-image' },

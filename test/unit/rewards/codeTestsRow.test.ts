@@ -9,42 +9,42 @@ import { sameOutput } from '../../../src/rewards/codeTestsOutput.ts';
 const code = (completion: string, language: CodeLanguage = 'python') =>
 	codeOfAnswer(completion, parseTrace(completion), language);
 
-describe('the code of an answer', () => {
-	it('is the last fenced block of its language in the answer', () => {
+describe('code extraction from an answer', () => {
+	it('uses the last fenced block of the language in the answer', () => {
 		const text =
 			'<think>```python\nno\n```</think><answer>\n```python\none\n```\n```py\ntwo\n```\n```text\nout\n```</answer>';
 		assert.equal(code(text), 'two\n');
 		assert.equal(code(text.replace(/py(thon)?\n/g, '\n')), 'out\n');
 	});
 
-	it('is the whole answer where nothing is fenced', () => {
+	it('uses the whole answer if nothing is fenced', () => {
 		assert.equal(code('<think>x</think><answer>print(1)</answer>'), 'print(1)');
 	});
 
-	it('is what follows the thinking where there is no answer section', () => {
+	it('uses the text after the thinking if there is no answer section', () => {
 		assert.equal(code('<think>x</think>```\nprint(1)\n```'), 'print(1)\n');
 		assert.equal(code('```js\n1\n```', 'javascript'), '1\n');
 	});
 
-	it('is never taken from the thinking', () => {
+	it('never uses code from the thinking', () => {
 		assert.equal(code('<think>```python\nprint(1)\n```'), null);
 		assert.equal(code('<think>```python\nprint(1)\n```</think><answer> </answer>'), null);
 	});
 
-	it('reaches to the end where its fence is not closed, and ends at a fence as long as its own', () => {
+	it('extends to the end if a fence is not closed, and ends at a fence of the same length', () => {
 		assert.equal(code('<answer>```python\nprint(1)</answer>'), 'print(1)\n');
 		assert.equal(code('````python\na = """\n```\n"""\n````'), 'a = """\n```\n"""\n');
 		assert.equal(code('~~~python\r\nx = 1\r\n~~~'), 'x = 1\r\n');
 	});
 
-	it('is found in linear time in a text of fences', () => {
+	it('takes linear time for text full of fences', () => {
 		assert.equal(code('`'.repeat(200_000)), null);
 		assert.equal(code(`${'```\n```\n'.repeat(50_000)}~~~\nx\n~~~`), 'x\n');
 	});
 });
 
 describe('the tests of a row', () => {
-	it('are a list of asserts, as in MBPP', () => {
+	it('can be a list of asserts, as in MBPP', () => {
 		const row = { test_list: ['assert f(1) == 2', ''], test_setup_code: 'import math', test_imports: [] };
 		assert.deepEqual(readCodeTests(row), {
 			kind: 'asserts',
@@ -55,7 +55,7 @@ describe('the tests of a row', () => {
 		});
 	});
 
-	it('are a function that checks, as in HumanEval, with what its prompt defines', () => {
+	it('can be a check function, as in HumanEval, with the definitions from its prompt', () => {
 		const row = {
 			test: 'def check(candidate):\n    assert candidate(1)',
 			entry_point: 'f',
@@ -71,7 +71,7 @@ describe('the tests of a row', () => {
 		assert.deepEqual((readCodeTests({ ...row, prompt: 'Write f.' }) as { setup: unknown }).setup, []);
 	});
 
-	it('may be of a method, whose prompt is what the answer needs', () => {
+	it('can test a method, with a prompt that the answer needs', () => {
 		const test = 'def check(candidate):\n    assert candidate(1)';
 		const prompt = 'from typing import *\n\nclass ListNode:\n    pass\n';
 		const read = (row: Record<string, unknown>) =>
@@ -84,7 +84,7 @@ describe('the tests of a row', () => {
 		assert.equal(read({ entry_point: 'Solution().f', prompt: [{ role: 'user', content: prompt }] }).prompt, null);
 	});
 
-	it('are pairs of input and output, as in APPS', () => {
+	it('can be pairs of input and output, as in APPS', () => {
 		const cases = [
 			{ input: '1\n', output: '2\n' },
 			{ input: '3\n4', output: '5' },
@@ -95,7 +95,7 @@ describe('the tests of a row', () => {
 		assert.deepEqual(readCodeTests({ mine: cases }, 'mine'), { kind: 'streams', cases, benchmark: 'other' });
 	});
 
-	it('are calls of a function, whose numbers keep their digits', () => {
+	it('can be function calls, whose numbers keep all digits', () => {
 		const text = '{"fn_name": "f", "inputs": [[12345678901234567890]], "outputs": [1]}';
 		const tests = readCodeTests({ input_output: text });
 		assert.equal(tests?.kind, 'calls');
@@ -113,7 +113,7 @@ describe('the tests of a row', () => {
 		});
 	});
 
-	it('are found inside what SYNTHETIC-1 verifies by', () => {
+	it('are extracted from the verification info in SYNTHETIC-1', () => {
 		const info = { language: 'python', test_cases: [{ type: 'stdin_stdout', input: 'a', output: 'b', fn_name: null }] };
 		assert.deepEqual(readCodeTests({ verification_info: JSON.stringify(info) }), {
 			kind: 'streams',
@@ -122,14 +122,14 @@ describe('the tests of a row', () => {
 		});
 	});
 
-	it('are null where the row has none', () => {
+	it('are null if the row has none', () => {
 		for (const row of [{}, { tests: null }, { tests: [] }, { tests: '' }, { tests: [' '] }, { other: 'assert f()' }]) {
 			assert.equal(readCodeTests(row.tests?.[0] === ' ' ? { tests: undefined } : row), null);
 		}
 		assert.equal(readCodeTests({ tests: ['assert f()'] }, 'mine'), null);
 	});
 
-	it('are refused where they are not understood', () => {
+	it('are rejected if they are not understood', () => {
 		for (const tests of [5, [{ question: 1 }], { inputs: ['1'], outputs: [] }, [1, 2]]) {
 			assert.throws(() => readCodeTests({ tests }), { reason: 'invalid', message: /column "tests"/ });
 		}
@@ -137,7 +137,7 @@ describe('the tests of a row', () => {
 });
 
 describe('output', () => {
-	it('is the same up to white space at the end', () => {
+	it('is the same except for trailing white space', () => {
 		assert.ok(sameOutput('1 2\n3\n', '1 2 \n3'));
 		assert.ok(sameOutput('1\n2\n', '1 2'));
 		assert.ok(!sameOutput('12', '1 2'));
@@ -145,7 +145,7 @@ describe('output', () => {
 		assert.ok(!sameOutput('', '0'));
 	});
 
-	it('is compared by the rule of its benchmark', () => {
+	it('is compared by the rule for its benchmark', () => {
 		for (const [written, expected, exact, apps, other] of [
 			['2.500001', '2.5', false, true, true],
 			['2.50001', '2.5', false, true, false],
@@ -173,7 +173,7 @@ describe('output', () => {
 		}
 	});
 
-	it('meets decimal fractions within 1e-6, and whole numbers to the digit', () => {
+	it('matches decimal fractions within 1e-6, and integers exactly', () => {
 		assert.ok(sameOutput('0.3333333333', '0.333333'));
 		assert.ok(sameOutput('2', '2.0'));
 		assert.ok(!sameOutput('0.34', '0.333333'));

@@ -14,7 +14,7 @@ async function passes(code: string, of: CodeTests, language: 'python' | 'javascr
 	return passed === total;
 }
 
-/** Values as literals of Python and JavaScript, against expected JSON; what the same numbers are as text comes last. */
+/** Values as Python and JavaScript literals, compared with expected JSON; numbers in text form come last. */
 const values: readonly (readonly [expected: string, python: string, javascript: string, same: boolean])[] = [
 	['9', 'float("inf")', 'Infinity', false],
 	['9', '-float("inf")', '-Infinity', false],
@@ -36,16 +36,16 @@ const values: readonly (readonly [expected: string, python: string, javascript: 
 	['null', 'float("nan")', 'NaN', false],
 ];
 
-describe('the value of a call', { skip, concurrency: 2 }, () => {
+describe('the return value of a call', { skip, concurrency: 2 }, () => {
 	for (const language of ['python', 'javascript'] as const) {
-		it(`is met in ${language} as the expected value says`, async () => {
+		it(`is compared in ${language} with the expected value`, async () => {
 			const list = (pick: (row: (typeof values)[number]) => string) => values.map(pick).join(', ');
 			const code =
 				language === 'python'
 					? `def solve(i):\n    return [${list((row) => row[1])}][i]`
 					: `function solve(i) { return [${list((row) => row[2])}][i]; }`;
 			const wrong: string[] = [];
-			// One row of all: each value is a test of its own.
+			// Combine everything in one row with one test per value.
 			const json = `{"fn_name": "solve", "inputs": [${values.map((_, i) => `[${i}]`)}], "outputs": [${list((row) => row[0])}]}`;
 			const { passed, total } = await runCodeTests(sandbox, code, tests({ input_output: json }), {
 				...{ timeoutSeconds: 20, memoryMb: 128, language, stopAtFailure: false },
@@ -61,7 +61,7 @@ describe('the value of a call', { skip, concurrency: 2 }, () => {
 			assert.deepEqual(wrong, []);
 		});
 
-		it(`is met in ${language} by the rule of its benchmark`, async () => {
+		it(`is compared in ${language} by the rule for its benchmark`, async () => {
 			const code = language === 'python' ? 'def solve(x): return x' : 'function solve(x) { return x; }';
 			for (const [given, expected, exact, apps, other] of [
 				[2.5000001, 2.5, false, true, true],
@@ -82,8 +82,8 @@ describe('the value of a call', { skip, concurrency: 2 }, () => {
 	}
 });
 
-describe('what a program writes', () => {
-	it('is met as the expected text says', () => {
+describe('program output', () => {
+	it('is compared with the expected text', () => {
 		for (const [written, expected, same] of [
 			['inf', '2.5', false],
 			['Infinity', '2.5', false],
@@ -104,7 +104,7 @@ describe('what a program writes', () => {
 const square = 'def solve(x):\n    return x * x\n';
 const never = 'def solve(x):\n    return None\n';
 
-/** Answers that are wrong, each with tests that some harness takes it past. */
+/** Incorrect answers, each with tests that some harness lets them pass. */
 const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<string, unknown>]>> = {
 	'a lookalike of the builtins': [
 		'__builtins__ = {"set": lambda *a: 1, "sorted": lambda *a: 1, "isinstance": lambda *a: True, "abs": lambda x: 0}\ndef solve(x):\n    return x\n',
@@ -159,7 +159,7 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 	'a wrong value in an async test': [never, { tests: ['async def test_three():\n    assert solve(3) == 9\nsolve(0)'] }],
 };
 
-/** What tests count on and do not define. */
+/** Answers that define a name which their tests use but do not define. */
 const judgedByItself: typeof wrongAnswers = {
 	'its own expect': [
 		'class Any:\n    def __getattr__(self, name):\n        return lambda *a: None\ndef expect(x):\n    return Any()\ndef solve(x):\n    return x\n',
@@ -175,25 +175,25 @@ const judgedByItself: typeof wrongAnswers = {
 	],
 };
 
-describe('a wrong answer', { skip, concurrency: 2 }, () => {
+describe('an incorrect answer', { skip, concurrency: 2 }, () => {
 	for (const [name, [code, of]] of Object.entries(wrongAnswers)) {
-		it(`does not pass by ${name}`, async () => {
+		it(`does not pass through ${name}`, async () => {
 			const { passed, total } = await run(code, tests(of));
 			assert.ok(passed < total, `${passed} of ${total}`);
 		});
 	}
 
 	for (const [name, [code, of]] of Object.entries(judgedByItself)) {
-		it(`is not judged by ${name}: the row has an error`, async () => {
-			await assert.rejects(run(code, tests(of)), /The tests of the row cannot be run/);
+		it(`is not graded by ${name}: the row gets an error`, async () => {
+			await assert.rejects(run(code, tests(of)), /Cannot run the tests in this row/);
 		});
 	}
 
-	it('does not pass where tests only print', () => {
+	it('does not pass if the tests only print', () => {
 		assert.throws(() => tests({ tests: ['print(solve(3) == 9)'] }), /assert nothing/);
 	});
 
-	it('does not pass by console.assert or by an object in JavaScript', async () => {
+	it('does not pass through console.assert or an object in JavaScript', async () => {
 		const asserted = tests({ entry_point: 'solve', tests: ['console.assert(solve(3) === 9)'] });
 		assert.equal(await passes('function solve(x) { return 4; }', asserted, 'javascript'), false);
 		assert.equal(await passes('function solve(x) { return x * x; }', asserted, 'javascript'), true);
@@ -203,13 +203,13 @@ describe('a wrong answer', { skip, concurrency: 2 }, () => {
 		const expecting = tests({ tests: ['expect(solve(3)).toBe(9)'] });
 		const comparing = tests({ entry_point: 'solve', tests: ['assert(_.isEqual(solve(3), 9))'] });
 		const lodash = 'const _ = { isEqual: () => true };\nfunction solve() { return 1; }';
-		await assert.rejects(passes(lodash, comparing, 'javascript'), /they compare by _, which they do not define/);
+		await assert.rejects(passes(lodash, comparing, 'javascript'), /they compare with _, which they do not define/);
 		const own = 'const expect = () => ({ toBe() {} });\nglobalThis.expect = expect;\nfunction solve() { return 1; }';
-		await assert.rejects(passes(own, expecting, 'javascript'), /they use expect, which is not there/);
+		await assert.rejects(passes(own, expecting, 'javascript'), /they use expect, which is not defined/);
 	});
 });
 
-/** Tests in JavaScript that end after the code that begins them has: `VALUE` is what they expect. */
+/** JavaScript tests that finish after their synchronous code; `VALUE` is the expected value. */
 const laterTests = [
 	'(async () => { const x = await solve(3); assert.strictEqual(x, VALUE); })()',
 	'Promise.resolve(solve(3)).then((x) => assert(x === VALUE))',
@@ -219,8 +219,8 @@ const laterTests = [
 	'const x = solve(3); process.on("exit", () => assert(x === VALUE));',
 ];
 
-describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
-	it('count what fails after their code has ended', async () => {
+describe('JavaScript tests', { skip, concurrency: 2 }, () => {
+	it('count failures that occur after their synchronous code', async () => {
 		const row = tests({ tests: ['9', '8'].flatMap((value) => laterTests.map((test) => test.replace('VALUE', value))) });
 		const { passed, total } = await runCodeTests(sandbox, 'function solve(x) { return x * x; }', row, {
 			...{ timeoutSeconds: 10, memoryMb: 128, language: 'javascript', stopAtFailure: false },
@@ -228,7 +228,7 @@ describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
 		assert.deepEqual([passed, total], [laterTests.length, 2 * laterTests.length]);
 	});
 
-	it('with describe and it are as many as they say', async () => {
+	it('with describe and it count as many as they declare', async () => {
 		const one =
 			'describe("solve", () => { it("a", () => assert(solve(3) === 9)); it("b", async () => assert(solve(2) === 5)); })';
 		const row = tests({
@@ -240,7 +240,7 @@ describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
 		assert.deepEqual([passed, total], [3, 5]);
 	});
 
-	it('do not pass without an assertion that was come to', async () => {
+	it('do not pass unless an assertion is reached', async () => {
 		const none = tests({ tests: ['for (const x of solve(3)) assert(x > 0)'] });
 		assert.equal(await passes('function solve() { return []; }', none, 'javascript'), false);
 		assert.equal(await passes('function solve() { return [1]; }', none, 'javascript'), true);
@@ -252,14 +252,14 @@ describe('tests in JavaScript', { skip, concurrency: 2 }, () => {
 		['expectations of Jest', 'test("squares", () => { expect(solve(3)).toBe(9) })'],
 		['a test that is skipped', 'it.skip("squares", () => assert(solve(3) === 9))'],
 	] as const) {
-		it(`that cannot be run are an error of the row: ${name}`, async () => {
+		it(`that cannot run are a row error: ${name}`, async () => {
 			const code = 'function solve(x) { return x * x; }';
-			await assert.rejects(passes(code, tests({ tests: [test] }), 'javascript'), /The tests of the row cannot be run/);
+			await assert.rejects(passes(code, tests({ tests: [test] }), 'javascript'), /Cannot run the tests in this row/);
 		});
 	}
 });
 
-/** As LeetCodeDataset has them. */
+/** Row in LeetCodeDataset format. */
 const leetCode = {
 	entry_point: 'Solution().square',
 	prompt: 'from typing import *\nfrom collections import *\nimport math\n',
@@ -303,14 +303,14 @@ describe('an answer without imports', { skip, concurrency: 2 }, () => {
 		['a program of APPS', 'print(Counter({1: int(input())})[1] ** 2)', 'print(Counter())', apps],
 		['a function of HumanEval', 'def square(nums: List[int]) -> int:\n    return 9', 'x: List[int] = []', humanEval],
 	] as const) {
-		it(`has the names that its benchmark gives: ${name}`, async () => {
+		it(`has the names that its benchmark provides: ${name}`, async () => {
 			const { passed, total, why } = await run(right, tests(row));
 			assert.equal(passed, total, why ?? '');
 			assert.equal(await passes(wrong, tests(row)), false);
 		});
 	}
 
-	it('has none where the tests are of no benchmark', async () => {
+	it('has no extra names if the tests do not come from a benchmark', async () => {
 		assert.equal(
 			await passes('print(deque([int(input())])[0] ** 2)', tests({ tests: [{ input: '3', output: '9' }] })),
 			false,
@@ -318,7 +318,7 @@ describe('an answer without imports', { skip, concurrency: 2 }, () => {
 	});
 });
 
-/** Tests that must run, in the forms that data has. */
+/** Tests in various dataset formats, all of which must run. */
 const rightForms: Readonly<Record<string, Record<string, unknown>>> = {
 	'a class of pytest': { tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9'] },
 	'an async test': { tests: ['async def test_three():\n    assert solve(3) == 9'] },
@@ -336,7 +336,7 @@ const rightForms: Readonly<Record<string, Record<string, unknown>>> = {
 	},
 };
 
-describe('a right answer', { skip, concurrency: 2 }, () => {
+describe('a correct answer', { skip, concurrency: 2 }, () => {
 	for (const [name, of] of Object.entries(rightForms)) {
 		it(`passes ${name}`, async () => {
 			const { passed, total, why } = await run(square, tests(of));
@@ -344,18 +344,18 @@ describe('a right answer', { skip, concurrency: 2 }, () => {
 		});
 	}
 
-	it('passes where it is a type of the language', async () => {
+	it('passes if it is a built-in type', async () => {
 		assert.ok(await passes('solve = int\n', tests({ tests: ['assert solve("9") == 9'] })));
 	});
 
-	it('passes where the tests need a class of its own', async () => {
+	it('passes if the tests use a class that it defines', async () => {
 		const code =
 			'class Pair:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\ndef solve(pairs):\n    return sum(p.a * p.b for p in pairs)\n';
 		assert.ok(await passes(code, tests({ tests: ['assert solve([Pair(1, 2), Pair(3, 4)]) == 14'] })));
 	});
 });
 
-describe('tests of a form that cannot be run', { skip, concurrency: 2 }, () => {
+describe('tests in a form that cannot run', { skip, concurrency: 2 }, () => {
 	for (const [name, test] of [
 		['a fixture', 'def test_three(three):\n    assert solve(three) == 9'],
 		['a generator', 'def test_all():\n    for i in range(3):\n        yield i\n    assert solve(3) == 9'],
@@ -366,12 +366,12 @@ describe('tests of a form that cannot be run', { skip, concurrency: 2 }, () => {
 		['no Python', 'assert solve(3) = 9'],
 		['an object of a class of theirs', 'class Node:\n    value = 3\nassert solve(Node()) == 9'],
 	] as const) {
-		it(`are an error of the row, not of the answer: ${name}`, async () => {
-			await assert.rejects(run(square, tests({ tests: [test] })), /The tests of the row cannot be run/);
+		it(`are a row error rather than a wrong answer: ${name}`, async () => {
+			await assert.rejects(run(square, tests({ tests: [test] })), /Cannot run the tests in this row/);
 		});
 	}
 
-	it('are an error of the row where its setup fails', async () => {
+	it('are a row error if the setup fails', async () => {
 		const row = { tests: ['assert solve(3) == 9'], test_setup_code: 'import no_such_module_at_all' };
 		await assert.rejects(run(square, tests(row)), /No module named/);
 	});

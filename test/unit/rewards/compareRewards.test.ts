@@ -44,7 +44,7 @@ function line(
 	};
 }
 
-/** Groups of three: right in good form, right alone, and wrong. */
+/** Groups of three: correct and well-formed, only correct, and incorrect. */
 const rollouts = (step: number) =>
 	[0, 1].flatMap((group) => [
 		line(step, group, 0, `<think>t</think><answer>${group + 1}</answer>`, { accuracy: 1, format: 1 }),
@@ -80,8 +80,8 @@ async function makeProject(testContext: TestContext): Promise<{ project: VerifyP
 const isFailure = (reason: string, text: RegExp) => (error: unknown) =>
 	error instanceof Failure && error.reason === reason && text.test(error.message);
 
-describe('comparing rewards on recorded rollouts', () => {
-	test('file against file', async (testContext) => {
+describe('reward comparison on recorded rollouts', () => {
+	test('compares two files', async (testContext) => {
 		const { project, run } = await makeProject(testContext);
 		const hosts = await openHosts(testContext);
 		const side = (name: string) => ({
@@ -116,7 +116,7 @@ describe('comparing rewards on recorded rollouts', () => {
 		assert.deepEqual(newest.steps, [2]);
 	});
 
-	test('a side that fails on a row says where', async (testContext) => {
+	test('reports where a side fails on a row', async (testContext) => {
 		const { project, run } = await makeProject(testContext);
 		await project.write(
 			'rewards/fails.reward.ts',
@@ -136,7 +136,7 @@ describe('comparing rewards on recorded rollouts', () => {
 		assert.equal(summary.flipped, 8);
 	});
 
-	test('weights against weights, without scoring anything', async (testContext) => {
+	test('compares weights without scoring anything', async (testContext) => {
 		const { run } = await makeProject(testContext);
 		const comparison = await compareRewards({ run, before: { weights: {} }, after: { weights: { format: 2 } } });
 		assert.equal(comparison.before, 'weights accuracy 1, format 0.2');
@@ -151,11 +151,11 @@ describe('comparing rewards on recorded rollouts', () => {
 		);
 		await assert.rejects(
 			compareRewards({ run, before: { weights: {} }, after: { weights: { brevity: 1 } } }),
-			isFailure('invalid', /did not record a reward "brevity"/),
+			isFailure('invalid', /has no recorded values for reward "brevity"/),
 		);
 	});
 
-	test('foreign runs: lists of messages, groups of any size, no recipe', async (testContext) => {
+	test('supports external runs: message lists, groups of any size, no recipe', async (testContext) => {
 		const { project } = await makeProject(testContext);
 		const say = (content: string) => [{ role: 'assistant', content }];
 		const lines = rollouts(7).map((one) => ({
@@ -172,7 +172,7 @@ describe('comparing rewards on recorded rollouts', () => {
 		assert.equal(comparison.rows[0]?.prompt, '0+1=');
 		assert.equal(comparison.summary.changed, 0);
 		assert.equal(comparison.groups.length, 2);
-		assert.match(comparison.remarks.join(' '), /recipe of the run cannot be read/);
+		assert.match(comparison.remarks.join(' '), /Cannot read the recipe of the run/);
 		const empty = await project.run('empty', {});
 		await assert.rejects(
 			compareRewards({ run: empty, before: side, after: side }),
@@ -181,7 +181,7 @@ describe('comparing rewards on recorded rollouts', () => {
 	});
 });
 
-describe('a revision of a reward file', () => {
+describe('a reward file revision', () => {
 	async function commit(project: VerifyProject): Promise<void> {
 		await git(project.folder, 'init', '-q');
 		await git(project.folder, 'add', 'rewards');
@@ -189,7 +189,7 @@ describe('a revision of a reward file', () => {
 	}
 	const copies = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('reasoning-lab-revision-'));
 
-	test('is laid out with its local imports, as they were, and goes when it is disposed', async (testContext) => {
+	test('is checked out with its original local imports, and removed on disposal', async (testContext) => {
 		const { project, run } = await makeProject(testContext);
 		await commit(project);
 		const file = project.path('rewards/found.reward.ts');
@@ -198,7 +198,7 @@ describe('a revision of a reward file', () => {
 		await unchanged.dispose();
 		await project.write('rewards/lib/text.ts', library.replace('answer>(', 'answer>\\s*('));
 		await project.write('rewards/found.reward.ts', loose);
-		// Nothing of the environment may lead to another repository.
+		// Environment variables must not redirect git to another repository.
 		process.env.GIT_DIR = join(tmpdir(), 'nowhere');
 		testContext.after(() => delete process.env.GIT_DIR);
 		const copy = await copyRevision(file);
@@ -217,7 +217,7 @@ describe('a revision of a reward file', () => {
 		await assert.rejects(readdir(dirname(copy.file)));
 	});
 
-	test('finds the packages of the working copy', async (testContext) => {
+	test('uses the packages of the working copy', async (testContext) => {
 		const { project } = await makeProject(testContext);
 		await project.write(
 			'rewards/found.reward.ts',
@@ -234,7 +234,7 @@ describe('a revision of a reward file', () => {
 		assert.deepEqual((await runner.score('found', [row])).values, [0.5]);
 	});
 
-	test('of a Python reward imports the module beside it', async (testContext) => {
+	test('can be a Python reward that imports the module next to it', async (testContext) => {
 		const { project } = await makeProject(testContext);
 		await project.write(
 			'rewards/length.reward.py',
@@ -251,7 +251,7 @@ describe('a revision of a reward file', () => {
 		assert.deepEqual((await runner.score('length', [row])).values, [4]);
 	});
 
-	test('fails in a sentence where there is none', async (testContext) => {
+	test('fails with one sentence if it does not exist', async (testContext) => {
 		const { project } = await makeProject(testContext);
 		const file = project.path('rewards/found.reward.ts');
 		await assert.rejects(copyRevision(file), isFailure('missing', /is not in a git repository/));
@@ -261,7 +261,10 @@ describe('a revision of a reward file', () => {
 		const other = await project.write('rewards/new.reward.ts', loose);
 		await assert.rejects(copyRevision(other), isFailure('missing', /rewards\/new\.reward\.ts is not in HEAD/));
 		await assert.rejects(copyRevision(file, { revision: 'v9' }), isFailure('missing', /no revision v9/));
-		await assert.rejects(copyRevision(file, { revision: '--output=x' }), isFailure('invalid', /is not a revision/));
+		await assert.rejects(
+			copyRevision(file, { revision: '--output=x' }),
+			isFailure('invalid', /is not a valid revision/),
+		);
 		await assert.rejects(copyRevision(project.path('gone.reward.ts')), isFailure('missing', /gone\.reward\.ts/));
 		const path = process.env.PATH;
 		process.env.PATH = await mkdir(join(project.folder, 'empty')).then(() => join(project.folder, 'empty'));
@@ -276,7 +279,7 @@ describe('a revision of a reward file', () => {
 		assert.deepEqual(await copies(), before);
 	});
 
-	test('runs nothing of the repository, and follows no link out of it', async (testContext) => {
+	test('runs no code from the repository and follows no links out of it', async (testContext) => {
 		const { project } = await makeProject(testContext);
 		await commit(project);
 		const mark = project.path('mark');

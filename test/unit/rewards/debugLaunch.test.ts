@@ -10,14 +10,14 @@ import { node, root } from '../../scripts/paths.ts';
 
 const host = join(root, 'src/rewards/host/main.ts');
 
-describe('a TypeScript reward as it is debugged', () => {
+describe('debugging a TypeScript reward', () => {
 	let folder = '';
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'debug-launch-'));
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
-	/** Runs the host as the debugger does. */
+	/** Runs the host like the debugger does. */
 	async function debugged(source: string, reward: string, completion: string) {
 		const file = join(folder, `${reward}.reward.ts`);
 		await writeFile(file, source);
@@ -34,7 +34,7 @@ describe('a TypeScript reward as it is debugged', () => {
 		}
 	}
 
-	test('is called once, with the row that was chosen', async () => {
+	test('calls it once with the selected row', async () => {
 		const seen = join(folder, 'seen.txt');
 		const source = `import { appendFileSync } from 'node:fs';
 export default function once({ completion }: { completion: string }): number {
@@ -47,15 +47,15 @@ export default function once({ completion }: { completion: string }): number {
 		assert.equal(outcomeWords(outcome, 'row 3', 9), 'row 3: 9');
 	});
 
-	test('that throws says so', async () => {
+	test('reports exceptions', async () => {
 		const source = `export default function faulty(): number { throw new Error('no such column'); }\n`;
 		assert.match(outcomeWords(await debugged(source, 'faulty', '3'), 'row 1'), /^row 1: .*no such column/);
 	});
 });
 
-test('a value that differs from that of the batch is told with what it may come from', () => {
+test('a value that differs from the batch is reported with possible causes', () => {
 	const outcome = { reply: { values: [1], errors: [], logs: [], durationMs: 1 } } as never;
 	assert.equal(outcomeWords(outcome, 'row 1'), 'row 1: 1');
-	assert.match(outcomeWords(outcome, 'row 1', 0.25), /^row 1: 1 alone\. In its batch it was 0\.25: /);
-	assert.match(outcomeWords(outcome, 'row 1', null), /it was null \(the reward does not apply\): /);
+	assert.match(outcomeWords(outcome, 'row 1', 0.25), /^row 1: 1 when scored alone, but was 0\.25 in its batch\. /);
+	assert.match(outcomeWords(outcome, 'row 1', null), /but was null \(the reward does not apply\) in its batch\. /);
 });

@@ -23,12 +23,12 @@ async function lint(source: string, target: ExportTarget): Promise<readonly Expo
 }
 const brief = (findings: readonly ExportFinding[]) => findings.map(({ rule, line }) => `${rule} ${line}`);
 
-test('a plain reward is exported everywhere without a finding', async () => {
+test('a plain reward is exported for every target without findings', async () => {
 	const source = 'def plain(prompts, completions, answer, **kwargs):\n    return [1.0 for _ in completions]\n';
 	for (const target of exportTargets) assert.deepEqual(brief(await lint(source, target)), [], target);
 });
 
-test('what breaks elsewhere is named at its line', async () => {
+test('incompatible code is reported at its line', async () => {
 	const source = `import threading
 from .shared import helper
 
@@ -69,7 +69,7 @@ fussy.batch_only = True
 	assert.match(columns?.message ?? '', /"level"/);
 });
 
-test('no name of a column and no tag makes another program of an adapter', async () => {
+test('column names and tags cannot change the program of an adapter', async () => {
 	const file = join(folder, 'names.reward.py');
 	await writeFile(file, 'def own(completions, **kwargs):\n    return [0.5 for _ in completions]\n');
 	const { execFileSync } = await import('node:child_process');
@@ -83,7 +83,7 @@ test('no name of a column and no tag makes another program of an adapter', async
 	}
 });
 
-test('what is in the way is refused with a sentence', async () => {
+test('obstacles are rejected with one sentence', async () => {
 	const request = { target: 'verl', python, folder: builtHostFolder() } as const;
 	const refused = async (name: string, source: string, pattern: RegExp, extra = {}) => {
 		const file = join(folder, name);
@@ -91,14 +91,16 @@ test('what is in the way is refused with a sentence', async () => {
 		await assert.rejects(exportRewardFile({ ...request, file, ...extra }), pattern);
 	};
 	await refused('a.reward.py', 'def broken(:\n', /a\.reward\.py:1: /);
-	await refused('b.reward.py', 'x = 1\n', /has no reward/);
-	await refused('c.reward.py', 'def one(completions):\n    return []\n', /no reward "two"/, { names: ['two'] });
-	await refused('d.reward.ts', 'export const a = 1;\n', /not written in Python/);
-	await refused('e.reward.py', 'def one(completions):\n    return []\n', /no Python/, { python: '/nowhere/python' });
+	await refused('b.reward.py', 'x = 1\n', /has no rewards:/);
+	await refused('c.reward.py', 'def one(completions):\n    return []\n', /does not define "two"/, { names: ['two'] });
+	await refused('d.reward.ts', 'export const a = 1;\n', /is not a Python file/);
+	await refused('e.reward.py', 'def one(completions):\n    return []\n', /Cannot find Python "\/nowhere\/python"/, {
+		python: '/nowhere/python',
+	});
 	await assert.rejects(exportRewardFile({ ...request, file: join(folder, 'none.reward.py') }), /Cannot read/);
 });
 
-test('an adapter replaces an earlier one and nothing else', async () => {
+test('an adapter replaces only an earlier adapter', async () => {
 	const file = join(folder, 'my-own 2.reward.py');
 	const path = adapterPath(file, 'verl');
 	assert.equal(path, join(folder, 'my_own_2_verl.py'));
@@ -107,7 +109,7 @@ test('an adapter replaces an earlier one and nothing else', async () => {
 	await writeAdapter(path, text);
 	await writeAdapter(path, text);
 	assert.equal(await readFile(path, 'utf8'), text);
-	// As version 0.1 began them.
+	// First line as written by version 0.1.
 	await writeFile(path, text.replace('# Generated from', '# Made from'));
 	await writeAdapter(path, text);
 	assert.equal(await readFile(path, 'utf8'), text);

@@ -8,14 +8,14 @@ import type { RewardLimits, RewardRunner } from '../../../src/rewards/rewardRunn
 import { builtHostFolder } from '../../support/programs.ts';
 import { context, openHosts, openReward, processesWith, rewardFolder, rowsOf, until } from './hostFixtures.ts';
 
-/** One fault in both languages; it strikes on the row whose gold answer is 2, and `good` of the same file never. */
+/** One fault in both languages. It occurs on the row with gold answer 2; `good` in the same file never fails. */
 interface Bad {
 	readonly python: string;
 	readonly node: string;
 	readonly limits?: Partial<RewardLimits>;
 	readonly kind: string;
 	readonly message: RegExp;
-	/** Of the line that is to blame; null where only a process could tell and it is gone. */
+	/** Line at fault, or null if only the process could have reported it and is gone. */
 	readonly pythonLine: number | null;
 	readonly nodeLine: number | null;
 }
@@ -52,7 +52,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		node: 'for (;;);',
 		limits: quick,
 		kind: 'timeout',
-		message: /longer than its limit of 1 s/,
+		message: /exceeded its time limit of 1 s/,
 		pythonLine: 4,
 		nodeLine: null,
 	},
@@ -61,7 +61,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		node: 'return new Promise(() => {});',
 		limits: quick,
 		kind: 'timeout',
-		message: /longer than its limit/,
+		message: /exceeded its time limit/,
 		pythonLine: 4,
 		nodeLine: null,
 	},
@@ -95,7 +95,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		python: 'os._exit(3)',
 		node: 'process.reallyExit(3);',
 		kind: 'exited',
-		message: /process exited with status 3/,
+		message: /process exited with code 3/,
 		pythonLine: null,
 		nodeLine: null,
 	},
@@ -119,7 +119,7 @@ describe('a reward that harms its process', () => {
 
 	for (const [name, fault] of Object.entries(faults)) {
 		for (const language of ['python', 'node'] as const) {
-			it(`by ${name} (${language}): the row is named, the others are scored, and it goes on`, async () => {
+			it(`by ${name} (${language}): the row is named, the others are scored, and the reward recovers`, async () => {
 				const file = language === 'python' ? 'bad.reward.py' : 'bad.reward.mjs';
 				const text = language === 'python' ? python(fault.python) : node(fault.node);
 				const runner = await openReward(hosts, folder, file, text, fault.limits);
@@ -132,7 +132,7 @@ describe('a reward that harms its process', () => {
 				assert.match(errors[0]?.message ?? '', fault.message);
 				const line = language === 'python' ? fault.pythonLine : fault.nodeLine;
 				if (line !== null) assert.equal(errors[0]?.line, line);
-				// process.exit is one row's exception where rows are scored one by one anyway.
+				// In per-row scoring, process.exit is an exception in a single row.
 				const perRow = language === 'node' && fault.nodeLine !== null;
 				assert.equal(isolated, perRow ? undefined : true);
 				await recovers(runner);
@@ -145,7 +145,7 @@ describe('a reward that harms its process', () => {
 		assert.deepEqual([values, errors], [[2, 2, 2, 2], []]);
 	}
 
-	it('on every row ends in an error for each, without trying them all', async () => {
+	it('on every row gives an error for each without trying all of them', async () => {
 		const text = 'import os\ndef bad(completions, **kwargs):\n    open("starts", "a").write("x")\n    os._exit(1)\n';
 		const runner = await openReward(hosts, folder, 'b.reward.py', text);
 		const { values, errors, isolated } = await runner.score('bad', rowsOf(100));
@@ -159,7 +159,7 @@ describe('a reward that harms its process', () => {
 		assert.equal((await readFile(join(runner.file, '../starts'), 'utf8')).length, 6);
 	});
 
-	it('by closing every file descriptor is ended, and replaced', async () => {
+	it('by closing every file descriptor is ended and replaced', async () => {
 		const text = [
 			'import os, time',
 			'def bad(completions, **k):',
@@ -167,7 +167,7 @@ describe('a reward that harms its process', () => {
 			'    time.sleep(600)',
 			'def good(completions, **k): return [2] * len(completions)',
 		].join('\n');
-		// Within the time that a host whose connection is gone has to end.
+		// Within the exit deadline of a host whose connection is gone.
 		const runner = await openReward(hosts, folder, 'c.reward.py', text);
 		const { values, errors } = await runner.score('bad', rowsOf(1), { timeoutMs: 300 });
 		assert.deepEqual(values, [null]);
@@ -177,7 +177,7 @@ describe('a reward that harms its process', () => {
 		const pending = runner.score('bad', rowsOf(1), { signal: cancel.signal, timeoutMs: 60_000 });
 		await new Promise((resolve) => setTimeout(resolve, 500));
 		cancel.abort();
-		// Where a busy machine lets the wish come late, the host has been ended before.
+		// On a busy machine, the host may have been ended before the cancel request.
 		const late = await pending.catch((error: unknown) => {
 			assert.equal(Failure.from(error).reason, 'cancelled');
 			return null;
@@ -186,7 +186,7 @@ describe('a reward that harms its process', () => {
 		await recovers(Object.assign(runner, {}));
 	});
 
-	it('as a batch fails as a batch when it is declared so', async () => {
+	it('in batch-only mode fails as a batch', async () => {
 		const text =
 			'import os\ndef bad(completions, **kwargs): os._exit(1)\nbad.batch_only = True\ndef good(completions, **k): return [2] * len(completions)';
 		const runner = await openReward(hosts, folder, 'b.reward.py', text);
@@ -200,7 +200,7 @@ describe('a reward that harms its process', () => {
 		await recovers(Object.assign(runner, {}));
 	});
 
-	it('by changing what its process is made of costs that process alone', async () => {
+	it('by modifying its process affects only that process', async () => {
 		const text = [
 			'export const bad = () => { Array.prototype.map = null; return 1; };',
 			'export const odd = () => ({ get then() { throw new Error("no then"); } });',
@@ -221,7 +221,7 @@ describe('a reward that harms its process', () => {
 		assert.deepEqual([odd.errors[0]?.kind, odd.errors[0]?.message], ['threw', 'Error: no then']);
 	});
 
-	it('by replacing functions that the host uses is still heard', async () => {
+	it('by replacing functions that the host uses can still respond', async () => {
 		const text = [
 			'import json, os',
 			'def bad(completions, **k):',
@@ -236,7 +236,7 @@ describe('a reward that harms its process', () => {
 		await recovers(runner);
 	});
 
-	it('by a metric that is no number names the line', async () => {
+	it('by logging a non-numeric metric is reported with its line', async () => {
 		const text = [
 			'def bad(completions, log_metric, **k):',
 			'    log_metric("length", "long")',
@@ -257,7 +257,7 @@ describe('a reward that harms its process', () => {
 		assert.deepEqual([values, metrics], [[2], { fine: 3 }]);
 	});
 
-	it('leaves no process behind, not even in a session and an environment of its own', async () => {
+	it('leaves no process behind, even in a separate session and environment', async () => {
 		const marker = `600.${Math.floor(Math.random() * 1e9)}`;
 		const text = [
 			'import subprocess',
@@ -268,14 +268,14 @@ describe('a reward that harms its process', () => {
 		const own = await openHosts();
 		const runner = await openReward(own, folder, 'n.reward.py', text);
 		await runner.score('bad', rowsOf(1));
-		// A process that has just been started has no command line for a moment.
+		// A process that has just started briefly has no command line.
 		await until(async () => (await processesWith(marker)).length === 1);
 		own.dispose();
 		await own.closed();
 		await until(async () => (await processesWith(marker)).length === 0);
 	});
 
-	// At most 66 processes at a time: the limit, and what starts between two looks.
+	// At most 66 concurrent processes: the limit plus those that start between two checks.
 	const bombs: Readonly<Record<string, string>> = {
 		'of one process': [
 			'import os, time',
@@ -309,7 +309,7 @@ describe('a reward that harms its process', () => {
 		].join('\n'),
 	};
 	for (const [name, text] of Object.entries(bombs)) {
-		it(`by a fork bomb ${name}: all of it is ended`, async () => {
+		it(`by a fork bomb ${name}: all processes are ended`, async () => {
 			const good = 'def good(completions, **kwargs):\n    return [2.0] * len(completions)\n';
 			const marker = `bomb-${Math.random().toString(36).slice(2)}`;
 			const environment = { ...process.env, BOMB_MARKER: marker };
@@ -321,16 +321,16 @@ describe('a reward that harms its process', () => {
 				errors.map(({ index, kind }) => [index, kind]),
 				[[0, 'processes']],
 			);
-			assert.match(errors[0]?.message ?? '', /had \d+ processes; its limit is 20/);
+			assert.match(errors[0]?.message ?? '', /had \d+ processes, exceeding its limit of 20/);
 			await recovers(runner);
-			// What is left is the new host and its watcher.
+			// Only the new host and its watcher remain.
 			await until(async () => (await processesWith(marker)).length <= 2);
 			bombed.dispose();
 			await until(async () => (await processesWith(marker)).length === 0);
 		});
 	}
 
-	it('keeps nothing running after it is disposed, whatever it is at', async () => {
+	it('leaves nothing running after disposal, whatever it is doing', async () => {
 		const marker = `left-${Math.random().toString(36).slice(2)}`;
 		const busy = await openHosts({ environment: { ...process.env, LEFT_MARKER: marker }, spares: true });
 		const loops = await openReward(busy, folder, 'l.reward.mjs', 'export const bad = () => { for (;;); };');
@@ -350,7 +350,7 @@ describe('a reward that harms its process', () => {
 		['killed', ''],
 		['killed while it ends its hosts', 'hosts.dispose();'],
 	]) {
-		it(`dies with the process that started it, even when that is ${how}`, async () => {
+		it(`dies with the process that started it, even if that is ${how}`, async () => {
 			const { spawn } = await import('node:child_process');
 			const marker = `orphan-${Math.random().toString(36).slice(2)}`;
 			const rewards = [
@@ -379,7 +379,7 @@ describe('a reward that harms its process', () => {
 				stdio: ['ignore', 'pipe', 'inherit'],
 			});
 			await new Promise<void>((resolve) => starter.stdout.once('data', () => resolve()));
-			// Two hosts and two watchers.
+			// Two hosts and two watchers, plus the parent.
 			await until(async () => (await processesWith(marker)).length === 5);
 			starter.kill('SIGUSR2');
 			await until(async () => (await processesWith(marker)).length === 0);
@@ -394,7 +394,7 @@ describe('a reward that prints', () => {
 		hosts = await openHosts();
 		folder = await rewardFolder();
 	});
-	/** 1 GB where the time is there. */
+	/** 1 GB if time permits. */
 	const bytes = Number(process.env.PRINTED_BYTES ?? 150_000_000);
 
 	const ways: Readonly<Record<string, readonly [string, string]>> = {
@@ -410,7 +410,7 @@ describe('a reward that prints', () => {
 		],
 	};
 	for (const [way, [name, body]] of Object.entries(ways)) {
-		it(`${bytes / 1e6} MB ${way} keeps the beginning, says that it was cut, and costs no memory`, async () => {
+		it(`${bytes / 1e6} MB ${way} keeps the start, reports the truncation, and uses no extra memory`, async () => {
 			const text = name.endsWith('.py')
 				? `import os, subprocess, sys\ndef loud(completions, **k):\n    print("begin", flush=True)\n${body}\n    return [1] * len(completions)\n`
 				: `export const loud = () => {\n\tconsole.log("begin");\n${body}\n\treturn 1;\n};`;
@@ -423,7 +423,7 @@ describe('a reward that prints', () => {
 			assert.deepEqual([values, errors], [[1], []]);
 			assert.equal(logs[0], 'begin');
 			assert.ok(
-				logs.some((line) => /(cut here|printed and dropped)\)$/.test(line)),
+				logs.some((line) => /(omitted|printed and dropped)\)$/.test(line)),
 				logs.slice(-3).join('\n').slice(0, 300),
 			);
 			const kept = logs.reduce((sum, line) => sum + line.length, 0);
@@ -432,7 +432,7 @@ describe('a reward that prints', () => {
 		});
 	}
 
-	it('what looks like the protocol is only printed', async () => {
+	it('output that resembles the protocol is only printed', async () => {
 		const message = 'Content-Length: 37\\r\\n\\r\\n{"jsonrpc":"2.0","id":1,"result":[1]}';
 		const text = [
 			'import os, subprocess',
@@ -479,7 +479,7 @@ describe('a reward that prints', () => {
 		}
 	});
 
-	it('gets its own lines, those of loading first, each once', async () => {
+	it('gets only its own lines, each once, with the output of loading first', async () => {
 		const text =
 			'import sys\nprint("loading")\ndef say(completions, **k):\n    print("out"); print("err", file=sys.stderr)\n    return [1] * len(completions)\n';
 		const runner = await openReward(hosts, folder, 'w.reward.py', text);
@@ -491,8 +491,8 @@ describe('a reward that prints', () => {
 	});
 });
 
-describe('a program that is not there', () => {
-	it('is named, with what to do', async () => {
+describe('a missing program', () => {
+	it('is named, with an action', async () => {
 		const folder = await rewardFolder();
 		const nowhere = join(folder, 'nowhere');
 		const hosts = new RewardHosts(
@@ -513,7 +513,7 @@ describe('a program that is not there', () => {
 		await hosts.closed();
 	});
 
-	it('or the program of the host itself is named too', async () => {
+	it('is also named if it is the host program', async () => {
 		const folder = await rewardFolder();
 		const hosts = new RewardHosts({ node: process.execPath, nodeEnvironment: {}, python: 'python3' }, { folder });
 		const runner = await openReward(hosts, folder, 'a.reward.py', 'def f(completions, **k): return []');

@@ -18,7 +18,7 @@ const files = {
 		'export const f = ({ trace }: { trace: { answer: string } }) => {\n\tconsole.log("seen");\n\tif (trace.answer === "2") throw new Error("two");\n\treturn Number(trace.answer);\n};\n',
 };
 
-describe('the reward hosts as they are shipped', () => {
+describe('bundled reward hosts', () => {
 	let dist: string;
 	before(async () => {
 		dist = join(await rewardFolder(), 'dist');
@@ -51,7 +51,7 @@ describe('the reward hosts as they are shipped', () => {
 		}
 	});
 
-	it('start again, in both languages, when the folder that they came from is gone', async () => {
+	it('start again in both languages after their original folder is deleted', async () => {
 		const hosts = await openHosts({ folder: dist });
 		const folder = await rewardFolder();
 		const runners = [];
@@ -62,7 +62,7 @@ describe('the reward hosts as they are shipped', () => {
 		for (const runner of runners) {
 			runner.reload();
 			const { values, errors } = await runner.score('f', rowsOf(3));
-			// Python's batch failed as a whole, and none of its rows alone.
+			// In Python the batch failed as a whole, without individual row errors.
 			const python = runner.file.endsWith('.py');
 			assert.deepEqual(values, python ? [0, 1, 2] : [0, 1, null]);
 			assert.deepEqual(

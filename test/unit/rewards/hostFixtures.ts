@@ -12,7 +12,7 @@ import { findRewardPrograms } from '../../../src/rewards/rewardPrograms.ts';
 import type { RewardLimits, RewardPrograms, RewardRunner } from '../../../src/rewards/rewardRunner.ts';
 import { builtHostFolder } from '../../support/programs.ts';
 
-// The copies of the host programs, and nothing of the user's.
+// Holds only copies of the host programs, nothing from the user.
 const runtime = mkdtempSync(join(tmpdir(), 'rlh-'));
 mkdirSync(join(runtime, 'x'), { mode: 0o700 });
 process.env.XDG_RUNTIME_DIR = join(runtime, 'x');
@@ -34,7 +34,7 @@ export const context: RewardContext = {
 
 let programs: Promise<RewardPrograms> | undefined;
 
-/** Hosts of one test file, closed after it. */
+/** Opens reward hosts for a test file and closes them afterwards. */
 export async function openHosts(options: Partial<RewardHostsOptions> = {}): Promise<RewardHosts> {
 	programs ??= findRewardPrograms();
 	const hosts = new RewardHosts(await programs, { folder: builtHostFolder(), ...options });
@@ -42,7 +42,7 @@ export async function openHosts(options: Partial<RewardHostsOptions> = {}): Prom
 	return hosts;
 }
 
-/** A temporary folder of reward files, removed after the test file. */
+/** Creates a temporary folder for reward files, removed after the test file. */
 export async function rewardFolder(): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'rlr-'));
 	folders.push(folder);
@@ -51,7 +51,7 @@ export async function rewardFolder(): Promise<string> {
 
 let count = 0;
 
-/** Writes a reward file of its own folder (and its neighbors) and opens it. */
+/** Writes a reward file and its neighbors to a new folder and opens it. */
 export async function openReward(
 	hosts: RewardHosts,
 	folder: string,
@@ -68,7 +68,7 @@ export async function openReward(
 	return Object.assign(hosts.open({ file, context }, limits), { file });
 }
 
-/** Rows whose completions are `<think>..</think><answer>i</answer>` with gold answer i. */
+/** Builds rows with completion `<think>..</think><answer>i</answer>` and gold answer i. */
 export function rowsOf(n: number, columns: (i: number) => Record<string, unknown> = () => ({})): ScoreRow[] {
 	return Array.from({ length: n }, (_, i) => ({
 		prompt: `${i} + 0 = `,
@@ -79,7 +79,7 @@ export function rowsOf(n: number, columns: (i: number) => Record<string, unknown
 	}));
 }
 
-/** Processes of this machine whose environment or command line holds a text. */
+/** Lists processes on this machine whose environment or command line contains the text. */
 export async function processesWith(text: string): Promise<number[]> {
 	const found: number[] = [];
 	for (const pid of await readdir('/proc')) {
@@ -95,7 +95,7 @@ export async function processesWith(text: string): Promise<number[]> {
 	return found;
 }
 
-/** Waits until a condition holds; fails when that takes far longer than it ever should. */
+/** Waits until a condition is true; fails after a generous timeout. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
 	const end = Date.now() + 60_000;
 	while (!(await condition())) {

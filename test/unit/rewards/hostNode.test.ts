@@ -24,7 +24,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		return { error, file: runner.file };
 	};
 
-	it('are the exported functions, in the order of the file, where they stand', async () => {
+	it('are the exported functions, in file order, with their locations', async () => {
 		const runner = await open(
 			[
 				"import type { Reward } from 'reasoning-lab';",
@@ -64,7 +64,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		await assert.rejects(runner.score('fourth', rows), { reason: 'missing', message: /first, second, third, a/ });
 	});
 
-	it('see every field of a row', async () => {
+	it('receive every field of a row', async () => {
 		const runner = await open(
 			`export const all = (sample) => {
 				const { prompt, completion, answer, row, truncated, messages, trace } = sample;
@@ -88,7 +88,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.deepEqual({ values, errors }, { values: [1], errors: [] });
 	});
 
-	it('name what is no reward, row by row', async () => {
+	it('report return values that are not rewards, row by row', async () => {
 		const runner = await open(
 			'const values = [1, true, "2", NaN, Infinity, undefined, null, {}, 3n, [1]];\n' +
 				'export const odd = ({ answer }) => values[Number(answer)];',
@@ -113,7 +113,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		}
 	});
 
-	it('name a batch of the wrong length, and what is no list, without trying rows singly', async () => {
+	it('report batches of the wrong length and non-lists without retrying rows individually', async () => {
 		const runner = await open(
 			'export const short = Object.assign((rows) => rows.slice(1).map(() => 1), { batch: true });\n' +
 				'export const text = Object.assign(() => "1", { batch: true });',
@@ -129,7 +129,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		}
 	});
 
-	it('that throw on some rows name the row and the line', async () => {
+	it('that throw on some rows report the row and the line', async () => {
 		const runner = await open(
 			[
 				"import { check } from './check.ts';",
@@ -163,7 +163,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.deepEqual((await runner.score('picky', rowsOf(1))).logs, ['row 0']);
 	});
 
-	it('may be asynchronous: several rows at a time, in their order', async () => {
+	it('may be asynchronous: several rows run concurrently and results keep their order', async () => {
 		const runner = await open(
 			'let most = 0, now = 0;\n' +
 				'export const slow = async ({ answer }) => {\n' +
@@ -180,7 +180,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.deepEqual((await runner.score('parallel', rows.slice(0, 1))).values, [16]);
 	});
 
-	it('that throw outside every call say so', async () => {
+	it('that throw outside a call report it', async () => {
 		const runner = await open(
 			'export const stray = async () => {\n' +
 				'\tsetTimeout(() => { throw new Error("in a timer"); }, 1);\n' +
@@ -192,7 +192,7 @@ describe('TypeScript and JavaScript rewards', () => {
 			[{ index: 0, kind: 'threw', message: 'Error: in a timer', line: 2 }],
 		);
 		assert.deepEqual((await runner.score('stray', [])).values, []);
-		// A promise that nobody waits for, in a function that is not asynchronous itself.
+		// A promise that is not awaited, in a synchronous function.
 		const lost = await open(
 			'const check = async () => { throw new Error("not awaited"); };\n' +
 				'export const lost = () => {\n\tcheck();\n\treturn 1;\n};',
@@ -204,7 +204,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		);
 	});
 
-	it('with a syntax error name the file and the line, also of an import', async () => {
+	it('with a syntax error report the file and line, including for imports', async () => {
 		const broken = 'export const a = 1;\n\nexport const b = = 2;\n';
 		for (const name of ['x.reward.ts', 'x.reward.js', 'x.reward.mjs']) {
 			const { error, file } = await loadFailure(broken, name);
@@ -221,7 +221,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.match(error.action ?? '', /no enums/);
 	});
 
-	it('with an import that is not there name its line and what to do', async () => {
+	it('with a missing import report its line and an action', async () => {
 		const package_ = await loadFailure(
 			"import { a } from './a.js';\nimport z from 'no-such-package';\n",
 			'i.reward.ts',
@@ -241,7 +241,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.deepEqual([name.error.line, name.error.file], [1, name.file]);
 	});
 
-	it('that throw while they are loaded, end their process, or export nothing, say so', async () => {
+	it('that throw on load, exit their process, or export nothing report it', async () => {
 		const threw = await loadFailure('const a = 1;\nthrow new Error("a is " + a);\n');
 		assert.deepEqual([threw.error.line, threw.error.detail], [2, 'Error: a is 1']);
 		const exit = await loadFailure('process.exit(3);\n');
@@ -249,12 +249,12 @@ describe('TypeScript and JavaScript rewards', () => {
 		const abort = await loadFailure('process.abort();\n');
 		assert.match(abort.error.message, /SIGABRT/);
 		const none = await loadFailure('export const a = 1;\n');
-		assert.match(none.error.message, /exports no function/);
+		assert.match(none.error.message, /does not export any functions/);
 		const runner = hosts.open({ file: join(folder, 'nowhere.reward.ts'), context });
 		await assert.rejects(runner.describe(), { reason: 'missing' });
 	});
 
-	it('name the lines that the rows reach, each batch for itself', async () => {
+	it('report line coverage separately for each batch', async () => {
 		const text = [
 			'const limit = 2;',
 			'export const step = ({ answer }) => {',
@@ -297,7 +297,7 @@ describe('TypeScript and JavaScript rewards', () => {
 });
 
 describe('built-in rewards', () => {
-	it('score in one host, each under its name', async () => {
+	it('score in one host, each under its own name', async () => {
 		const hosts = await openHosts();
 		const runner = hosts.open({
 			builtIns: [
@@ -321,13 +321,13 @@ describe('built-in rewards', () => {
 		assert.deepEqual(runner.files, []);
 	});
 
-	it('that do not exist, or have a wrong option, fail with the words of the recipe', async () => {
+	it('with unknown names or invalid options fail with the same message as the recipe', async () => {
 		const hosts = await openHosts();
 		const runner = hosts.open({ builtIns: [{ use: 'formt', name: 'formt' }], context });
 		await assert.rejects(runner.describe(), { name: 'Failure', reason: 'invalid', message: /"formt"/ });
 	});
 
-	it('alone see the API keys', async () => {
+	it('are the only ones that can access API keys', async () => {
 		const folder = await rewardFolder();
 		const environment = {
 			...process.env,

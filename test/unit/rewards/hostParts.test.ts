@@ -10,14 +10,14 @@ import { isolateRows, spread } from '../../../src/rewards/isolatedRows.ts';
 const fault = { kind: 'timeout', message: 'too slow' } as const;
 
 describe('the rows of a failed batch', () => {
-	it('are each tried once, in an order that spreads over the batch', () => {
+	it('are each retried once, in an order spread over the batch', () => {
 		for (const n of [0, 1, 2, 3, 4, 7, 8, 64, 100, 1000, 1023]) {
 			const order = spread(n);
 			assert.deepEqual(
 				order.toSorted((a, b) => a - b),
 				Array.from({ length: n }, (_, i) => i),
 			);
-			// Five neighbors are never the first five.
+			// The first five rows are never adjacent.
 			if (n > 20) assert.ok(Math.max(...order.slice(0, 5)) - Math.min(...order.slice(0, 5)) > n / 4, `${n}`);
 		}
 	});
@@ -39,7 +39,7 @@ describe('the rows of a failed batch', () => {
 		);
 	});
 
-	it('are given up when each of the first five costs a process', async () => {
+	it('are abandoned if each of the first five kills a process', async () => {
 		const tried: number[] = [];
 		const { values, errors } = await isolateRows(50, fault, Infinity, async (i) => {
 			tried.push(i);
@@ -50,12 +50,13 @@ describe('the rows of a failed batch', () => {
 		assert.equal(errors.length, 50);
 		assert.equal(errors.filter(({ kind }) => kind === 'memory').length, 5);
 		assert.equal(
-			errors.filter(({ kind, message }) => kind === 'timeout' && /too slow \(not retried alone/.test(message)).length,
+			errors.filter(({ kind, message }) => kind === 'timeout' && /too slow \(not retried individually/.test(message))
+				.length,
 			45,
 		);
 	});
 
-	it('go on where some row works, and end in time', async () => {
+	it('continue if some row succeeds, until the time limit', async () => {
 		let now = 0;
 		const tried: number[] = [];
 		const { errors } = await isolateRows(
@@ -76,7 +77,7 @@ describe('the rows of a failed batch', () => {
 });
 
 describe("a host's log", () => {
-	it('gives lines once, also where chunks cut them', () => {
+	it('returns each line once, even if it is split across chunks', () => {
 		const log = new HostLog();
 		assert.deepEqual(log.take(), []);
 		for (const byte of Buffer.from('one\ntwö\r\n\nthree')) log.add(Buffer.from([byte]));
@@ -85,7 +86,7 @@ describe("a host's log", () => {
 		assert.deepEqual(log.take(), []);
 	});
 
-	it('keeps beginning and end of any stream, and counts the rest to the byte', () => {
+	it('keeps the start and end of any stream, and counts the omitted bytes exactly', () => {
 		for (let seed = 0; seed < 30; seed++) {
 			const random = Random.of('log', seed);
 			const log = new HostLog();
@@ -97,7 +98,7 @@ describe("a host's log", () => {
 			const whole = Buffer.concat(parts).toString();
 			assert.equal(log.total, whole.length);
 			const all = log.take();
-			const at = all.findIndex((line) => /^\([\d,]+ bytes cut here\)$/.test(line));
+			const at = all.findIndex((line) => /^\([\d,]+ bytes omitted\)$/.test(line));
 			if (at < 0) {
 				assert.equal(all.length, 1);
 				assert.ok(whole.startsWith((all[0] as string).replace(/…$/, '')));
@@ -105,7 +106,7 @@ describe("a host's log", () => {
 				continue;
 			}
 			const [head, tail] = [all.slice(0, at).join(''), all.slice(at + 1).join('')];
-			// Each line shows its first 2,000 characters.
+			// Only the first 2,000 characters of each line are shown.
 			assert.ok(whole.startsWith(head.replace(/…$/, '')), `seed ${seed}`);
 			const cut = Number((all[at] as string).replace(/\D/g, ''));
 			assert.ok(whole.slice(49_152 + cut).startsWith(tail.replace(/…$/, '')), `seed ${seed}`);
@@ -114,21 +115,21 @@ describe("a host's log", () => {
 	});
 });
 
-describe('the list of processes', () => {
-	it('reads names that look like fields', () => {
+describe('the process list', () => {
+	it('parses names that look like fields', () => {
 		const fields = `${'0 '.repeat(15)}77 1000 256`;
 		const entry = parseStat(`12 (a) Z 9 (b) S 5 6 7 ${fields} 0`);
 		assert.deepEqual(entry, { pid: 12, parent: 5, group: 6, session: 7, start: 77, rssMb: 1, ended: false });
 	});
 
-	it('holds this process', async () => {
+	it('contains this process', async () => {
 		const entry = (await listProcesses()).find(({ pid }) => pid === process.pid);
 		assert.ok(entry);
 		assert.equal(entry.parent, process.ppid);
 		assert.ok(Math.abs(entry.rssMb - process.memoryUsage.rss() / 2 ** 20) < 64, `${entry.rssMb}`);
 	});
 
-	it('reads what ps says where there is no /proc', () => {
+	it('parses ps output where there is no /proc', () => {
 		const [first, second, ...rest] = parsePs('    1     0     1   2048 Ss  \n  345   12    12 10240 Z+\n');
 		assert.deepEqual(first, { pid: 1, parent: 0, group: 1, session: 1, start: 0, rssMb: 2, ended: false });
 		assert.deepEqual(
@@ -139,7 +140,7 @@ describe('the list of processes', () => {
 	});
 });
 
-it('Node from 22.18 on runs reward files', () => {
+it('Node 22.18 and later can run reward files', () => {
 	const cases = {
 		'20.20.2': false,
 		'22.9.0': false,

@@ -26,7 +26,7 @@ describe('Python rewards', () => {
 		return { error, file: runner.file };
 	};
 
-	it("are the public functions with TRL's signature, where they stand", async () => {
+	it("are the public functions with TRL's signature, with their locations", async () => {
 		const runner = await open(
 			[
 				'from functools import wraps',
@@ -86,7 +86,7 @@ describe('Python rewards', () => {
 		assert.deepEqual((await runner.score('decorated', rows)).values, [0.5]);
 	});
 
-	it("are called as TRL's trainer calls them", async () => {
+	it("are called like TRL's trainer calls them", async () => {
 		const runner = await open(
 			[
 				'import json',
@@ -122,7 +122,7 @@ describe('Python rewards', () => {
 		assert.deepEqual((await runner.score('few', rows)).values, [1, null]);
 	});
 
-	it('get lists of messages where the data is conversational', async () => {
+	it('receive message lists for conversational data', async () => {
 		const runner = await open(
 			'def said(prompts, completions, **kwargs):\n' +
 				'    return [float(p[-1]["role"] == "user" and c[0]["content"] == "fine") for p, c in zip(prompts, completions)]',
@@ -137,7 +137,7 @@ describe('Python rewards', () => {
 		assert.deepEqual((await runner.score('said', rows)).values, [1, 0]);
 	});
 
-	it('name a column that they require and the data lacks, and those it has', async () => {
+	it('report a required column missing from the data, and the available ones', async () => {
 		const runner = await open(
 			'def needs(completions, solution, level): return [1.0] * len(completions)\n' +
 				'def ids(completions, completion_ids): return [1.0] * len(completions)',
@@ -167,7 +167,7 @@ describe('Python rewards', () => {
 		);
 	});
 
-	it('may return any list of numbers: arrays, tensors, generators, their scalars', async () => {
+	it('may return any list of numbers: arrays, tensors, generators and their scalars', async () => {
 		const runner = await open(
 			[
 				'from array import array',
@@ -233,7 +233,7 @@ describe('Python rewards', () => {
 		}
 	});
 
-	it('that raise on some rows are tried row by row: the others keep their values', async () => {
+	it('that raise on some rows are retried row by row, and the others keep their values', async () => {
 		const runner = await open(
 			[
 				'from check import check',
@@ -263,7 +263,7 @@ describe('Python rewards', () => {
 		assert.match(errors[0]?.stack ?? '', /^.*check\.py:3 in check\n.*picky\.reward\.py:6/);
 		assert.equal(isolated, true);
 		assert.match(logs.at(-1) ?? '', /ValueError: two: 2.*one by one/);
-		// The process is the same: a raised exception harms it no more than under TRL.
+		// The process is the same: a raised exception does not harm it, as under TRL.
 		assert.deepEqual((await runner.score('count', rowsOf(1))).values, [8]);
 		const group = await runner.score('group', rows);
 		assert.deepEqual(group.values, new Array(7).fill(null));
@@ -274,7 +274,7 @@ describe('Python rewards', () => {
 		assert.equal(group.isolated, undefined);
 	});
 
-	it('with a syntax error or a failing import name file, line and what to do', async () => {
+	it('with a syntax error or a failing import report file, line and action', async () => {
 		const syntax = await loadFailure('import os\n\ndef f(completions:\n    return 1\n', 'x.reward.py');
 		assert.deepEqual([syntax.error.reason, syntax.error.file, syntax.error.line], ['invalid', syntax.file, 3]);
 		assert.match(syntax.error.message, /^x\.reward\.py:3: SyntaxError: /);
@@ -296,7 +296,7 @@ describe('Python rewards', () => {
 		assert.deepEqual([raised.error.line, raised.error.detail], [2, "KeyError: 'k'"]);
 		assert.match(raised.error.frames ?? '', /helper\.py:2 in go/);
 		const exit = await loadFailure('import sys\nsys.exit("no")\n');
-		assert.match(exit.error.message, /sys\.exit\('no'\) while it is loaded/);
+		assert.match(exit.error.message, /sys\.exit\('no'\) while being loaded/);
 		const died = await loadFailure('import os\nos._exit(5)\n');
 		assert.match(died.error.message, /status 5/);
 		const none = await loadFailure('def helper(text): return text\n');
@@ -305,7 +305,7 @@ describe('Python rewards', () => {
 		assert.match(encoding.error.message, /nonsense/);
 	});
 
-	it('name the lines that the rows reach, each batch for itself', async () => {
+	it('report line coverage separately for each batch', async () => {
 		const text = [
 			'LIMIT = 2',
 			'def step(completions, answer, **kwargs):',
@@ -338,7 +338,7 @@ describe('Python rewards', () => {
 		assert.deepEqual((await cover(4))?.reached, all?.reached);
 	});
 
-	it('list what they import from their folder', async () => {
+	it('list the modules they import from their folder', async () => {
 		const runner = await open(
 			'import json\nfrom lib import deep\ndef f(completions, **k): return [deep.x]\n',
 			'f.reward.py',
@@ -357,7 +357,7 @@ describe('Python rewards', () => {
 		);
 	});
 
-	it('give the same value in every process', async () => {
+	it('return the same value in every process', async () => {
 		const runner = await open(
 			'def order(completions, **k): return [float("".join(set("123456")))] * len(completions)\n',
 		);
@@ -368,7 +368,7 @@ describe('Python rewards', () => {
 		}
 	});
 
-	it('may start processes and threads of their own', async () => {
+	it('may start their own processes and threads', async () => {
 		const runner = await open(
 			[
 				'import subprocess, sys, threading, multiprocessing, os',
@@ -386,7 +386,7 @@ describe('Python rewards', () => {
 		for (let i = 0; i < 3; i++) assert.deepEqual((await runner.score('work', rowsOf(2))).values, [50, 50]);
 	});
 
-	it('run on every Python from 3.10, and an older one is refused by its name', async (t) => {
+	it('run on every Python from 3.10 on, and an older version is rejected by name', async (t) => {
 		const versions = ['3.8', '3.9', '3.10', '3.12', '3.13'].flatMap((version) => {
 			try {
 				const find = `import sys; print(sys.executable if "%d.%d" % sys.version_info[:2] == "${version}" else "")`;
@@ -428,7 +428,7 @@ describe('Python rewards', () => {
 	});
 });
 
-/** pyenv starts the version that it is told; others ignore it. */
+/** Selects the version if pyenv is installed; otherwise has no effect. */
 function newestOf(version: string): string {
 	try {
 		const all = execFileSync('pyenv', ['versions', '--bare'], {

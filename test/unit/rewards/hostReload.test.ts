@@ -28,7 +28,7 @@ const languages = {
 };
 
 for (const [language, given] of Object.entries(languages)) {
-	describe(`a ${language} reward file that changes`, () => {
+	describe(`a changing ${language} reward file`, () => {
 		let editor: RewardHosts;
 		let training: RewardHosts;
 		let folder: string;
@@ -41,12 +41,12 @@ for (const [language, given] of Object.entries(languages)) {
 			openReward(hosts, folder, given.name, given.text(1), {}, { [given.other]: given.otherText(10) });
 		const rows = rowsOf(2);
 
-		it('is loaded anew in the editor, as are the files that it imports', async () => {
+		it('is reloaded in the editor, as are the files that it imports', async () => {
 			const runner = await open(editor);
 			const other = join(dirname(runner.file), given.other);
 			const values = async () => (await runner.score('f', rows)).values;
 			assert.deepEqual(await values(), [11, 11]);
-			// Of the same length and, most likely, in the same second.
+			// Same length and most likely the same second.
 			await writeFile(runner.file, given.text(2));
 			assert.deepEqual(await values(), [12, 12]);
 			await writeFile(other, given.otherText(20));
@@ -68,7 +68,7 @@ for (const [language, given] of Object.entries(languages)) {
 			for (const pid of before) assert.ok(editor.processes.includes(pid));
 		});
 
-		it('stays as it was loaded in training, until it is told', async () => {
+		it('is not reloaded in training until requested', async () => {
 			const runner = await open(training);
 			assert.deepEqual((await runner.score('f', rows)).values, [11, 11]);
 			await writeFile(runner.file, given.text(2));
@@ -77,7 +77,7 @@ for (const [language, given] of Object.entries(languages)) {
 			assert.deepEqual((await runner.score('f', rows)).values, [12, 12]);
 		});
 
-		it('is scored again soon after a cancellation, also of code that does not listen', async () => {
+		it('can be scored again soon after a cancellation, even if the code does not respond to it', async () => {
 			for (const text of [given.wait, given.busy]) {
 				const runner = await openReward(training, folder, given.name, text);
 				await runner.describe();
@@ -95,8 +95,8 @@ for (const [language, given] of Object.entries(languages)) {
 	});
 }
 
-describe('the hosts of a window', () => {
-	it('keep one spare a language that is open, and take it', async () => {
+describe('reward hosts of a window', () => {
+	it('keep one spare per open language, and use it', async () => {
 		const folder = await rewardFolder();
 		const hosts = await openHosts({ spares: true });
 		assert.equal(hosts.processes.length, 0);
@@ -108,7 +108,7 @@ describe('the hosts of a window', () => {
 		await until(() => hosts.processes.length === 2);
 		const small = hosts.open({ file: runner.file, context: runner.source.context }, { memoryMb: 100 });
 		await small.describe();
-		// It has taken the spare, whose successor starts a little later.
+		// The spare is in use, and its replacement starts a little later.
 		await until(() => hosts.processes.length === 3);
 		small.dispose();
 		runner.dispose();
@@ -116,7 +116,7 @@ describe('the hosts of a window', () => {
 		await assert.rejects(runner.describe(), { reason: 'cancelled' });
 	});
 
-	it('start a program again although its copy was swept away', async () => {
+	it('restart a program even if its copy was deleted', async () => {
 		const folder = await rewardFolder();
 		const hosts = await openHosts();
 		const runner = await openReward(hosts, folder, 'a.reward.py', 'def f(completions, **k): return [1]\n');
@@ -126,7 +126,7 @@ describe('the hosts of a window', () => {
 		assert.deepEqual((await runner.score('f', rowsOf(1))).values, [1]);
 	});
 
-	it('let the process that holds them end when they are idle', async () => {
+	it('do not keep an idle parent process alive', async () => {
 		const { execFile } = await import('node:child_process');
 		const { promisify } = await import('node:util');
 		const folder = await rewardFolder();
@@ -149,7 +149,7 @@ describe('the hosts of a window', () => {
 	});
 });
 
-it('a batch that runs while its file changes is scored to its end', async () => {
+it('a batch running while its file changes is scored to the end', async () => {
 	const folder = await rewardFolder();
 	const hosts = await openHosts({ reloadOnChange: true });
 	const text = (n: number) =>
@@ -166,7 +166,7 @@ it('a batch that runs while its file changes is scored to its end', async () => 
 	await until(() => !hosts.processes.includes(first as number));
 });
 
-it('a batch of nothing is nothing', async () => {
+it('an empty batch returns an empty result', async () => {
 	const hosts = await openHosts();
 	const runner = await openReward(
 		hosts,
@@ -178,7 +178,7 @@ it('a batch of nothing is nothing', async () => {
 	assert.deepEqual([values, errors], [[], []]);
 });
 
-it('built-in rewards stay in the process that they are in, coverage or not', async () => {
+it('built-in rewards keep their process, with or without coverage', async () => {
 	const hosts = await openHosts({ reloadOnChange: true, coverage: true });
 	const runner = hosts.open({ builtIns: [{ use: 'tag-count', name: 'tags' }], context });
 	await runner.score('tags', rowsOf(2));

@@ -46,7 +46,7 @@ const unmarked: BatchReward = (samples) => samples.map(() => 1);
 const writes: Reward = (sample) => { sample.completion = ''; return 1; };
 `;
 
-/** What rewards get at run time, held against what authors are told. */
+/** Compares the values rewards receive at run time with the published types. */
 const conformance = `import type * as author from 'reasoning-lab';
 import type { Trace } from ${JSON.stringify(join(root, 'src/core/trace/trace.ts'))};
 import type { RewardSample } from ${JSON.stringify(join(root, 'src/core/reward/rewardSample.ts'))};
@@ -56,7 +56,7 @@ export const trace: Same<author.Trace, Trace> = true;
 export const sample: Same<author.Sample, RewardSample> = true;
 `;
 
-test('the types for authors fit a reward file, refuse what is none, and are what rewards get', async () => {
+test('the published types accept a reward file, reject invalid ones, and match the run-time values', async () => {
 	const folder = await rewardFolder();
 	await cp(join(root, 'media/types/reasoning-lab.d.ts'), join(folder, 'reasoning-lab.d.ts'));
 	await writeFile(join(folder, 'sample.reward.ts'), reward);
@@ -98,14 +98,14 @@ test('the types for authors fit a reward file, refuse what is none, and are what
 	assert.deepEqual((await runner.score('right', rowsOf(2))).values, [1, 1]);
 });
 
-test('an editor that opens a template alone, without a tsconfig.json, finds its types', async () => {
+test('an editor that opens only a template, without a tsconfig.json, resolves its types', async () => {
 	const folder = await rewardFolder();
 	await cp(join(root, 'media/types/reasoning-lab.d.ts'), join(folder, 'reasoning-lab.d.ts'));
 	const template = await readFile(join(root, 'media/templates/reward/reward.ts'), 'utf8');
 	await writeFile(join(folder, 'brevity.reward.ts'), template.replaceAll('__NAME__', 'brevity'));
 	await cp(join(root, 'media/templates/starter/rewards/steps.reward.ts'), join(folder, 'steps.reward.ts'));
 	const compiler = join(root, 'node_modules/typescript/bin/tsc');
-	// What VS Code takes for files without a project: only what is opened, and what that refers to, belongs to it.
+	// VS Code options for files without a project, which include only the opened file and the files it references.
 	const editor = '--ignoreConfig --strict --noEmit --target es2024 --module esnext --moduleResolution bundler'.split(
 		' ',
 	);

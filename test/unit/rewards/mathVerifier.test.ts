@@ -10,7 +10,7 @@ import { withTimeLimit } from '../../../src/rewards/withTimeLimit.ts';
 describe('a time limit', () => {
 	const tooLong = { tooLong: true };
 
-	it('ends whatever runs', () => {
+	it('interrupts any code', () => {
 		assert.deepEqual(
 			withTimeLimit(20, () => {
 				for (;;);
@@ -40,7 +40,7 @@ describe('a time limit', () => {
 		);
 	});
 
-	it('gives values and errors through, also after an end', () => {
+	it('passes values and errors through, even after an interruption', () => {
 		assert.deepEqual(
 			withTimeLimit(1000, () => 7),
 			{ value: 7 },
@@ -56,10 +56,10 @@ describe('a time limit', () => {
 });
 
 describe('a pair of answers', () => {
-	it('is wrong after its time, undecided when the gold answer takes it all, and the next is right', async () => {
+	it('is incorrect on timeout, undecided if the gold answer uses up the time, and the next pair is unaffected', async () => {
 		const strict = await createMathComparer(1);
 		const heavy = Array.from({ length: 120 }, (_, i) => `\\sin^{${i + 2}}(x^{${i + 1}}+${i})`).join('+');
-		// Not decided by the machine's speed: one millisecond is too short for either on any.
+		// Independent of machine speed: one millisecond is too short for either answer anywhere.
 		const { value, reason } = strict(heavy, `${heavy}+1`);
 		assert.equal(value, null);
 		assert.match(reason, /longer than 1 ms/);
@@ -67,12 +67,12 @@ describe('a pair of answers', () => {
 		assert.equal(compare('\\frac{x}{2}', '0.5x').value, 1);
 	});
 
-	it('has bounded work without the clock', async () => {
+	it('has bounded cost without relying on the clock', async () => {
 		await createMathComparer();
 		const heavy = Array.from({ length: 60 }, (_, i) => `\\sin^{${i + 2}}(x^{${i + 1}}+${i})`).join('+');
 		const { value, reason } = compareMath(heavy, `1+${heavy}-1`, { limits: { steps: 500 } });
 		assert.equal(value, 0);
-		assert.match(reason, /more steps/);
+		assert.match(reason, /exceeds the step budget/);
 		assert.equal(compareMath(heavy, heavy).value, 1);
 	});
 });
@@ -94,7 +94,7 @@ describe('accuracy on a file dataset', () => {
 		});
 	}
 
-	it('judges the one answer section', async () => {
+	it('grades only the answer section', async () => {
 		const score = (completion: string, gold: unknown = '\\frac12') => scoreWith(tags(true, true), gold, completion);
 		assert.equal(await score('<think>x</think><answer>0.5</answer>'), 1);
 		assert.equal(await score('<think>x</think><answer>$\\boxed{\\frac{1}{2}}$</answer>'), 1);
@@ -111,7 +111,7 @@ describe('accuracy on a file dataset', () => {
 		assert.equal(await score('<answer>0.5</answer>', null), null);
 	});
 
-	it('takes the last statement where the template has no answer tags', async () => {
+	it('uses the last statement if the template has no answer tags', async () => {
 		const score = (completion: string) => scoreWith(tags(true, false), '7', completion);
 		assert.equal(await score('<think>8?</think>It is \\boxed{6}... no, \\boxed{7}.'), 1);
 		assert.equal(await score('<think>8?</think>The answer is 7.'), 1);
@@ -120,7 +120,7 @@ describe('accuracy on a file dataset', () => {
 		assert.equal(await scoreWith(tags(false, false), '7', '3 + 4 = 7, so the answer is 7.'), 1);
 	});
 
-	it('has a verifier that says null, true or false', async () => {
+	it('has a verifier that returns null, true or false', async () => {
 		const verify = await createMathVerifier();
 		const question = (answer: string | null) => ({ answer, row: {} });
 		assert.equal(verify(question('1/2'), '0.5'), true);

@@ -19,7 +19,7 @@ symlinkSync('weights.bin', join(folder, 'alias.bin'));
 const message = () => new ProtoWriter();
 const entry = (key: string, value: string) => message().text(1, key).text(2, value);
 
-/** A TensorProto of float32. */
+/** Encodes a float32 TensorProto. */
 function tensor(shape: readonly number[], external?: Readonly<Record<string, string>>): ProtoWriter {
 	const writer = message();
 	for (const size of shape) writer.integer(1, size);
@@ -41,7 +41,7 @@ async function check(written: ProtoWriter | Uint8Array): Promise<void> {
 	await checkOnnxFile(path);
 }
 
-/** A graph in an attribute of a node of a graph, and so on. */
+/** Encodes recursively nested graphs, each in a node attribute of the one around it. */
 function nested(depth: number): ProtoWriter {
 	let graph = message();
 	for (let i = 0; i < depth; i++) {
@@ -50,7 +50,7 @@ function nested(depth: number): ProtoWriter {
 	return graph;
 }
 
-/** Functions each of which calls the next `times` times. */
+/** Encodes a chain of functions, each calling the next `times` times. */
 function calling(count: number, times: number, last = 'Add'): ProtoWriter {
 	const written = model(message().message(1, message().text(4, 'f0')));
 	for (let i = 0; i < count; i++) {
@@ -62,8 +62,8 @@ function calling(count: number, times: number, last = 'Add'): ProtoWriter {
 	return written;
 }
 
-describe('an ONNX file of others', () => {
-	test('passes with data of its own and of files beside it', async () => {
+describe('an external ONNX file', () => {
+	test('is accepted with embedded data and data in neighboring files', async () => {
 		const raw = tensor([2, 2]).bytes(9, new Uint8Array(16));
 		const scalar = tensor([]).bytes(9, new Uint8Array(4));
 		const empty = tensor([0]);
@@ -78,15 +78,15 @@ describe('an ONNX file of others', () => {
 		['a path down and upwards', withInitializer(external('x\\..\\..\\secret.bin')), /outside its folder/],
 		['a link that leads out', withInitializer(external('link.bin')), /outside its folder/],
 		['no path', withInitializer(external('')), /outside its folder/],
-		['an address in memory', withInitializer(external('*/_ORT_MEM_ADDR_/*')), /secret|cannot be read/],
+		['an address in memory', withInitializer(external('*/_ORT_MEM_ADDR_/*')), /secret|Cannot read the external data/],
 		['a folder', withInitializer(external('.')), /outside its folder|not a regular file/],
-		['a missing file', withInitializer(external('other.bin')), /"other\.bin".* cannot be read/],
+		['a missing file', withInitializer(external('other.bin')), /Cannot read the external data "other\.bin"/],
 		['data behind the end of a file', withInitializer(external('weights.bin', { offset: '56' })), /past the end/],
-		['an offset that is none', withInitializer(external('weights.bin', { offset: '-8' })), /do not match its shape/],
+		['an offset that is none', withInitializer(external('weights.bin', { offset: '-8' })), /does not match its shape/],
 		[
 			'less data than its shape',
 			withInitializer(tensor([1e9], { location: 'weights.bin', length: '4' })),
-			/do not match its shape/,
+			/does not match its shape/,
 		],
 		['a size without data', withInitializer(tensor([1e12])), /larger than its data/],
 		[
@@ -124,23 +124,23 @@ describe('an ONNX file of others', () => {
 		['no graph', message().integer(1, 9), /not an ONNX model/],
 	];
 	for (const [name, written, pattern] of refusals) {
-		test(`is refused with ${name}`, async () => {
+		test(`is rejected with ${name}`, async () => {
 			await assert.rejects(check(written), (error: Error) => {
-				assert.match(error.message, /^(Cannot load the model|The external data) .*model\.onnx/);
+				assert.match(error.message, /^(Cannot load model|Cannot read the external data) .*model\.onnx/);
 				assert.match(error.message, pattern);
 				return true;
 			});
 		});
 	}
 
-	test('is refused where tensors share bytes again and again', async () => {
+	test('is rejected if many tensors share the same bytes', async () => {
 		writeFileSync(join(folder, 'large.bin'), Buffer.alloc(1 << 20));
 		const one = tensor([1 << 18], { location: 'large.bin' });
 		await check(withInitializer(one, one));
-		await assert.rejects(check(withInitializer(...Array<ProtoWriter>(80).fill(one))), /overlap in its external data/);
+		await assert.rejects(check(withInitializer(...Array<ProtoWriter>(80).fill(one))), /overlap in the external data/);
 	});
 
-	test('is read safely wherever it is cut off or damaged', async () => {
+	test('is read safely when truncated or damaged at any position', async () => {
 		const whole = withInitializer(tensor([2, 2]).bytes(9, new Uint8Array(16)), external('weights.bin')).finish();
 		for (let i = 0; i < whole.length; i++) {
 			for (const bytes of [whole.subarray(0, i), whole.with(i, 0xff), whole.with(i, 0)]) {
@@ -150,10 +150,10 @@ describe('an ONNX file of others', () => {
 	});
 });
 
-describe('a tokenizer.json of others', () => {
+describe('an external tokenizer.json', () => {
 	const replace = (content: string) => ({ type: 'Replace', pattern: { String: 'a' }, content });
 
-	test('passes as known models have it', () => {
+	test('is accepted as published with known models', () => {
 		checkTokenizer({
 			normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '▁' }, replace('▁')] },
 			pre_tokenizer: { type: 'Sequence', pretokenizers: [{ type: 'Split', pattern: { Regex: '\\p{L}+' } }] },
@@ -161,25 +161,25 @@ describe('a tokenizer.json of others', () => {
 		});
 	});
 
-	test('is refused where a text would grow without end, or a pattern is endless', () => {
+	test('is rejected if text could grow without bound or a pattern does not terminate', () => {
 		const growing = { type: 'Sequence', normalizers: Array(40).fill(replace('aa')) };
-		assert.throws(() => checkTokenizer({ normalizer: growing }), /normalizer expands one character to more than 1000/);
 		assert.throws(
-			() => checkTokenizer({ normalizer: replace('a'.repeat(1001)) }),
-			/expands one character to more than/,
+			() => checkTokenizer({ normalizer: growing }),
+			/normalizer expands a character to more than 1000 characters/,
 		);
+		assert.throws(() => checkTokenizer({ normalizer: replace('a'.repeat(1001)) }), /expands a character to more than/);
 		const split = { type: 'Split', pattern: { Regex: '(a|b)'.repeat(2001) } };
-		assert.throws(() => checkTokenizer({ pre_tokenizer: split }), /pattern of its pre_tokenizer has 10005 characters/);
+		assert.throws(() => checkTokenizer({ pre_tokenizer: split }), /pattern in its pre_tokenizer has 10005 characters/);
 		let deep: object = replace('b');
 		for (let i = 0; i < 20; i++) deep = { type: 'Sequence', normalizers: [deep] };
 		assert.throws(() => checkTokenizer({ normalizer: deep }), /too deep/);
 	});
 
-	test('is refused by its size and its number of values before it is parsed', async () => {
+	test('is rejected for its size or number of values before parsing', async () => {
 		const path = join(place, 'tokenizer.json');
 		writeFileSync(path, `{"model":[${'[],'.repeat(3_000_000)}0]}`);
-		await assert.rejects(readTokenizer(path, Object), /is not a tokenizer\.json: it has more than 4000000 values/);
+		await assert.rejects(readTokenizer(path, Object), /is not a valid tokenizer\.json: more than 4000000 values/);
 		writeFileSync(path, '['.repeat(100_000));
-		await assert.rejects(readTokenizer(path, Object), /more than 500 levels deep/);
+		await assert.rejects(readTokenizer(path, Object), /values are nested more than 500 levels/);
 	});
 });

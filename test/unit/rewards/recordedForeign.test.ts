@@ -8,7 +8,7 @@ import { expected } from '../runs/importers/foreignFixtures.ts';
 const numbers = () => ({ batch: 0, group: 0 });
 const verl = join(root, 'test/fixtures/verl');
 
-test('the last rollouts of another trainer’s run are taken as those of our own', async () => {
+test('the last rollouts of an external run are used like those of our own runs', async () => {
 	const { steps, rows, lines, recipe, remarks } = await readRecordedRollouts(verl, { rows: 50, numbers: numbers() });
 	assert.deepEqual(steps, [3, 4]);
 	const { per_step } = expected('verl');
@@ -22,9 +22,9 @@ test('the last rollouts of another trainer’s run are taken as those of our own
 	assert.equal(new Set(rows.map(({ group }) => group)).size, 8);
 });
 
-test('whole groups of it are taken where a batch has too many', async () => {
+test('an oversized batch is truncated to whole groups', async () => {
 	const limits = { ...rolloutLimits, batchRows: 10 };
 	const { rows, remarks } = await readRecordedRollouts(verl, { rows: 1, numbers: numbers(), limits });
 	assert.ok(rows.length > 0 && rows.length <= 10);
-	assert.match(remarks[0] ?? '', /Step 4 has more rollouts than the limit: the first \d+ are used/);
+	assert.match(remarks[0] ?? '', /Step 4 has more rollouts than the limit\. Only the first \d+ are used/);
 });

@@ -22,7 +22,7 @@ const file = (path: string, name: string | null = null, weight: number | null = 
 const columnsOf = (rewards: ResolvedReward[], files: Record<string, RewardDescription[]> = {}) =>
 	rewardColumns(rewards, new Map(Object.entries(files))).map(({ name, weight, reward }) => [name, weight, reward]);
 
-test('a file without a name stands for all of its rewards; the weight is the entry’s, the reward’s own, or 1', () => {
+test('a file without a name includes all of its rewards, weighted by the entry, by the reward itself, or by 1', () => {
 	const files = { 'a/x.reward.ts': [described('one', 0.3), described('two'), described('three', -2)] };
 	assert.deepEqual(columnsOf([built('accuracy'), file('a/x.reward.ts')], files), [
 		['accuracy', 1, 'accuracy'],
@@ -36,7 +36,7 @@ test('a file without a name stands for all of its rewards; the weight is the ent
 	]);
 });
 
-test('names are unique: what comes later says its file, and a number if it must', () => {
+test('names are unique: later duplicates get their file name as a prefix, plus a number if necessary', () => {
 	const files = {
 		'a/x.reward.ts': [described('format'), described('y.same')],
 		'b/y.reward.py': [described('same'), described('format')],
@@ -46,12 +46,12 @@ test('names are unique: what comes later says its file, and a number if it must'
 	const entries = Object.keys(files).map((path) => file(path));
 	assert.deepEqual(
 		columnsOf([...entries, built('format')], files).map(([name]) => name),
-		// A built-in reward keeps its name, wherever it stands.
+		// Built-in rewards keep their name, wherever they are listed.
 		['x.format', 'y.same', 'same', 'y.format', 'y.same.2', 'y.same.3', 'format'],
 	);
 });
 
-test('an unknown name and a reward that two entries name are refused', () => {
+test('an unknown name and a reward listed by two entries are rejected', () => {
 	const files = { 'x.reward.ts': [described('one'), described('two')] };
 	assert.throws(() => columnsOf([file('x.reward.ts', 'three')], files), {
 		reason: 'invalid',

@@ -3,13 +3,13 @@ import type { Sandbox } from '../../../src/rewards/sandbox/sandbox.ts';
 
 export interface TestSandbox {
 	readonly sandbox: Sandbox;
-	/** Of a suite: why it cannot run here; false: it can. */
+	/** Reason that suites cannot run here, or false if they can. */
 	readonly skip: string | false;
 }
 
 /**
- * The sandbox that suites run in. Where bubblewrap does not work the suites say so and are skipped, except on continuous
- * integration on Linux, where it has to.
+ * Opens the sandbox that suites run in. Without a working bubblewrap, suites are skipped with a reason, except in CI on
+ * Linux, where it is required.
  */
 export async function testSandbox(options: BubblewrapOptions = {}): Promise<TestSandbox> {
 	try {

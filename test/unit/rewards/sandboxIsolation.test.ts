@@ -12,12 +12,12 @@ import { unsafeSandbox } from '../../../src/rewards/sandbox/unsafeSandbox.ts';
 import { testSandbox } from './sandboxFixture.ts';
 
 const { sandbox, skip } = await testSandbox();
-/** Root without a user of its own: no limit of the kernel counts its processes, so the supervision has to. */
+/** Root without a separate user: no kernel limit counts its processes, so the supervisor must. */
 const asRoot = await testSandbox({ dropUser: false });
 const isRoot = process.getuid?.() === 0;
 
 let workspace: string;
-/** A home of its own inside the real one, in which other checks that run meanwhile put their files. */
+/** Separate home folder inside the real one, so that concurrent checks do not see each other's files. */
 let home: string;
 before(async () => {
 	workspace = await mkdtemp(join(tmpdir(), 'sandbox-workspace-'));
@@ -39,7 +39,7 @@ for (const [name, made, why] of [
 	['bubblewrap', sandbox, skip],
 	['bubblewrap as root', asRoot.sandbox, isRoot ? asRoot.skip : 'only root can be root'],
 ] as const) {
-	describe(`${name}: attempts to get out`, { skip: why }, () => {
+	describe(`${name}: escape attempts`, { skip: why }, () => {
 		let report: IsolationReport;
 		before(async () => {
 			report = await checkIsolation(made, { workspace });
@@ -54,14 +54,14 @@ for (const [name, made, why] of [
 			});
 		}
 
-		it('says what held, and leaves nothing behind', async () => {
+		it('reports what was contained and leaves nothing behind', async () => {
 			assert.deepEqual([report.failed, report.untried], [0, 0]);
 			assert.equal(report.held + report.skipped, escapeAttempts.length);
 			assert.deepEqual(await readdir(workspace), []);
 			assert.deepEqual(await readdir(home), []);
 		});
 
-		it('a bomb of 200 processes never comes near that many', () => {
+		it('a fork bomb of 200 processes stays far below that number', () => {
 			const bomb = report.attempts.find(({ id }) => id === 'fork-bomb');
 			const most = Math.max(...(bomb?.evidence.match(/\d+/g) ?? ['200']).map(Number));
 			assert.ok(most < 200, bomb?.evidence);
@@ -69,17 +69,17 @@ for (const [name, made, why] of [
 	});
 }
 
-describe('attempts that cannot be made', { skip }, () => {
+describe('attempts that cannot run', { skip }, () => {
 	const count = ({ held, failed, skipped, untried }: IsolationReport) => [held, failed, skipped, untried];
 	const tried = (run: Sandbox['run']) => {
 		const { kind, description, gaps, missing, start } = sandbox;
 		const made: Sandbox = { kind, description, gaps, start, missing: missing.bind(sandbox), run };
 		return checkIsolation(made, { workspace, only });
 	};
-	/** One of each way to judge. */
+	/** One attempt for each kind of check. */
 	const only = ['dns', 'write-home', 'kill-outside', 'fork-bomb', 'outlive', 'memory', 'cpu', 'wall', 'output'];
 
-	it('are neither held nor escaped where their program does not start, whatever it was to try', async () => {
+	it('count as neither contained nor escaped if their program does not start', async () => {
 		const report = await tried(({ limits, ...command }, signal) =>
 			sandbox.run({ ...command, limits: { ...limits, addressSpaceMb: 4 } }, signal),
 		);
@@ -87,7 +87,7 @@ describe('attempts that cannot be made', { skip }, () => {
 		assert.match(report.attempts[0]?.evidence ?? '', /shared object|SIGSEGV|memory/i);
 	});
 
-	it('are said with the reason where the sandbox does not start, and the others go on', async () => {
+	it('are reported with a reason if the sandbox does not start, and other attempts continue', async () => {
 		const report = await tried((command, signal) => {
 			if (command.args.includes('dns')) throw new Failure('unavailable', 'bubblewrap failed to start: no memory.');
 			return sandbox.run({ ...command, program: 'sh', args: ['-c', 'exit 3'] }, signal);
@@ -95,10 +95,10 @@ describe('attempts that cannot be made', { skip }, () => {
 		assert.deepEqual(count(report), [0, 0, 0, only.length]);
 		const found = outcomes(report);
 		assert.equal(found.dns, 'untried: bubblewrap failed to start: no memory.');
-		assert.equal(found.cpu, 'untried: it ended with status 3');
+		assert.equal(found.cpu, 'untried: it exited with code 3');
 	});
 
-	it('are those that break off after they began', async () => {
+	it('include attempts that stop after they started', async () => {
 		const report = await tried(({ files, ...command }, signal) => {
 			const script = (files?.['escapes.py'] ?? '').replace(/^attempts\[.*$/m, 'raise SystemExit("broken off")');
 			return sandbox.run({ ...command, files: { ...files, 'escapes.py': script } }, signal);
@@ -109,7 +109,7 @@ describe('attempts that cannot be made', { skip }, () => {
 });
 
 describe('attempts without a sandbox', () => {
-	it('get out, so that they would be seen to', { skip: process.platform !== 'linux' }, async () => {
+	it('escape, so an escape would be detected', { skip: process.platform !== 'linux' }, async () => {
 		const report = await checkIsolation(await unsafeSandbox(), { workspace });
 		const found = outcomes(report);
 		for (const id of [
@@ -126,7 +126,7 @@ describe('attempts without a sandbox', () => {
 		assert.ok(report.failed >= 7);
 	});
 
-	it('that change the machine where they succeed are not made', async () => {
+	it('are skipped if they would modify the machine', async () => {
 		const report = await checkIsolation(await unsafeSandbox(), {
 			workspace,
 			only: ['mount', 'write-system', 'fork-bomb'],

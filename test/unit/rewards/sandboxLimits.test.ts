@@ -16,8 +16,8 @@ const python = (code: string, limits: Partial<SandboxLimits> = {}, stdin?: strin
 		...(stdin === undefined ? {} : { stdin }),
 	});
 
-describe('a program in the sandbox', { skip }, () => {
-	it('reads its input, writes its output and ends with its status', async () => {
+describe('a sandboxed program', { skip }, () => {
+	it('reads stdin, writes stdout and returns its exit status', async () => {
 		const result = await python(
 			'import sys\nprint(sys.stdin.read()[::-1])\nsys.stderr.write("x")\nsys.exit(3)',
 			{},
@@ -28,7 +28,7 @@ describe('a program in the sandbox', { skip }, () => {
 		assert.deepEqual([result.end, result.status], ['exited', 3]);
 	});
 
-	it('finds its input at /dev/stdin as well', async () => {
+	it('can read its input from /dev/stdin', async () => {
 		const result = await sandbox.run({
 			program: 'node',
 			args: ['-e', "process.stdout.write(require('fs').readFileSync('/dev/stdin', 'utf8').toUpperCase())"],
@@ -37,7 +37,7 @@ describe('a program in the sandbox', { skip }, () => {
 		assert.equal(result.stdout, 'ABC', result.stderr);
 	});
 
-	it('sees its files, cannot change them, and may write beside them', async () => {
+	it('can read but not modify its files, and can create others next to them', async () => {
 		const result = await python(
 			[
 				'import os',
@@ -56,19 +56,19 @@ describe('a program in the sandbox', { skip }, () => {
 		assert.match(result.stdout, /^(Read-only file system|Permission denied)\n.+\n\['main\.py', 'own\.txt'\]\n$/);
 	});
 
-	it('starts anew each time', async () => {
+	it('starts from scratch each time', async () => {
 		await python('open("left", "w").write("x"); open("/tmp/left", "w").write("x")');
 		const { stdout } = await python('import os; print(os.listdir("."), os.listdir("/tmp"))');
 		assert.equal(stdout, "['main.py'] []\n");
 	});
 
-	it('orders sets of texts the same way every time', async () => {
+	it('iterates over sets of strings in the same order every time', async () => {
 		const code = 'print(list({str(i) for i in range(50)}))';
 		const [first, second] = await Promise.all([python(code), python(code)]);
 		assert.equal(first.stdout, second.stdout);
 	});
 
-	it('has a name for each way to end', async () => {
+	it('reports each way to end by name', async () => {
 		const cases: readonly (readonly [string, string, Partial<SandboxLimits>])[] = [
 			['wall', 'import time; time.sleep(30)', { wallMs: 300 }],
 			['cpu', 'while True: pass', { cpuSeconds: 1, wallMs: 8000 }],
@@ -84,7 +84,7 @@ describe('a program in the sandbox', { skip }, () => {
 		);
 	});
 
-	it('gets no more address space than it may', async () => {
+	it('cannot exceed its address space limit', async () => {
 		const { stdout, end } = await python(
 			'try:\n    bytearray(500_000_000)\nexcept MemoryError:\n    print("refused")',
 			{ addressSpaceMb: 300, memoryMb: 2000 },
@@ -92,7 +92,7 @@ describe('a program in the sandbox', { skip }, () => {
 		assert.deepEqual([end, stdout], ['exited', 'refused\n']);
 	});
 
-	it('ends with all its processes when it is killed, however they hide', async () => {
+	it('is killed with all its processes, however they hide', async () => {
 		const token = `left-${process.pid}-${Math.random()}`;
 		const running = sandbox.start({
 			program: 'python',
@@ -119,7 +119,7 @@ describe('a program in the sandbox', { skip }, () => {
 		assert.deepEqual(await processesWith(token), []);
 	});
 
-	it('is cancelled by its signal', async () => {
+	it('is canceled by its signal', async () => {
 		const abort = new AbortController();
 		const running = sandbox.run({ program: 'sh', args: ['-c', 'sleep 30'] }, abort.signal);
 		setTimeout(() => abort.abort(), 50);
@@ -127,12 +127,12 @@ describe('a program in the sandbox', { skip }, () => {
 		await assert.rejects(sandbox.run({ program: 'sh', args: ['-c', ':'] }, abort.signal), { reason: 'cancelled' });
 	});
 
-	it('that does not read its input does not fail for it', async () => {
+	it('does not fail if it ignores its input', async () => {
 		const result = await sandbox.run({ program: 'sh', args: ['-c', 'exit 0'], stdin: 'x'.repeat(5_000_000) });
 		assert.deepEqual([result.end, result.status], ['exited', 0]);
 	});
 
-	it('cannot be given a file with a folder or an option in its name', async () => {
+	it('cannot be given a file whose name contains a folder or an option', async () => {
 		for (const name of ['../x', '/etc/passwd', '-x', 'a/b', '']) {
 			await assert.rejects(
 				async () => sandbox.run({ program: 'sh', args: ['-c', ':'], files: { [name]: '' } }),

@@ -11,8 +11,8 @@ import { launchers } from '../../../src/rewards/sandbox/launcher.ts';
 import { defaultSandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
 import { parseSandboxMode } from '../../../src/rewards/sandbox/sandboxMode.ts';
 
-describe('the mode of the sandbox', () => {
-	it('is one of four, and auto where nothing is said', () => {
+describe('the sandbox mode', () => {
+	it('is one of four, with auto as the default', () => {
 		assert.deepEqual(parseSandboxMode(undefined), { kind: 'auto' });
 		assert.deepEqual(parseSandboxMode(' '), { kind: 'auto' });
 		assert.deepEqual(parseSandboxMode('bubblewrap'), { kind: 'bubblewrap' });
@@ -23,14 +23,14 @@ describe('the mode of the sandbox', () => {
 		});
 	});
 
-	it('never falls back to something weaker by a typing error', () => {
+	it('never falls back to a weaker mode because of a typo', () => {
 		for (const text of ['none', 'Unsafe', 'container', 'container:', 'container:--privileged', 'container:a b']) {
 			assert.throws(() => parseSandboxMode(text), { reason: 'invalid' }, text);
 		}
 	});
 });
 
-describe('a sandbox that is not there', () => {
+describe('a missing sandbox', () => {
 	const withPath = async <T>(path: string, action: () => Promise<T>): Promise<T> => {
 		const before = process.env.PATH;
 		process.env.PATH = path;
@@ -50,7 +50,7 @@ describe('a sandbox that is not there', () => {
 		return assert.fail('it was found');
 	};
 
-	it('is refused with a sentence and an action, and nothing runs instead', async () => {
+	it('is rejected with one sentence and an action, and nothing runs instead', async () => {
 		const folder = await mkdtemp(join(tmpdir(), 'sandbox-path-'));
 		try {
 			for (const kind of ['auto', 'bubblewrap'] as const) {
@@ -67,7 +67,7 @@ describe('a sandbox that is not there', () => {
 		}
 	});
 
-	it('because the kernel allows no namespaces is refused with what allows them', {
+	it('due to disabled namespaces is rejected with instructions to enable them', {
 		skip: process.platform !== 'linux',
 	}, async () => {
 		const folder = await mkdtemp(join(tmpdir(), 'sandbox-path-'));
@@ -103,7 +103,7 @@ describe('a container', () => {
 	const args = containerArguments(plan);
 	const optionsOf = (option: string) => args.flatMap((one, i) => (one === option ? [args[i + 1]] : []));
 
-	it('has no network, no rights and nothing of this machine but its files', () => {
+	it('has no network, no privileges and no access to this machine except its files', () => {
 		assert.deepEqual(optionsOf('--network'), ['none']);
 		assert.ok(args.includes('--read-only'));
 		assert.deepEqual(optionsOf('--cap-drop'), ['ALL']);
@@ -113,7 +113,7 @@ describe('a container', () => {
 		assert.ok(!args.some((one) => one.startsWith('--volume') || one === '-v' || one === '--privileged'));
 	});
 
-	it('has the limits that were asked for, and no swap beside them', () => {
+	it('has the requested limits and no additional swap', () => {
 		assert.deepEqual(optionsOf('--memory'), ['100000000']);
 		assert.deepEqual(optionsOf('--memory-swap'), ['100000000']);
 		assert.deepEqual(optionsOf('--pids-limit'), ['8']);
@@ -124,7 +124,7 @@ describe('a container', () => {
 		);
 	});
 
-	it('has folders that its user can write to, in the words of each engine', () => {
+	it('has folders that its user can write to, in the syntax of each engine', () => {
 		const podman = containerArguments({ ...plan, engine: 'podman' });
 		const fileSystem = 'rw,nosuid,nodev,size=5000000,mode=1777,';
 		assert.deepEqual(optionsOf('--tmpfs'), [
@@ -143,13 +143,13 @@ describe('a container', () => {
 		);
 	});
 
-	it('is not fetched on the way, and runs the program and not what its image starts', () => {
+	it('is not pulled implicitly, and runs the program instead of the image entry point', () => {
 		assert.deepEqual(optionsOf('--pull'), ['never']);
 		assert.deepEqual(optionsOf('--entrypoint'), ['python3']);
 		assert.deepEqual(args.slice(-3), ['python:3.12-slim', '-B', 'main.py']);
 	});
 
-	it('runs programs where an engine and an image are there', async (test) => {
+	it('runs programs if an engine and an image are available', async (test) => {
 		const image = process.env.TEST_CONTAINER_IMAGE ?? 'python:3.12-slim';
 		let sandbox: Awaited<ReturnType<typeof findSandbox>>;
 		try {
@@ -167,10 +167,10 @@ describe('a container', () => {
 	});
 });
 
-describe('limits of the kernel', () => {
+describe('kernel limits', () => {
 	const limits = { ...defaultSandboxLimits, cpuSeconds: 1.5, addressSpaceMb: 100, processes: 9 };
 
-	it('are set by prlimit', () => {
+	it('are set with prlimit', () => {
 		const args = launchers.prlimit.wrap(limits, true);
 		assert.deepEqual(args, [
 			'prlimit',
@@ -185,7 +185,7 @@ describe('limits of the kernel', () => {
 		assert.ok(!launchers.prlimit.wrap(limits, false).some((one) => one.startsWith('--nproc')));
 	});
 
-	it('are set by the shell where there is no prlimit', { skip: process.platform === 'win32' }, async () => {
+	it('are set with the shell if there is no prlimit', { skip: process.platform === 'win32' }, async () => {
 		const { spawnSync } = await import('node:child_process');
 		const [program = '', ...args] = launchers.shell.wrap(limits, false);
 		const { stdout } = spawnSync(program, [...args, 'sh', '-c', 'ulimit -t; ulimit -n; ulimit -c'], {
@@ -195,8 +195,8 @@ describe('limits of the kernel', () => {
 	});
 });
 
-describe('open files that a process was started with', () => {
-	it('are seen, and replaced by /dev/null for the programs that it starts', {
+describe('inherited file descriptors', () => {
+	it('are detected, and replaced by /dev/null in child processes', {
 		skip: process.platform !== 'linux',
 	}, async () => {
 		const { spawnSync } = await import('node:child_process');
@@ -221,7 +221,7 @@ describe('open files that a process was started with', () => {
 		assert.equal(stdout, 'true /dev/null\n');
 	});
 
-	it('that are set already stay', async () => {
+	it('that are already set are kept', async () => {
 		const stdio: unknown[] = ['pipe', 'pipe', 'pipe', 'pipe', 'ignore'];
 		shutDescriptors(stdio, [3])();
 		assert.deepEqual(stdio, ['pipe', 'pipe', 'pipe', 'pipe', 'ignore']);

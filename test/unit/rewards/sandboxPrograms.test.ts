@@ -6,14 +6,14 @@ import { testSandbox } from './sandboxFixture.ts';
 
 const { sandbox, skip } = await testSandbox();
 
-/** What code tests allow. */
+/** Limits used by code tests. */
 const limits: Partial<SandboxLimits> = { wallMs: 20_000, cpuSeconds: 10, memoryMb: 272, processes: 10 };
 const ofLanguage = {
 	python: { file: 'main.py', flags: ['-s', '-B'], limits: { ...limits, addressSpaceMb: 400 } },
 	node: { file: 'main.cjs', flags: [], limits: { ...limits, memoryMb: 352, processes: 24 } },
 } as const;
 
-/** Programs that people and models write; each prints "42" last. */
+/** Programs typical of people and models; each prints "42" last. */
 const python: Readonly<Record<string, string>> = {
 	threads:
 		'import threading\nr = []\nt = [threading.Thread(target=lambda: r.append(14)) for _ in range(3)]\n[x.start() for x in t]\n[x.join() for x in t]\nprint(sum(r))',
@@ -98,7 +98,7 @@ describe('ordinary programs in the sandbox', { skip }, () => {
 	}
 });
 
-describe('what programs keep in the kernel', { skip }, () => {
+describe('kernel memory held by programs', { skip }, () => {
 	it('page tables count as memory', async () => {
 		const code = `
 			const kept = [];
@@ -117,7 +117,7 @@ describe('what programs keep in the kernel', { skip }, () => {
 		assert.equal(less.end, 'memory');
 	});
 
-	it('address space is bounded for Node as well', async () => {
+	it('address space is limited for Node too', async () => {
 		const code = `
 			const kept = [];
 			try {
@@ -129,7 +129,7 @@ describe('what programs keep in the kernel', { skip }, () => {
 		assert.match(stdout, /^[0-4] Array buffer allocation failed/);
 	});
 
-	it('sockets count as memory, those that nobody has a descriptor of too', async () => {
+	it('sockets count as memory, even without a descriptor', async () => {
 		const code = `
 import socket, time
 way = socket.socketpair()
@@ -145,8 +145,10 @@ time.sleep(2)`;
 	});
 });
 
-describe('a machine that does not reap', { skip }, () => {
-	it('is said to leave zombies, and one that reaps is not', { skip: sandbox.missing('python') ?? false }, () => {
+describe('a machine without a reaper for orphans', { skip }, () => {
+	it('is reported for leaving zombies, and one with a reaper is not', {
+		skip: sandbox.missing('python') ?? false,
+	}, () => {
 		const module = new URL('../../../src/rewards/sandbox/bubblewrapSandbox.ts', import.meta.url).href;
 		const code = `
 			import { bubblewrapSandbox } from ${JSON.stringify(module)};
@@ -164,7 +166,7 @@ describe('a machine that does not reap', { skip }, () => {
 			});
 			const zombies = stats.filter(([state, parent]) => state === 'Z' && Number(parent) === process.ppid).length;
 			console.log(JSON.stringify({ gaps: sandbox.gaps, ends, zombies }));`;
-		// Orphans below a process with PR_SET_CHILD_SUBREAPER become its children.
+		// With PR_SET_CHILD_SUBREAPER, orphaned descendants become children of this process.
 		const script = `
 import ctypes, os, subprocess, sys, threading, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -184,7 +186,7 @@ while True:
 		};
 		const left = zombiesWhere('leaves');
 		assert.match(left.gaps.join(), /a process that reaps finished sandboxes/);
-		// Those that were ended are reaped by their own; the one is of the look at whether the sandbox works.
+		// Killed sandboxes are reaped by their supervisor; the one left is from the check whether the sandbox works.
 		assert.deepEqual([left.ends, left.zombies], ['wall,wall,wall', 1]);
 		assert.doesNotMatch(zombiesWhere('reaps').gaps.join(), /reaps/);
 	});

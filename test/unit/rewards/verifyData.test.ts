@@ -16,13 +16,13 @@ async function find(made: VerifyProject, changes: Partial<Parameters<typeof find
 const datasetPath = (data: Awaited<ReturnType<typeof find>>) =>
 	data.dataset !== null && 'path' in data.dataset ? data.dataset.path : null;
 
-describe('the data of a reward file', () => {
-	it('is no dataset that only the trainer reads, and says so', async (context) => {
+describe('the data for a reward file', () => {
+	it('is null for a dataset that only the trainer can read, with a remark', async (context) => {
 		const pytorch = { engine: 'pytorch', workers: undefined, model: { path: 'Qwen/Qwen2.5-0.5B' } };
 		for (const [dataset, told] of [
 			[
 				{ preset: 'gsm8k' },
-				/openai\/gsm8k is on the Hub; only the trainer can read it, during a run\. Add "\/\/ @dataset/,
+				/openai\/gsm8k is on the Hub; only the trainer can read it, and only during a run\. Add "\/\/ @dataset/,
 			],
 			[{ path: 'data/train.jsonl.gz' }, /train\.jsonl\.gz is compressed; only the trainer can read it/],
 		] as const) {
@@ -35,7 +35,7 @@ describe('the data of a reward file', () => {
 		}
 	});
 
-	it('of a known dataset is read as it is, and verified by its rule', async (context) => {
+	it('comes from a known dataset unchanged and is verified by its rule', async (context) => {
 		const rows = Array.from({ length: 8 }, (_, i) => ({ nums: [i + 1, 2, 3], target: i + 6 }));
 		const made = await VerifyProject.make(context, {
 			...project,
@@ -48,7 +48,7 @@ describe('the data of a reward file', () => {
 		assert.deepEqual([found.verify(question, '1+2+3'), found.verify(question, '6')], [true, false]);
 	});
 
-	it('is what its comment names, else a recipe that names the file, else a recipe nearby', async (context) => {
+	it('comes from its @dataset comment, or else from a recipe that lists the file, or else from a nearby recipe', async (context) => {
 		const made = await VerifyProject.make(context, {
 			...project,
 			'data/other.jsonl': jsonl(sums),
@@ -92,7 +92,7 @@ describe('the data of a reward file', () => {
 		assert.deepEqual(near.others, []);
 	});
 
-	it('is the nearest of several recipes that name the file, which is told', async (context) => {
+	it('comes from the nearest of several recipes that list the file, with a remark', async (context) => {
 		const near = recipe({ name: 'near', template: 'plain' });
 		const made = await VerifyProject.make(context, {
 			...project,
@@ -108,14 +108,14 @@ describe('the data of a reward file', () => {
 		assert.equal(chosen.recipe?.names, true);
 	});
 
-	it('missing is a remark that says what to do', async (context) => {
+	it('is null with a suggested action if missing', async (context) => {
 		const made = await VerifyProject.make(context, project);
 		const none = await find(made);
 		assert.equal(none.dataset, null);
 		assert.equal(none.template.name, 'r1');
 		assert.match(none.remarks.join(), /No dataset found for brevity\.reward\.ts\. Add "\/\/ @dataset .*"/);
 		assert.match((await find(made, { file: made.path('rewards/x.reward.py') })).remarks.join(), /Add "# @dataset/);
-		assert.match((await find(made, { text: '// @dataset' })).remarks.join(), /Line 1: .*does not name a file/);
+		assert.match((await find(made, { text: '// @dataset' })).remarks.join(), /Line 1: .*does not specify a file/);
 		assert.match(
 			(await find(made, { text: '// @dataset {"task": "addition", "terms": 2}' })).remarks.join(),
 			/no setting "terms"/,
@@ -126,7 +126,7 @@ describe('the data of a reward file', () => {
 		assert.match((await find(made, { recipe: made.path('none.recipe.json') })).remarks.join(), /does not exist/);
 	});
 
-	it('of a file that cannot be read is none', async (context) => {
+	it('is null for an unreadable file', async (context) => {
 		const made = await VerifyProject.make(context, project);
 		await mkdir(made.path('rewards/folder.reward.ts'));
 		for (const name of ['rewards/folder.reward.ts', 'rewards/gone.reward.ts']) {
@@ -138,7 +138,7 @@ describe('the data of a reward file', () => {
 describe('a sample of problems', () => {
 	const options = { count: 40, seed: 1 };
 
-	it('is seeded, in the order of the file, with the places of its rows', async (context) => {
+	it('is seeded, in file order, with row locations', async (context) => {
 		const made = await VerifyProject.make(context, { ...project, 'sums.recipe.json': recipe() });
 		const data = await find(made);
 		const { problems, remarks } = await sampleProblems(data, options);
@@ -162,7 +162,7 @@ describe('a sample of problems', () => {
 		assert.equal((await sampleProblems(data, { count: 1000, seed: 1 })).problems.length, sums.length);
 	});
 
-	it('of a task has its problems, each once', async (context) => {
+	it('contains each problem of a task at most once', async (context) => {
 		const made = await VerifyProject.make(context, project);
 		const data = await find(made, { text: '// @dataset {"task": "addition", "digits": 1}' });
 		const { problems } = await sampleProblems(data, { count: 30, seed: 3 });
@@ -171,7 +171,7 @@ describe('a sample of problems', () => {
 		for (const { problem } of problems) assert.equal(data.verify(problem, problem.answer ?? ''), true);
 	});
 
-	it('takes the columns that the comment or the recipe names', async (context) => {
+	it('uses the columns given by the comment or the recipe', async (context) => {
 		const rows = [
 			{ question: 'a', gold: '1' },
 			{ question: 'b', gold: '2' },
@@ -196,7 +196,7 @@ describe('a sample of problems', () => {
 		assert.equal((await sampleProblems(both, options)).problems.length, 2);
 	});
 
-	it('leaves out what is no row and says so', async (context) => {
+	it('skips invalid rows with a remark', async (context) => {
 		const made = await VerifyProject.make(context, project);
 		const sample = async (content: string) => {
 			await made.write('data/x.jsonl', content);
@@ -221,10 +221,10 @@ describe('a sample of problems', () => {
 		const gone = await sampleProblems(await find(made, { text: '// @dataset ../data/gone.jsonl' }), options);
 		assert.match(gone.remarks.join(), /gone\.jsonl does not exist/);
 		const folder = await sampleProblems(await find(made, { text: '// @dataset ../data' }), options);
-		assert.match(folder.remarks.join(), /is not a file/);
+		assert.match(folder.remarks.join(), /is not a regular file/);
 	});
 
-	it('reads conversational prompts', async (context) => {
+	it('supports conversational prompts', async (context) => {
 		const prompt = [
 			{ role: 'system', content: 'Be brief.' },
 			{ role: 'user', content: '1+1=' },
@@ -237,8 +237,8 @@ describe('a sample of problems', () => {
 	});
 });
 
-describe('lines drawn from a file', () => {
-	it('are all of them, each once, whatever the chunks', async (context) => {
+describe('lines sampled from a file', () => {
+	it('include every line once, whatever the chunk size', async (context) => {
 		const made = await VerifyProject.make(context);
 		const texts = Array.from({ length: 500 }, (_, i) => `{"i": ${i}, "text": "${'é'.repeat(i % 90)}"}`);
 		const path = await made.write('x.jsonl', texts.join('\n'));
@@ -260,12 +260,12 @@ describe('lines drawn from a file', () => {
 		}
 	});
 
-	it('of a large file come from its head and from seeded places, without reading the rest', async (context) => {
+	it('come from the start and seeded offsets of a large file, without reading the rest', async (context) => {
 		const made = await VerifyProject.make(context);
 		const path = made.path('large.jsonl');
 		const row = (i: number) => `{"i": ${i}, "prompt": "p${i}", "answer": "${i}"}\n`;
 		const handle = await open(path, 'w');
-		// Nobody reads 40 MB here: 200 rows, a hole, and 200 rows at the end.
+		// Sparse file, so the 40 MB are not read: 200 rows, a hole, and 200 rows at the end.
 		await handle.write(Array.from({ length: 200 }, (_, i) => row(i)).join(''), 0);
 		await handle.truncate(40 << 20);
 		await handle.close();
@@ -291,11 +291,11 @@ describe('lines drawn from a file', () => {
 		assert.equal(problems.length, 20);
 	});
 
-	it('are none of a pipe, a folder or a missing file', async (context) => {
+	it('are empty for a pipe, a folder or a missing file', async (context) => {
 		const made = await VerifyProject.make(context);
 		await symlink('/dev/zero', made.path('zero.jsonl'));
 		for (const path of [made.folder, made.path('gone.jsonl'), made.path('zero.jsonl')]) {
-			await assert.rejects(drawLines(path, 1), /does not exist|is not a file/);
+			await assert.rejects(drawLines(path, 1), /does not exist|is not a regular file/);
 		}
 		assert.ok(join(made.folder));
 	});

@@ -6,7 +6,7 @@ import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
 import { writeRecord } from '../extension/fixtureRun.ts';
 
-/** 120 sums with their worked solutions. */
+/** 120 addition problems with worked solutions. */
 export const sums = Array.from({ length: 120 }, (_, i) => ({
 	prompt: `${i}+${2 * i}=`,
 	answer: 3 * i,
@@ -16,7 +16,7 @@ export const sums = Array.from({ length: 120 }, (_, i) => ({
 
 export const jsonl = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-/** A recipe that lacks nothing. */
+/** A complete valid recipe. */
 export const recipe = (changes: Record<string, unknown> = {}) => ({
 	name: 'sums',
 	workers: 1,
@@ -27,7 +27,7 @@ export const recipe = (changes: Record<string, unknown> = {}) => ({
 	...changes,
 });
 
-/** A project in a folder of its own that is gone after the test. */
+/** Project in a temporary folder that is removed after the test. */
 export class VerifyProject {
 	readonly folder: string;
 
@@ -47,7 +47,7 @@ export class VerifyProject {
 		return join(this.folder, name);
 	}
 
-	/** Text as it is, anything else as JSON. */
+	/** Writes strings unchanged and anything else as JSON. */
 	async write(name: string, content: unknown): Promise<string> {
 		const path = this.path(name);
 		await mkdir(dirname(path), { recursive: true });
@@ -55,7 +55,7 @@ export class VerifyProject {
 		return path;
 	}
 
-	/** A run in runs/ with a recipe of its own and these rollouts, by step. */
+	/** Creates a run in runs/ with its own recipe and the given rollouts by step. */
 	async run(
 		name: string,
 		steps: Readonly<Record<number, readonly (RolloutLine | string)[]>>,
@@ -76,7 +76,7 @@ export class VerifyProject {
 	}
 }
 
-/** Rollouts of a generation batch, as an engine writes them; every second one is right. */
+/** Builds the rollouts of a generation batch in engine format; every second one is correct. */
 export function batch(
 	step: number,
 	groups: number,

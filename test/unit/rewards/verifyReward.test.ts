@@ -60,7 +60,7 @@ async function verify(
 }
 
 describe('a verification', () => {
-	it('runs a TypeScript reward on right and wrong answers and cases, beside the other rewards of the recipe', async (context) => {
+	it('runs a TypeScript reward on correct and incorrect answers and cases, together with the other rewards of the recipe', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		await made.write(
 			'rewards/brevity.cases.jsonl',
@@ -102,7 +102,7 @@ describe('a verification', () => {
 		assert.match(summaryLine(found), /gold 100% · 1% null · 1 of 3 cases failed · .*\/row$/);
 	});
 
-	it('runs every reward of a Python file, each with the values of the other', async (context) => {
+	it('runs every reward in a Python file, each with the values of the others', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		const verifications = await verify(made, { rows: 50 }, {}, 'rewards/level.reward.py');
 		assert.deepEqual(
@@ -122,7 +122,7 @@ describe('a verification', () => {
 		for (const [i, row] of (level?.rows ?? []).entries()) assert.equal(row.others.right, right?.rows[i]?.value);
 	});
 
-	it('names what a reward did wrong: the row, the line, the column', async (context) => {
+	it('reports a reward failure with its row, line and column', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		await made.write(
 			'rewards/faulty.reward.ts',
@@ -149,7 +149,7 @@ describe('a verification', () => {
 		assert.equal(needs?.statistics.errors, needs?.rows.length);
 	});
 
-	it('keeps null by intent apart from missing by failure', async (context) => {
+	it('distinguishes intentional nulls from missing values after failures', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		await made.write(
 			'rewards/some.reward.py',
@@ -161,7 +161,7 @@ describe('a verification', () => {
 		assert.ok(nulls > 0 && nulls + valued === rows);
 	});
 
-	it('of rollouts sends whole generation batches and compares with what the run recorded', async (context) => {
+	it('on rollouts sends whole generation batches and compares the values with the recorded ones', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		const rank = `
 def rank(completions, **kwargs):
@@ -192,7 +192,7 @@ def rank(completions, **kwargs):
 		assert.equal(latest.rollouts?.run, run);
 	});
 
-	it('of a selection is one row, of the problem that was chosen', async (context) => {
+	it('on a selection scores one row for the chosen problem', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		const text = '<think>x</think><answer>no</answer>';
 		const [found] = await verify(made, { what: { kind: 'selection', text, row: 3 } });
@@ -204,7 +204,7 @@ def rank(completions, **kwargs):
 		assert.match(found?.rows[0]?.label ?? '', /^selection, for row \d+$/);
 	});
 
-	it('without any data says what to do, and still runs the cases', async (context) => {
+	it('suggests an action if there is no data, and still runs the cases', async (context) => {
 		const made = await VerifyProject.make(context, { 'rewards/brevity.reward.ts': brevity });
 		const [none] = await verify(made);
 		assert.equal(none?.rows.length, 0);
@@ -216,15 +216,15 @@ def rank(completions, **kwargs):
 		);
 		const [cases] = await verify(made);
 		assert.deepEqual(cases?.statistics.cases, { passed: 1, failed: 0 });
-		assert.match(cases?.remarks.join('\n') ?? '', /line 2, is not JSON/);
-		assert.match(cases?.remarks.join('\n') ?? '', /Line 3 of the cases names the reward "gone"/);
+		assert.match(cases?.remarks.join('\n') ?? '', /line 2, is not valid JSON/);
+		assert.match(cases?.remarks.join('\n') ?? '', /Line 3 of the case file is for reward "gone"/);
 	});
 
-	it('rejects for a file that cannot be loaded, an unknown reward and a cancellation alone', async (context) => {
+	it('rejects only for a file that fails to load, an unknown reward or a cancellation', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		await made.write('rewards/broken.reward.ts', 'export const broken = (\n');
 		await assert.rejects(verify(made, {}, {}, 'rewards/broken.reward.ts'), Failure);
-		await assert.rejects(verify(made, {}, { rewards: ['gone'] }), /has no reward "gone"; it has brevity/);
+		await assert.rejects(verify(made, {}, { rewards: ['gone'] }), /has no reward "gone"\. Available: brevity/);
 		const cancelled = new AbortController();
 		cancelled.abort();
 		await assert.rejects(
@@ -233,7 +233,7 @@ def rank(completions, **kwargs):
 		);
 	});
 
-	it('gives up on a reward that never ends', async (context) => {
+	it('times out on a reward that never returns', async (context) => {
 		const made = await VerifyProject.make(context, {
 			'rewards/endless.reward.ts': 'export const endless = () => { for (;;) {} };\n',
 		});
@@ -245,11 +245,11 @@ def rank(completions, **kwargs):
 			Array(50).fill('timeout'),
 		);
 		assert.match(found?.rows[2]?.error?.message ?? '', /^(?!Skipped)/);
-		assert.match(found?.rows[3]?.error?.message ?? '', /^Skipped, because/);
+		assert.match(found?.rows[3]?.error?.message ?? '', /^Skipped because/);
 		assert.deepEqual(found?.statistics.cases, { passed: 0, failed: 50 });
 	});
 
-	it('goes on when another reward of the recipe cannot be loaded', async (context) => {
+	it('continues if another reward of the recipe fails to load', async (context) => {
 		const made = await VerifyProject.make(context, {
 			...files,
 			'rewards/level.reward.py': 'import nothing_of_that_name\n',
@@ -262,7 +262,7 @@ def rank(completions, **kwargs):
 });
 
 describe('a verifier', () => {
-	it('keeps a plan until one of its files changes', async (context) => {
+	it('caches a plan until one of its files changes', async (context) => {
 		const made = await VerifyProject.make(context, files);
 		const verifier = new RewardVerifier(() => assert.fail('nothing is started for a plan'));
 		const request: PlanRequest = {
@@ -280,7 +280,7 @@ describe('a verifier', () => {
 		assert.equal((await verifier.plan(request)).problems.length, 3);
 		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}`);
 		assert.equal((await verifier.plan(request)).data.described, 'the task addition');
-		// What is not about the data changes nothing; a text that an editor holds wins.
+		// Unrelated changes have no effect; unsaved editor text takes precedence.
 		const saved = await verifier.plan(request);
 		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}\n\n`);
 		assert.equal(await verifier.plan(request), saved);
@@ -292,7 +292,7 @@ describe('a verifier', () => {
 		verifier.dispose();
 	});
 
-	it('does not wait for slow rewards beside the verified one, and has them the next time', async (context) => {
+	it('does not wait for slow rewards other than the verified one, and includes them next time', async (context) => {
 		const made = await VerifyProject.make(context, {
 			...files,
 			'rewards/level.reward.py':

@@ -16,7 +16,7 @@ const read = (run: string, rows: number, changes = {}) =>
 	readRecordedRollouts(run, { rows, numbers: numbers(), ...changes });
 
 describe('the recorded rollouts of a run', () => {
-	it('are whole generation batches, the last ones, in their order', async (context) => {
+	it('are the last whole generation batches, in order', async (context) => {
 		const made = await VerifyProject.make(context);
 		const run = await made.run('a', { 1: batch(1, 4, 4), 3: batch(3, 4, 4), 7: batch(7, 4, 4) });
 		const last = await read(run, 20);
@@ -45,7 +45,7 @@ describe('the recorded rollouts of a run', () => {
 		assert.deepEqual(first?.place, { file: rolloutPath(run, 7), line: 1 });
 	});
 
-	it('of a foreign folder are read with care', async (context) => {
+	it('are read defensively from an external folder', async (context) => {
 		const made = await VerifyProject.make(context);
 		const good = batch(2, 1, 2);
 		const run = await made.run('a', {
@@ -57,7 +57,7 @@ describe('the recorded rollouts of a run', () => {
 		assert.deepEqual(torn.steps, [1, 2]);
 		assert.deepEqual(torn.rows.at(-1)?.place, { file: rolloutPath(run, 2), line: 5 });
 		assert.match(torn.remarks.join(), /Step 2: skipped 3 lines that are not rollouts/);
-		// A link, and a file without a word in it, count for nothing.
+		// A link and an empty file are ignored.
 		await symlink('/dev/zero', rolloutPath(run, 9));
 		await assert.rejects(read(run, 10, { steps: [9] }), Failure);
 		await writeFile(rolloutPath(run, 8), '');
@@ -66,7 +66,7 @@ describe('the recorded rollouts of a run', () => {
 		await assert.rejects(read(run, 10, { steps: [8], limits }), /no rollouts that can be read/);
 	});
 
-	it('are cut at whole groups where a batch is too large', async (context) => {
+	it('are truncated to whole groups if a batch is too large', async (context) => {
 		const made = await VerifyProject.make(context);
 		const run = await made.run('a', { 1: batch(1, 10, 4) });
 		const limits = { fileBytes: 1 << 20, lineBytes: 1 << 16, batchRows: 18 };
@@ -75,7 +75,7 @@ describe('the recorded rollouts of a run', () => {
 		assert.match(remarks.join(), /the first 16 are used/);
 	});
 
-	it('fail by name when there are none', async (context) => {
+	it('fail with the run name if there are none', async (context) => {
 		const made = await VerifyProject.make(context);
 		const run = await made.run('a', {});
 		await assert.rejects(read(run, 10), /has no rollouts\./);
@@ -83,7 +83,7 @@ describe('the recorded rollouts of a run', () => {
 });
 
 describe('the latest run', () => {
-	it('is one that used the file, else the newest in the folders', async (context) => {
+	it('is one that used the file, or else the newest in the folders', async (context) => {
 		const made = await VerifyProject.make(context);
 		const file = made.path('rewards/brevity.reward.ts');
 		const registry = new RunRegistry(made.path('home'));
@@ -101,7 +101,7 @@ describe('the latest run', () => {
 		});
 		await writeFile(join(old, 'recipe.json'), JSON.stringify(resolved));
 		assert.equal(await latestRun(file, [made.folder], registry), old);
-		// Elsewhere, but registered, and it used the file.
+		// In another folder, but registered, and it used the file.
 		await registry.add(old);
 		assert.equal(await latestRun(file, [made.path('empty-folder')], registry), await realpath(old));
 		await registry.add(newer);

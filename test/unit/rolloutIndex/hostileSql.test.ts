@@ -6,7 +6,7 @@ import { Failure } from '../../../src/base/failure.ts';
 import { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { folderFor, runIn } from './ownRun.ts';
 
-/** Statements that must neither run nor tell anything; each with the reasons that may be given. */
+/** Statements that must neither run nor leak anything, with the allowed reasons for each. */
 const refused: readonly (readonly [sql: string, ...reasons: string[]])[] = [
 	["select * from read_csv('/etc/passwd')", 'denied'],
 	["select * from read_csv_auto('/etc/passwd')", 'denied'],
@@ -102,7 +102,7 @@ const refused: readonly (readonly [sql: string, ...reasons: string[]])[] = [
 	[`select ${'('.repeat(20_000)}1${')'.repeat(20_000)}`, 'invalid'],
 ];
 
-/** Statements that read, and so run. */
+/** Statements that only read and therefore run. */
 const allowed = [
 	'select 1',
 	'from runs',
@@ -127,7 +127,7 @@ const allowed = [
 
 const limits = { limit: 1000, timeoutMs: 10_000 };
 
-describe('SQL of people', () => {
+describe('SQL from users', () => {
 	let rolloutIndex: RolloutIndex;
 	let storage: string;
 	let count: unknown;
@@ -147,7 +147,7 @@ describe('SQL of people', () => {
 	});
 
 	for (const [sql, ...reasons] of refused) {
-		it(`is refused: ${sql.slice(0, 90).replaceAll('\0', '\\0')}`, async () => {
+		it(`is rejected: ${sql.slice(0, 90).replaceAll('\0', '\\0')}`, async () => {
 			await assert.rejects(rolloutIndex.sql({ sql, ...limits }), (error) => {
 				assert.ok(error instanceof Failure, String(error));
 				assert.ok(reasons.includes(error.reason), `${error.reason}: ${error.message}`);
@@ -163,7 +163,7 @@ describe('SQL of people', () => {
 		});
 	}
 
-	it('has changed nothing and left nothing behind', async () => {
+	it('changes nothing and leaves nothing behind', async () => {
 		const { rows } = await rolloutIndex.sql({ sql: 'select count(*) from rollouts', limit: 1 });
 		assert.equal(rows[0]?.[0], count);
 		assert.deepEqual(
@@ -172,7 +172,7 @@ describe('SQL of people', () => {
 		);
 	});
 
-	it('streams: what has no end is cut where enough is there', async () => {
+	it('is streamed, so an endless result is truncated at the limit', async () => {
 		const table = await rolloutIndex.sql({ sql: 'select * from range(1000000000000)', limit: 10 });
 		assert.equal(table.rows.length, 10);
 		assert.equal(table.truncated, true);
@@ -189,27 +189,27 @@ describe('SQL of people', () => {
 		assert.deepEqual((await rolloutIndex.sql({ sql: 'select 1', limit: 1 })).rows, [[1]]);
 	});
 
-	it('is stopped when nobody wants it any more', async () => {
+	it('is stopped when canceled', async () => {
 		const controller = new AbortController();
 		const asked = rolloutIndex.sql({ sql: 'select count(*) from range(1000000000000)', limit: 1 }, controller.signal);
 		setTimeout(() => controller.abort(), 100);
 		await assert.rejects(asked, { reason: 'cancelled' });
 	});
 
-	it('is stopped when it wants too much memory', async () => {
+	it('is stopped at its memory limit', async () => {
 		await assert.rejects(rolloutIndex.sql({ sql: 'select list(range) from range(300000000)', limit: 1 }), {
 			reason: 'full',
 		});
 		assert.deepEqual((await rolloutIndex.sql({ sql: 'select 1', limit: 1 })).rows, [[1]]);
 	});
 
-	it('takes parameters, and says which is missing', async () => {
+	it('supports parameters and reports a missing one', async () => {
 		const asked = { sql: 'select $a || $b as x', limit: 1, parameters: { a: "'; drop table run; --", b: 'x' } };
 		assert.deepEqual((await rolloutIndex.sql(asked)).rows, [["'; drop table run; --x"]]);
 		await assert.rejects(rolloutIndex.sql({ sql: 'select $a', limit: 1 }), { reason: 'invalid', message: /\$a/ });
 	});
 
-	it('gives values that JSON can carry', async () => {
+	it('returns values that JSON can represent', async () => {
 		const sql = `select 9007199254740993 as big, 1.5::decimal(4, 2) as d, 'NaN'::double as nan, null as n, [1, 2] as l,
 			map {'a': 1} as m, date '2026-01-02' as day, true as b, 'ü\u0000' as t, '\\xAA'::blob as raw`;
 		const { rows } = await rolloutIndex.sql({ sql: sql.replace('\u0000', ''), limit: 1 });
@@ -227,7 +227,7 @@ describe('SQL of people', () => {
 		]);
 	});
 
-	it('cannot break out of a filter', async () => {
+	it('cannot escape a filter', async () => {
 		for (const where of [
 			"1=1) union select * from read_text('/etc/passwd') --",
 			"exists (from glob('/*'))",

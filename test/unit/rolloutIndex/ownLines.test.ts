@@ -26,8 +26,8 @@ function expected(bytes: Buffer): Seen[] {
 	return lines;
 }
 
-describe('lines of a file, read in pieces', () => {
-	it('are each read once, wherever the pieces begin and however small the reads are', async (context) => {
+describe('lines of a file that is read in pieces', () => {
+	it('are each read once, wherever the pieces start and however small the reads are', async (context) => {
 		const path = join(await folderFor(context), 'lines');
 		const random = Random.of(5, 'lines');
 		for (let round = 0; round < 60; round++) {
@@ -52,7 +52,7 @@ describe('lines of a file, read in pieces', () => {
 		}
 	});
 
-	it('do not fill the memory when one is longer than what is read', async (context) => {
+	it('do not fill the memory if one is longer than a piece', async (context) => {
 		const path = join(await folderFor(context), 'long');
 		writeFileSync(path, Buffer.concat([Buffer.from('a\n'), Buffer.alloc(70 << 20, 'x'), Buffer.from('\nb\n')]));
 		const fd = openSync(path, 'r');
@@ -70,7 +70,7 @@ describe('lines of a file, read in pieces', () => {
 	});
 });
 
-describe('a line as a rollout', () => {
+describe('parsing a rollout line', () => {
 	const values: unknown[] = [
 		null,
 		undefined,
@@ -105,7 +105,7 @@ describe('a line as a rollout', () => {
 		'extra',
 	];
 
-	it('is taken by the fast check only where the schema takes it', () => {
+	it('never accepts in its fast check what the schema rejects', () => {
 		const random = Random.of(3, 'rollouts');
 		let taken = 0;
 		for (let round = 0; round < 5000; round++) {
@@ -130,7 +130,7 @@ describe('a line as a rollout', () => {
 		assert.ok(taken > 1000, `${taken}`);
 	});
 
-	it('says why it is none, and takes bare NaN for null', () => {
+	it('reports why a line is invalid, and reads bare NaN as null', () => {
 		assert.equal(rolloutOfLine(Buffer.from('   ')), null);
 		assert.equal(rolloutOfLine(Buffer.from('{"step":')), 'invalid JSON');
 		assert.match(String(rolloutOfLine(Buffer.from('{"step":1}'))), /is not valid$/);

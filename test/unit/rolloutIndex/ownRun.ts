@@ -6,14 +6,14 @@ import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
 import { RolloutIndex, type RolloutIndexOptions } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { makeRolloutFolder, type RolloutFolderOptions } from '../../bench/rolloutFolder.ts';
 
-/** A folder that goes with the test. */
+/** Creates a folder that is removed after the test. */
 export async function folderFor(context: Pick<TestContext, 'after'>): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'lab-'));
 	context.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 	return folder;
 }
 
-/** A small run of this product's own format. */
+/** Creates a small run in our own format. */
 export async function runIn(folder: string, options: Partial<RolloutFolderOptions> = {}): Promise<string> {
 	await makeRolloutFolder(folder, { rollouts: 60, perGroup: 4, groups: 5, bytes: 900, ...options });
 	return folder;
@@ -28,7 +28,7 @@ export async function labFor(
 	return rolloutIndex;
 }
 
-/** A line of a rollout file. */
+/** Builds a line of a rollout file. */
 export function rolloutLine(over: Partial<RolloutLine> = {}): RolloutLine {
 	return {
 		step: 1,

@@ -5,7 +5,7 @@ import { LiteralFinder } from '../../../src/rolloutIndex/literalFinder.ts';
 import { literalBytes, requiredTexts } from '../../../src/rolloutIndex/requiredLiterals.ts';
 import { patternOf } from '../../../src/rolloutIndex/textSearch.ts';
 
-describe('texts that every match of an expression holds', () => {
+describe('literals required by a regular expression', () => {
 	const cases: readonly (readonly [string, readonly string[] | null])[] = [
 		['kaleidoscope', ['kaleidoscope']],
 		['kal\\w+scope', ['scope']],
@@ -34,7 +34,7 @@ describe('texts that every match of an expression holds', () => {
 		it(`of /${source}/`, () => assert.deepEqual(requiredTexts(source), texts));
 	}
 
-	it('are never missing from a text that matches, as JSON writes it in any way', () => {
+	it('occur in every matching text, in any JSON encoding', () => {
 		const random = Random.of(9, 'expressions');
 		const atoms = [
 			'a',
@@ -118,7 +118,7 @@ describe('texts that every match of an expression holds', () => {
 		assert.ok(filtered > 500, `${filtered}`);
 	});
 
-	it('are looked for as bytes that all writers of JSON write alike', () => {
+	it('are searched for as bytes that all JSON writers encode identically', () => {
 		const bytes = (texts: string[], caseSensitive: boolean) =>
 			literalBytes(texts, caseSensitive)?.map(({ bytes: found }) => Buffer.from(found).toString()) ?? null;
 		assert.deepEqual(bytes(['let us "check"'], true), ['let us ']);
@@ -130,8 +130,8 @@ describe('texts that every match of an expression holds', () => {
 	});
 });
 
-describe('finding one of several literals', () => {
-	it('finds what a plain search finds, in either case', () => {
+describe('searching for several literals', () => {
+	it('gives the same result as a plain search, with and without case sensitivity', () => {
 		const random = Random.of(4, 'literals');
 		for (let round = 0; round < 2000; round++) {
 			let text = '';

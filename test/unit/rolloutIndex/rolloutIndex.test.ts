@@ -22,7 +22,7 @@ const total = async (rolloutIndex: RolloutIndex): Promise<unknown> =>
 	(await one(rolloutIndex, 'select count(*) from rollouts'))[0];
 const stepFile = (run: string, step: number) => join(run, 'rollouts', `step_00000${step}.jsonl`);
 
-/** All rollouts of a run with their places, as everybody reads them, next to their rows in the index. */
+/** Compares all rollouts of a run as read by the reader with their rows in the index, and returns their number. */
 async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Promise<number> {
 	const content = await openRun(run);
 	let compared = 0;
@@ -82,8 +82,8 @@ async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Prom
 	return compared;
 }
 
-describe('the index', () => {
-	it('holds of runs of every format what reading them gives', async (context) => {
+describe('the rollout index', () => {
+	it('matches a direct read for runs in every format', async (context) => {
 		const rolloutIndex = await labFor(context);
 		let compared = 0;
 		for (const { name } of fixtures) {
@@ -103,7 +103,7 @@ describe('the index', () => {
 		assert.ok(compared > 1000, `${compared}`);
 	});
 
-	it('holds of a run of our own what reading it gives, with tokens, messages and what cannot be read', async (context) => {
+	it('matches a direct read for our own runs, including tokens, messages and unreadable lines', async (context) => {
 		const run = await runIn(await folderFor(context), { tokensEvery: 2 });
 		const messages = [
 			{ role: 'assistant', content: 'Wait, let me check.' },
@@ -127,7 +127,7 @@ describe('the index', () => {
 		const progress = await rolloutIndex.index(run);
 		assert.equal(progress.rollouts, 63);
 		assert.equal(progress.skipped, 3);
-		assert.match(progress.message ?? '', /step_000009\.jsonl at byte \d+: not JSON/);
+		assert.match(progress.message ?? '', /step_000009\.jsonl at byte \d+: invalid JSON/);
 		assert.equal(await compareWithReading(rolloutIndex, run), 63);
 		const { rows } = await rolloutIndex.sql({
 			sql: 'select "index", tokens, turns, rewards, has_tokens from rollouts where step = 9 order by group_id, "index"',
@@ -144,7 +144,7 @@ describe('the index', () => {
 		);
 	});
 
-	it('goes on where a file was appended to, and begins again where it was rewritten', async (context) => {
+	it('continues after appends and restarts after rewrites', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context);
 		await rolloutIndex.index(run);
@@ -152,18 +152,18 @@ describe('the index', () => {
 		const line = (index: number) => `${JSON.stringify(rolloutLine({ step: 3, group: 7, index }))}\n`;
 		await appendFile(stepFile(run, 3), line(0) + line(1).slice(0, 40));
 		assert.deepEqual([(await rolloutIndex.index(run)).skipped, await total(rolloutIndex)], [1, 61]);
-		// The rest of the torn line, and one that repeats another.
+		// The rest of the partial line, and a duplicate.
 		await appendFile(stepFile(run, 3), line(1).slice(40) + line(0));
 		const progress = await rolloutIndex.index(run);
 		assert.deepEqual([progress.skipped, await total(rolloutIndex)], [1, 62]);
 		assert.equal(await compareWithReading(rolloutIndex, run), 62);
-		// Same length, same file, other content: only the time tells.
+		// Same length and inode but different content, so only the mtime shows the change.
 		const text = await readFile(stepFile(run, 2), 'utf8');
 		await writeFile(stepFile(run, 2), text.replaceAll('"truncated":false', '"truncated":true '));
 		await utimes(stepFile(run, 2), new Date(), new Date(Date.now() + 5000));
 		await rolloutIndex.index(run);
 		assert.equal(await compareWithReading(rolloutIndex, run), 62);
-		// Shorter, and then a larger one in its place.
+		// First shorter, then replaced by a larger file.
 		await writeFile(stepFile(run, 1), `${JSON.stringify(rolloutLine())}\n`);
 		await rolloutIndex.index(run);
 		assert.equal(await total(rolloutIndex), 43);
@@ -171,14 +171,14 @@ describe('the index', () => {
 		await rename(join(run, 'new'), stepFile(run, 1));
 		await rolloutIndex.index(run);
 		assert.equal(await compareWithReading(rolloutIndex, run), 82);
-		// Appended to after a change of what was there before.
+		// Rewritten and extended at the same time.
 		const grown = (await readFile(stepFile(run, 2), 'utf8')).replaceAll('"group":', '"group":5');
 		await writeFile(stepFile(run, 2), grown + line(0));
 		await rolloutIndex.index(run);
 		assert.equal(await compareWithReading(rolloutIndex, run), 83);
 	});
 
-	it('forgets steps that are gone, after a resume, and runs that are not known any more', async (context) => {
+	it('removes deleted steps, steps after a resume, and unknown runs', async (context) => {
 		const folder = await folderFor(context);
 		const [a, b] = [await runIn(join(folder, 'a')), await runIn(join(folder, 'b'), { seed: 1 })];
 		const rolloutIndex = await labFor(context);
@@ -198,7 +198,7 @@ describe('the index', () => {
 		assert.equal((await rolloutIndex.status()).runs[0]?.state, 'failed');
 	});
 
-	it('reads large files in pieces, in no order, and gives the same', async (context) => {
+	it('reads large files in pieces, in any order, with the same result', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 3000, perGroup: 8, groups: 375, bytes: 4000 });
 		const file = stepFile(run, 1);
 		await appendFile(file, `${JSON.stringify(rolloutLine({ group: 0, index: 0 }))}\n`.repeat(3));
@@ -210,7 +210,7 @@ describe('the index', () => {
 		assert.equal(await compareWithReading(rolloutIndex, run), 3000);
 	});
 
-	it('keeps metrics and evaluations, and reads on where they were appended to', async (context) => {
+	it('contains metrics and evaluations, and reads only what was appended', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context);
 		await rolloutIndex.index(run);
@@ -248,13 +248,13 @@ describe('the index', () => {
 		]);
 	});
 
-	it('is there again after closing, and reads nothing twice', async (context) => {
+	it('is available after reopening without rereading anything', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'));
 		const first = await RolloutIndex.open({ storage: join(folder, 'index') });
 		await first.index(run);
 		await first.close();
-		// Changed without a trace: what is not read again does not show it.
+		// Modified without a trace, so the change stays invisible unless the file is reread.
 		const { mtime, atime } = await stat(stepFile(run, 1));
 		const second = await labFor(context, { storage: join(folder, 'index') });
 		assert.equal(await total(second), 60);
@@ -265,7 +265,7 @@ describe('the index', () => {
 		assert.deepEqual(await one(second, 'select count(distinct prompt_hash) from rollouts where step in (1, 2)'), [5]);
 	});
 
-	it('is made anew when its file is damaged, or of another version, and says so', async (context) => {
+	it('is rebuilt if its file is damaged or has another version, with a message', async (context) => {
 		const folder = await folderFor(context);
 		const storage = join(folder, 'index');
 		const run = await runIn(join(folder, 'run'));
@@ -298,7 +298,7 @@ describe('the index', () => {
 			const rolloutIndex = await RolloutIndex.open({ storage });
 			const { message, index } = await rolloutIndex.status();
 			assert.equal(index, 'own');
-			assert.match(message ?? '', i === 3 ? /another version/ : /damaged/, `case ${i}`);
+			assert.match(message ?? '', i === 3 ? /a different version/ : /damaged/, `case ${i}`);
 			assert.equal(await total(rolloutIndex), 0);
 			await rolloutIndex.index(run);
 			assert.equal(await total(rolloutIndex), 60);
@@ -306,7 +306,7 @@ describe('the index', () => {
 		}
 	});
 
-	it('is whole or not there when the process is killed in the middle', async (context) => {
+	it('is complete or absent if the process is killed at any time', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'), { rollouts: 320, perGroup: 8, groups: 4 });
 		const storage = join(folder, 'index');
@@ -333,7 +333,7 @@ describe('the index', () => {
 			if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 			const rolloutIndex = await RolloutIndex.open({ storage });
 			assert.equal((await rolloutIndex.status()).message, null);
-			// What the index says of a part is what it has of it.
+			// The recorded counts of each part must match its rows.
 			const { rows } = await rolloutIndex.sql({
 				sql: `select p.step, p.rollouts, count(r.step) from part p left join rollout r
 					on r.run_key = p.run_key and r.step = p.step group by all having p.rollouts <> count(r.step)`,
@@ -353,7 +353,7 @@ describe('the index', () => {
 		}
 	});
 
-	it('of a second window is a file of its own, which goes with it', async (context) => {
+	it('uses a separate temporary file for a second window', async (context) => {
 		const folder = await folderFor(context);
 		const storage = join(folder, 'index');
 		const run = await runIn(join(folder, 'run'));
@@ -382,14 +382,14 @@ describe('the index', () => {
 		assert.deepEqual(await readdir(storage), ['index.duckdb']);
 	});
 
-	it('stops when it is cancelled, and goes on from there', async (context) => {
+	it('stops when canceled, and continues from there', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 800, perGroup: 8, groups: 10 });
 		const rolloutIndex = await labFor(context);
 		const first = new AbortController();
 		const told = rolloutIndex.onProgress(() => first.abort());
 		await assert.rejects(rolloutIndex.index(run, first.signal), { reason: 'cancelled' });
 		told.dispose();
-		// Wherever it is stopped, or whether it comes too late: what is there at the end is right.
+		// Whether it stops somewhere or the cancellation comes too late, the final index must be correct.
 		for (let millis = 0; millis < 200; millis += 20) {
 			const controller = new AbortController();
 			setTimeout(() => controller.abort(), millis);
@@ -403,7 +403,7 @@ describe('the index', () => {
 		assert.equal(await compareWithReading(rolloutIndex, run), 800);
 	});
 
-	it('follows runs of other trainers, too', async (context) => {
+	it('follows runs by other trainers too', async (context) => {
 		const run = join(await folderFor(context), 'verl');
 		await cp(fixtureFolder('verl'), run, { recursive: true });
 		const rolloutIndex = await labFor(context, { lookEveryMs: 2 });
@@ -418,7 +418,7 @@ describe('the index', () => {
 		assert.equal(await compareWithReading(rolloutIndex, run), 132);
 	});
 
-	it('reads first what somebody waits for', async (context) => {
+	it('prioritizes runs that a request is waiting for', async (context) => {
 		const folder = await folderFor(context);
 		const runs: string[] = [];
 		for (let i = 0; i < 6; i++) runs.push(await runIn(join(folder, `${i}`)));
@@ -433,7 +433,7 @@ describe('the index', () => {
 		await rolloutIndex.index(runs[3] as string);
 	});
 
-	it('follows what is written by itself', async (context) => {
+	it('follows changes automatically', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context, { lookEveryMs: 20 });
 		await rolloutIndex.setRuns([run]);
@@ -452,7 +452,7 @@ describe('the index', () => {
 	});
 });
 
-describe('questions to the index', () => {
+describe('index queries', () => {
 	it('filter, sort, count and page', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'));
@@ -511,7 +511,7 @@ describe('questions to the index', () => {
 		assert.equal((await rolloutIndex.count({ filter: { promptHash: prompt } })).groups, 1);
 	});
 
-	it('draw histograms and curves', async (context) => {
+	it('return histograms and curves', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context);
 		await rolloutIndex.index(run);
@@ -543,7 +543,7 @@ describe('questions to the index', () => {
 		await assert.rejects(rolloutIndex.histogram({ filter: {}, column: 'file', buckets: 2 }), { reason: 'invalid' });
 	});
 
-	it('tell where the rollouts of a group lie, indexed or not', async (context) => {
+	it('locate the rollouts of a group, indexed or not', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context);
 		const asked = { run, split: 'train', step: 2, group: 3 } as const;
@@ -564,7 +564,7 @@ describe('questions to the index', () => {
 		await assert.rejects(rolloutIndex.places({ ...asked, step: 99 }), { reason: 'missing' });
 	});
 
-	it('write results to files', async (context) => {
+	it('export results to files', async (context) => {
 		const folder = await folderFor(context);
 		const rolloutIndex = await labFor(context);
 		await rolloutIndex.index(await runIn(join(folder, 'run')));
@@ -575,7 +575,7 @@ describe('questions to the index', () => {
 			format: 'csv',
 		});
 		assert.deepEqual([written.rows, await readFile(csv, 'utf8')], [2, 'step,index,n,step_2\n1,0,,grpo\n1,0,,grpo\n']);
-		// Text that a spreadsheet would run has an apostrophe before it; numbers, also as text, have none.
+		// Text that a spreadsheet would evaluate is prefixed with an apostrophe, but numbers are not, even as text.
 		const cells = join(folder, 'cells.csv');
 		const sql = `select * from (values ('=HYPERLINK("x")', -1), ('-5', 2), ('@a', 3), ('a', 4)) as t("=name", n)`;
 		await rolloutIndex.export({ sql, path: cells, format: 'csv' });
@@ -597,8 +597,8 @@ describe('questions to the index', () => {
 	});
 });
 
-describe('names of runs', () => {
-	it('are as short as tells them apart', () => {
+describe('run names', () => {
+	it('are as short as possible while still unique', () => {
 		assert.deepEqual([...labelsOf(['/a/x/run', '/a/y/run', '/b/x/run', '/c/other', '/run'])].sort(), [
 			['/a/x/run', 'a/x/run'],
 			['/a/y/run', 'y/run'],

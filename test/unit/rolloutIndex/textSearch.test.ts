@@ -37,7 +37,7 @@ async function search(
 const key = ({ split, step, group, index }: Pick<TextHit, 'split' | 'step' | 'group' | 'index'>) =>
 	`${split} ${step} ${group} ${index}`;
 
-/** Every rollout of a run whose text an expression matches, one by one. */
+/** Finds every rollout of a run whose text matches an expression by a linear scan. */
 async function scan(run: string, expression: RegExp): Promise<string[]> {
 	const content = await openRun(run);
 	const found: string[] = [];
@@ -55,8 +55,8 @@ async function scan(run: string, expression: RegExp): Promise<string[]> {
 	return found;
 }
 
-describe('searching texts', () => {
-	it('finds what going through all of them finds, in the same order', async (context) => {
+describe('text search', () => {
+	it('returns the same hits as a full scan, in the same order', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
 		const odd = ['naïve café', '数学が好き', 'a/b "c" \\d', 'tab\tline\nend', '\u2028 \ud83d\ude00', 'KELVIN \u212a'];
 		const lines = odd.map((completion, index) =>
@@ -97,7 +97,7 @@ describe('searching texts', () => {
 		assert.ok((await search(rolloutIndex, { pattern: '\\frac{' })).hits > 0);
 	});
 
-	it('shows where the first occurrence stands, and counts them', async (context) => {
+	it('shows the position of the first match and counts all matches', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const completion = `${'a'.repeat(200)} needle ${'b'.repeat(200)} NEEDLE needle`;
 		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${JSON.stringify(rolloutLine({ completion }))}\n`);
@@ -109,7 +109,7 @@ describe('searching texts', () => {
 		assert.equal(hit?.after, ` ${'b'.repeat(79)}`);
 	});
 
-	it('keeps to a filter', async (context) => {
+	it('respects a filter', async (context) => {
 		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
 		const rolloutIndex = await labFor(context);
 		const filter = { runs: [run], steps: { from: 2 }, correct: true, ranges: [{ column: 'rewards.length', to: 0.5 }] };
@@ -124,7 +124,7 @@ describe('searching texts', () => {
 		assert.ok(found.length > 5 && found.length < all.found.length);
 	});
 
-	it('goes through runs of other trainers, and through messages', async (context) => {
+	it('covers runs by other trainers and message lists', async (context) => {
 		const rolloutIndex = await labFor(context);
 		for (const name of ['trl-run', 'verl', 'art'] as const) {
 			const run = fixtureFolder(name);
@@ -147,14 +147,14 @@ describe('searching texts', () => {
 		}
 	});
 
-	it('says when the limit of hits was reached', async (context) => {
+	it('reports when the hit limit is reached', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context);
 		const { hits, complete, limits } = await search(rolloutIndex, { pattern: 'e' }, { runs: [run] }, 7);
 		assert.deepEqual([hits, complete, limits], [7, false, ['Stopped at 7 hits.']]);
 	});
 
-	it('leaves rollouts out on which an expression would take for ever, and says so', async (context) => {
+	it('skips and reports rollouts on which an expression does not terminate', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const lines = Array.from({ length: 6 }, (_, index) =>
 			JSON.stringify(rolloutLine({ index, completion: index % 3 === 1 ? `${'a'.repeat(40)}b needle` : `aaa needle` })),
@@ -174,7 +174,7 @@ describe('searching texts', () => {
 		assert.match(limits.join(), /longer than 1 s on 2 rollouts/);
 	});
 
-	it('gives an expression up that does so on many, and can be cancelled meanwhile', async (context) => {
+	it('abandons an expression that does so on many, and can be canceled meanwhile', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const lines = Array.from({ length: 100 }, (_, index) =>
 			JSON.stringify(rolloutLine({ index, completion: `${'a'.repeat(40)}b` })),
@@ -191,11 +191,11 @@ describe('searching texts', () => {
 			controller.signal,
 		);
 		await assert.rejects(asked, { reason: 'cancelled' });
-		// The threads are free again.
+		// The threads are available again.
 		assert.equal((await search(rolloutIndex, { pattern: 'aab' }, { runs: [run], steps: { to: 1 } })).hits, 100);
 	});
 
-	it('refuses what is no expression', async (context) => {
+	it('rejects an invalid expression', async (context) => {
 		const rolloutIndex = await labFor(context);
 		await assert.rejects(search(rolloutIndex, { pattern: '(', regex: true }), { reason: 'invalid' });
 		await assert.rejects(search(rolloutIndex, { pattern: '\\p{Nothing}', regex: true }), { reason: 'invalid' });

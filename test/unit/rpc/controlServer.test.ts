@@ -53,10 +53,10 @@ async function connect(context: TestContext, location: ControlLocation, token: s
 	return client;
 }
 
-/** Timers that would keep this process alive. */
+/** Returns the number of timers that would keep this process alive. */
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 
-/** A connection that follows no rules, and the promise of its end. */
+/** Opens a raw connection that may break the protocol, with a promise for its end. */
 function rawConnection(
 	context: TestContext,
 	location: ControlLocation,
@@ -71,7 +71,7 @@ function rawConnection(
 	return { connection, closed };
 }
 
-test('requests are answered after the token was shown', async (context) => {
+test('requests are answered only after authentication', async (context) => {
 	const { server, location, token } = await serve(context, {
 		'run/setHyperparameters': async ({ learning_rate }) => ({ fromStep: (learning_rate ?? 0) * 10 }),
 	});
@@ -86,7 +86,7 @@ test('requests are answered after the token was shown', async (context) => {
 	assert.equal(server.clients, 1);
 });
 
-test('socket and token are for the user alone', { skip: process.platform === 'win32' }, async (context) => {
+test('socket and token are accessible only to the user', { skip: process.platform === 'win32' }, async (context) => {
 	const { location } = await serve(context);
 	assert.equal((await stat(location.tokenPath)).mode & 0o777, 0o600);
 	assert.equal((await lstat(location.socketPath)).mode & 0o777, 0o600);
@@ -122,7 +122,7 @@ test('run/resume, the former name of run/continue, is accepted by engines and us
 	assert.deepEqual(asked, ['initialize', 'run/resume']);
 });
 
-test('a wrong token is refused and the connection closed', async (context) => {
+test('a wrong token is rejected and the connection is closed', async (context) => {
 	const { server, location, token } = await serve(context);
 	for (const wrong of ['', 'x', `${token}x`, token.slice(1), token.toUpperCase()]) {
 		await assert.rejects(ControlClient.connect(location.socketPath, wrong, 'test'), { reason: 'denied' }, wrong);
@@ -133,7 +133,7 @@ test('a wrong token is refused and the connection closed', async (context) => {
 	assert.equal(server.clients, 0);
 });
 
-test('a first message that is not initialize ends the connection', async (context) => {
+test('a first message other than initialize ends the connection', async (context) => {
 	let reached = false;
 	const { location, token } = await serve(context, {
 		'run/stop': async () => {
@@ -156,7 +156,7 @@ test('a first message that is not initialize ends the connection', async (contex
 	assert.equal(reached, false);
 });
 
-test('wrong parameters, unknown methods and failures come back typed', async (context) => {
+test('invalid parameters, unknown methods and failures are returned with types', async (context) => {
 	const { location, token } = await serve(context, {
 		'run/stop': async () => {
 			throw new Failure('full', 'The disk is full.', 'Free up some disk space.');
@@ -185,7 +185,7 @@ test('wrong parameters, unknown methods and failures come back typed', async (co
 	}
 });
 
-test('an answer of the wrong shape is an error, not a value', async (context) => {
+test('a malformed response is an error, not a value', async (context) => {
 	const { location, token } = await serve(context, {
 		'run/checkpoint': async () => ({ path: 5 }) as never,
 	});
@@ -196,11 +196,11 @@ test('an answer of the wrong shape is an error, not a value', async (context) =>
 	});
 });
 
-test('an older client is told to update, a newer one gets the version of the engine', async (context) => {
+test('an older client is told to update, and a newer one gets the engine version', async (context) => {
 	const { location, token } = await serve(context);
 	const old = rawConnection(context, location);
 	await assert.rejects(old.connection.sendRequest('initialize', { protocol: 0, token, client: 't' }), {
-		message: /control protocol 1, the client only 0/,
+		message: /control protocol 1, but the client only supports 0/,
 	});
 	await old.closed;
 	const newer = rawConnection(context, location);
@@ -210,7 +210,7 @@ test('an older client is told to update, a newer one gets the version of the eng
 	assert.equal(answer.protocol, 1);
 });
 
-test('several clients are told of changes until they leave', async (context) => {
+test('several clients are notified of changes until they disconnect', async (context) => {
 	const { server, location, token } = await serve(context, { 'run/checkpoint': async () => ({ path: 'p' }) });
 	const clients = [await connect(context, location, token), await connect(context, location, token)];
 	const heard = clients.map((client) => new Promise<void>((resolve) => client.onChanged(() => resolve())));
@@ -221,7 +221,7 @@ test('several clients are told of changes until they leave', async (context) => 
 	assert.deepEqual(await clients[1]?.request('run/checkpoint', {}), { path: 'p' });
 });
 
-test('what is pending ends with the connection, whoever ends it', async (context) => {
+test('pending requests end with the connection, whichever side closes it', async (context) => {
 	let aborted = 0;
 	const never = (_: unknown, signal: AbortSignal) =>
 		new Promise<never>((_resolve, reject) => {
@@ -251,13 +251,13 @@ test('what is pending ends with the connection, whoever ends it', async (context
 	const over = server.close(0);
 	await assert.rejects(lost, { reason: 'unavailable' });
 	assert.equal(closed, true);
-	// The handlers hear of it, too.
+	// The handlers are notified as well.
 	while (aborted < 2) await new Promise((resolve) => setTimeout(resolve, 5));
 	await over;
 	await assert.rejects(stat(location.tokenPath));
 });
 
-test('an answer that is due, and all news before it, leave before the end', async (context) => {
+test('a pending response and all earlier notifications are sent before closing', async (context) => {
 	const ended = deferred<void>();
 	const { server, location, token } = await serve(context, {
 		'run/checkpoint': async () => {
@@ -273,14 +273,14 @@ test('an answer that is due, and all news before it, leave before the end', asyn
 	for (let i = 0; i < 500; i++) server.changed();
 	ended.resolve();
 	const closed = server.close();
-	// A process that gets no time is no faster.
+	// Simulates a process that is not scheduled for a while.
 	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
 	assert.deepEqual(await answer, { path: 'checkpoints/step_000001' });
 	await closed;
 	assert.ok(told >= 500, `${told}`);
 });
 
-test('what is never answered does not keep the end from coming', async (context) => {
+test('a request that is never answered does not block closing', async (context) => {
 	const { server, location, token } = await serve(context, { 'run/checkpoint': () => new Promise(() => undefined) });
 	const client = await connect(context, location, token);
 	const refused = assert.rejects(client.request('run/checkpoint', {}), { reason: 'unavailable' });
@@ -289,7 +289,7 @@ test('what is never answered does not keep the end from coming', async (context)
 	await refused;
 });
 
-test('a client that leaves in the middle of a message leaves nothing behind that would keep its program alive', async (context) => {
+test('a client that disconnects mid-message leaves nothing that keeps its process alive', async (context) => {
 	const location = await locationOf(context);
 	const engine = createServer((socket) => {
 		socket.on('error', () => undefined);
@@ -311,7 +311,7 @@ test('a client that leaves in the middle of a message leaves nothing behind that
 	assert.equal(timers(), before);
 });
 
-test('a request that comes upon a connection just closed fails, and is over', async (context) => {
+test('a request on a connection that has just closed fails without leaking', async (context) => {
 	const { server, location, token } = await serve(context);
 	const client = await connect(context, location, token);
 	const before = timers();
@@ -326,7 +326,7 @@ test('a request that comes upon a connection just closed fails, and is over', as
 	assert.equal(timers(), before);
 });
 
-test('nobody listening is one typed failure', async (context) => {
+test('a missing server is reported as one typed failure', async (context) => {
 	const location = await locationOf(context);
 	await assert.rejects(ControlClient.connect(location.socketPath, 't', 'test'), { reason: 'unavailable' });
 	await writeFile(location.socketPath, 'not a socket');

@@ -10,7 +10,7 @@ import { root } from '../../scripts/paths.ts';
 
 const suites = findSuites();
 const graph = new ImportGraph();
-/** Each file is expected to take ten seconds, and those of the engine's runs five. */
+/** Assumes ten seconds per file, and five for files with engine runs. */
 const within = (budgetSeconds: number, ...files: string[]) =>
 	reachOf(files, suites, {
 		graph,
@@ -20,7 +20,7 @@ const within = (budgetSeconds: number, ...files: string[]) =>
 const reach = (...files: string[]) =>
 	new Map(within(1e6, ...files).suites.map(({ name, files: chosen }) => [name, chosen]));
 
-test('a formula reaches its own tests, and those of the programs that use it', () => {
+test('a formula selects its own tests and those of the programs that use it', () => {
 	const chosen = reach('src/core/grpo/kl.ts');
 	assert.ok(chosen.get('unit')?.includes('test/unit/core/grpo/clippedLoss.test.ts'));
 	assert.ok(chosen.get('unit')?.includes('test/unit/engines/embedded/grpoRun.test.ts'));
@@ -29,7 +29,7 @@ test('a formula reaches its own tests, and those of the programs that use it', (
 	assert.ok(!chosen.get('e2e')?.includes('test/e2e/views.test.ts'));
 });
 
-test('in a short time, all that import a change, the quickest of each program and one in the workbench', () => {
+test('a short budget selects all direct importers, the fastest test per program and one in the workbench', () => {
 	const { suites: few, leftOut } = within(0, 'src/core/grpo/kl.ts');
 	const files = few.flatMap(({ files }) => files);
 	const importing = suites
@@ -49,17 +49,17 @@ test('in a short time, all that import a change, the quickest of each program an
 	assert.equal(few.filter(({ needs }) => needs.includes('workbench')).flatMap(({ files }) => files).length, 1);
 	const more = within(200, 'src/core/grpo/kl.ts');
 	assert.ok(more.leftOut.length < leftOut.length);
-	// Nothing is lost: what is not chosen is said.
+	// Nothing is lost: files not selected are listed.
 	const all = [...reach('src/core/grpo/kl.ts').values()].flat();
 	for (const { suites: some, leftOut: rest } of [within(0, 'src/core/grpo/kl.ts'), more])
 		assert.deepEqual([...some.flatMap(({ files }) => files), ...rest].sort(), all.toSorted());
-	// What lies in the folder of a program is not left out of its tests.
+	// Files in a program's folder always select its tests.
 	assert.ok(
 		within(0, 'src/engines/embedded/main.ts').suites.some(({ files }) => files.includes('test/e2e/firstLight.test.ts')),
 	);
 });
 
-test('a file of a webview reaches the tests of its page and the suites that are about it', () => {
+test('a webview file selects the tests of its page and the related suites', () => {
 	const chosen = reach('webview/rollouts/tokenScale.ts');
 	assert.ok(chosen.get('pages')?.includes('test/unit/webview/rollouts/rolloutsViews.test.ts'));
 	assert.ok(!chosen.get('pages')?.includes('test/unit/webview/tree/treePage.test.ts'));
@@ -67,7 +67,7 @@ test('a file of a webview reaches the tests of its page and the suites that are 
 	assert.deepEqual(chosen.get('trainer'), []);
 });
 
-test('a style sheet, a fixture and a program that tests start are dependencies', () => {
+test('style sheets, fixtures and programs that tests start count as dependencies', () => {
 	const depends = (test: string, file: string) => assert.ok(graph.dependencies(test).has(file), `${test}: ${file}`);
 	depends('test/unit/webview/dashboard/dashboardPage.test.ts', 'webview/dashboard/dashboard.css');
 	depends('test/unit/engines/embedded/grpoRun.test.ts', 'src/engines/embedded/main.ts');
@@ -76,19 +76,19 @@ test('a style sheet, a fixture and a program that tests start are dependencies',
 	depends('test/trainer/python.test.ts', 'src/engines/trainer/reasoning_lab_trainer/trl/options.py');
 });
 
-test('a test depends on itself, and on nothing that it does not name', () => {
+test('a test depends on itself and on nothing it does not mention', () => {
 	const itself = 'test/unit/core/grpo/clippedLoss.test.ts';
 	assert.deepEqual(graph.dependents(['test/unit/core/grpo/advantages.test.ts', itself], new Set([itself])), [itself]);
 	assert.deepEqual([...reach('LICENSE').values()].flat(), []);
 });
 
-test('a change of the packages or of the runner reaches everything', () => {
+test('a change to the packages or the runner selects everything', () => {
 	const all = suites.flatMap(({ files }) => files).length;
 	for (const file of ['package-lock.json', 'test/runner/worker.ts'])
 		assert.equal([...reach(file).values()].flat().length, all);
 });
 
-test('every file that drives programs says which, and every program is reached', () => {
+test('every file that starts programs declares them, and every program is covered', () => {
 	const names = Object.keys(bundles());
 	const said = new Set<string>();
 	for (const { byProgram, files } of suites) {
@@ -103,7 +103,7 @@ test('every file that drives programs says which, and every program is reached',
 			}
 		}
 	}
-	// Parts of other programs, and what only the command line starts.
+	// Parts of other programs, and the CLI itself.
 	const others = new Set(['decoding', 'rewardSources', 'cli']);
 	assert.deepEqual(
 		names.filter((name) => !said.has(name) && !others.has(name)),

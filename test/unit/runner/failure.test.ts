@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { commandFor, failureText, ownPlaces } from '../../runner/failure.ts';
 import { root } from '../../scripts/paths.ts';
 
-test('places are those of our own code, innermost first', () => {
+test('locations are limited to our own code, innermost first', () => {
 	const stack = [
 		'AssertionError [ERR_ASSERTION]: no',
 		`    at check (file://${root}/node_modules/x/index.js:1:2)`,
@@ -21,7 +21,7 @@ test('places are those of our own code, innermost first', () => {
 	assert.deepEqual(ownPlaces(''), []);
 });
 
-test('a failure has its name, message, places and the command that runs it alone', () => {
+test('a failure has a name, a message, locations and the command that reruns it', () => {
 	const file = 'test/unit/runner/failure.test.ts';
 	const text = failureText('unit', file, {
 		name: 'suite > does (it)',
@@ -43,7 +43,7 @@ test('a failure has its name, message, places and the command that runs it alone
 	);
 });
 
-test('the command survives a shell, whatever the name', () => {
+test('the command survives shell quoting, whatever the test name', () => {
 	const name = `it's "a" \`b\` $(c) \\d [x] 100%`;
 	const command = commandFor('f', name).replace('npm test', 'printf "%s\\n"');
 	const printed = execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trimEnd().split('\n');

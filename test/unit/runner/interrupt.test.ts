@@ -1,4 +1,4 @@
-/** Ctrl+C at `npm test`; in the phases that take longer to start: `npm run acceptance -- interrupts`. */
+/** Tests Ctrl+C during `npm test`; for the phases that take longer to start, run `npm run acceptance -- interrupts`. */
 import { describe, it } from 'node:test';
 import { findChromium } from '../../scripts/workbench/chromium.ts';
 import { interrupted } from '../../support/interrupted.ts';
@@ -10,7 +10,7 @@ const linux = process.platform === 'linux' ? false : 'processes are found in /pr
 interface Case {
 	readonly when: string;
 	readonly args: readonly string[];
-	/** Command line of the process that has to run before the interrupt. */
+	/** Command line of the process that must be running before the interrupt. */
 	readonly running: RegExp;
 	readonly skip?: string | false;
 }
@@ -38,6 +38,6 @@ const cases: readonly Case[] = [
 
 describe('an interrupt', { skip: linux }, () => {
 	for (const { when, args, running, skip = false } of cases) {
-		it(`while ${when} leaves no process and no file behind`, { skip }, (t) => interrupted(t, args, running));
+		it(`while ${when} leaves no processes or files behind`, { skip }, (t) => interrupted(t, args, running));
 	}
 });

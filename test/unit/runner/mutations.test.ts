@@ -4,7 +4,7 @@ import { choosePlaces } from '../../mutations/choose.ts';
 import { mutated, pythonPlaces, relocated, typeScriptPlaces } from '../../mutations/places.ts';
 import { root } from '../../scripts/paths.ts';
 
-test('operators, bounds, constants and calls of TypeScript are places; types and texts are not', () => {
+test('TypeScript operators, bounds, constants and calls can be mutated, but types and strings cannot', () => {
 	const text = `import { a } from './a.ts';
 type Size = 1 | 2;
 const f = <T extends 3>(x: T, y: number = 4): boolean => x < y && y !== 5;
@@ -29,7 +29,7 @@ x += 0.25;
 	assert.throws(() => mutated(` ${text}`, and), /Another text stands there/);
 });
 
-test('places of Python are counted in its characters', () => {
+test('Python positions are counted in code points', () => {
 	const text = `def f(x: int = 1) -> bool:
     '''Doc 𝒳 < 3'''
     log("𝒳" + str(x))
@@ -57,7 +57,7 @@ test('places of Python are counted in its characters', () => {
 	);
 });
 
-test('a place is found in another version by its lines, unless they are others or stand there twice', () => {
+test('a mutation is found in another version by its lines, unless they changed or occur twice', () => {
 	const text = 'const a = 1;\nlet n = 0;\nn += a;\nexport { n };\n';
 	const place = typeScriptPlaces(text, 'f.ts').find(({ original }) => original === '+=');
 	assert.ok(place);
@@ -73,7 +73,7 @@ test('a place is found in another version by its lines, unless they are others o
 	assert.equal(relocated(first, text, `x;\n${text}`)?.start, first.start + 3);
 });
 
-test('the same seed chooses the same places, one a file, in all parts of the product', () => {
+test('the same seed selects the same mutations, one per file, in all parts of the product', () => {
 	const places = choosePlaces(root, 20, 7);
 	assert.deepEqual(choosePlaces(root, 20, 7), places);
 	assert.equal(places.length, 20);

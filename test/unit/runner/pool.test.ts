@@ -31,7 +31,7 @@ function write(name: string, ...lines: string[]): string {
 	return path;
 }
 
-test('outcomes have full names, and what selects them', async () => {
+test('results have full names and the pattern that selects them', async () => {
 	const pool = open();
 	const file = write(
 		'names.test.mjs',
@@ -56,7 +56,7 @@ test('outcomes have full names, and what selects them', async () => {
 	assert.ok((usage?.own ?? 0) > 0);
 });
 
-test('files of one worker have their own hooks and helpers, and find the same environment', async () => {
+test('files in one worker have their own hooks and helpers, and get the same environment', async () => {
 	const pool = open();
 	writeFileSync(join(folder, 'helper.mjs'), 'export const state = { uses: 0 };\n');
 	const first = write(
@@ -80,7 +80,7 @@ test('files of one worker have their own hooks and helpers, and find the same en
 	await pool.dispose();
 });
 
-/** What a file that does not end well is reported as. */
+/** Failure reported for each file that does not end normally. */
 const broken: readonly (readonly [what: string, lines: readonly string[], message: RegExp, limits?: object])[] = [
 	['does not load', ["import './missing.mjs';", "test('a', () => {});"], /Cannot find module/],
 	['has no test', [], /The file has no test/],
@@ -98,7 +98,7 @@ const broken: readonly (readonly [what: string, lines: readonly string[], messag
 	],
 ];
 
-test('a file that does not end well is a failure, whatever its tests say', { timeout: 120_000 }, async () => {
+test('a file that does not end normally is a failure, whatever its tests report', { timeout: 120_000 }, async () => {
 	await Promise.all(
 		broken.map(async ([what, lines, message, limits], i) => {
 			const pool = open(undefined, limits);

@@ -4,7 +4,7 @@ import { durationText, Progress } from '../../runner/progress.ts';
 
 const item = (name: string, seconds: number) => ({ phase: 'unit', name, seconds, cores: 1 });
 
-test('a line for each file has its counts, its time and what is left', () => {
+test('each file gets a line with its counts, its duration and the time left', () => {
 	let now = 0;
 	const lines: string[] = [];
 	const [a, b, c] = [item('a', 60), item('b', 600), item('c', 600)];
@@ -27,7 +27,7 @@ test('a line for each file has its counts, its time and what is left', () => {
 	assert.equal(lines[3], '✖ unit c: not run (0.0 s)');
 });
 
-test('a machine that is slower than expected is given more time', () => {
+test('the estimate grows on a slower machine', () => {
 	let now = 0;
 	const [a, b] = [item('a', 60), item('b', 600)];
 	const progress = new Progress(
@@ -39,11 +39,11 @@ test('a machine that is slower than expected is given more time', () => {
 	progress.start(a);
 	now = 180_000;
 	progress.end(a, '✔', '');
-	// (180 + 60) / (60 + 60) of what was expected.
+	// (180 + 60) / (60 + 60) of the expected time.
 	assert.equal(progress.secondsLeft(), 1200);
 });
 
-test('what is prepared or skipped says nothing about the machine', () => {
+test('preparation and skipped files do not affect the speed estimate', () => {
 	const [a, b, c] = [item('a', 600), { ...item('browser', 600), phase: 'prepare' }, item('c', 600)];
 	const progress = new Progress(
 		[a, b, c],
@@ -58,7 +58,7 @@ test('what is prepared or skipped says nothing about the machine', () => {
 	assert.equal(progress.secondsLeft(), 600);
 });
 
-test('durations are rounded to what can be known', () => {
+test('durations are rounded to a meaningful precision', () => {
 	assert.deepEqual([3, 44, 89, 90, 600].map(durationText), [
 		'about 1 s',
 		'about 40 s',
@@ -68,7 +68,7 @@ test('durations are rounded to what can be known', () => {
 	]);
 });
 
-test('what takes longer than expected is not said to end at once', () => {
+test('a file that is overdue still has some time left in the estimate', () => {
 	let now = 0;
 	const lines: string[] = [];
 	const a = item('a', 60);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { criticalPaths, schedule, type Task } from '../../runner/scheduler.ts';
 
-/** Runs tasks whose ends the test decides; what ran, in order. */
+/** Creates tasks whose ends the test decides, and a log of the tasks in start order. */
 function table(specs: Record<string, Partial<Task>>) {
 	const log: string[] = [];
 	const ends = new Map<string, (success: boolean) => void>();
@@ -35,7 +35,7 @@ const options = (more: object = {}) => ({
 	...more,
 });
 
-test('the chain that takes longest starts first, and no more run than there are cores', async () => {
+test('the longest chain starts first, and concurrency is limited to the number of cores', async () => {
 	const { tasks, log, end } = table({
 		short: { seconds: 1 },
 		long: { seconds: 5 },
@@ -53,7 +53,7 @@ test('the chain that takes longest starts first, and no more run than there are 
 	await done;
 });
 
-test('a task is never started before what it needs has succeeded', async () => {
+test('a task never starts before its dependencies have succeeded', async () => {
 	const { tasks, log, end } = table({ a: { seconds: 0 }, b: { needs: ['a'], seconds: 100 }, c: { needs: ['b'] } });
 	const blocked: string[] = [];
 	const done = schedule(tasks, options({ onBlocked: (task: Task, by: string) => blocked.push(`${task.id} by ${by}`) }));
@@ -64,7 +64,7 @@ test('a task is never started before what it needs has succeeded', async () => {
 	assert.deepEqual(blocked, ['b by a', 'c by b']);
 });
 
-test('a task that takes the whole machine waits for it, and nothing overtakes it', async () => {
+test('a task that needs the whole machine waits until it is free, and nothing overtakes it', async () => {
 	const { tasks, log, end } = table({
 		first: { seconds: 9 },
 		whole: { seconds: 5, cores: 2 },
@@ -79,7 +79,7 @@ test('a task that takes the whole machine waits for it, and nothing overtakes it
 	await done;
 });
 
-test('after an abort what runs is waited for, and nothing else starts', async () => {
+test('after an abort, running tasks finish and no others start', async () => {
 	const { tasks, log, end } = table({ a: {}, b: {}, c: {} });
 	const stop = new AbortController();
 	let ended = false;
@@ -94,7 +94,7 @@ test('after an abort what runs is waited for, and nothing else starts', async ()
 	assert.deepEqual(log, ['a', 'b']);
 });
 
-test('what cannot be scheduled is refused', async () => {
+test('tasks that cannot be scheduled are rejected', async () => {
 	const none = { cores: 1, seconds: 1, run: async () => true };
 	await assert.rejects(schedule([{ id: 'a', needs: ['b'], ...none }], options()), /a needs b, which is not a task/);
 	const circle = [

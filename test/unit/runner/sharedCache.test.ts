@@ -1,4 +1,4 @@
-/** Folders that all clones share: complete or absent, whatever ends the process that makes one. */
+/** Tests the folders that all clones share: each is complete or absent, however its creating process ends. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ after(() => {
 	rmSync(work, { recursive: true, force: true });
 });
 
-/** Folders, without those of locks. */
+/** Returns the folders, excluding locks. */
 const folders = () => readdirSync(cache).filter((name) => !name.endsWith('.lock'));
 
 function thing(more: Partial<SharedFolder> = {}): SharedFolder {
@@ -35,7 +35,7 @@ function thing(more: Partial<SharedFolder> = {}): SharedFolder {
 	};
 }
 
-/** A process that makes the folder: writes a part of it, then waits until `go` is there. */
+/** Starts a process that creates part of the folder, then waits until `go` exists. */
 function maker(go: string): ChildProcess {
 	const program = `
 		import { existsSync, writeFileSync } from 'node:fs';
@@ -59,8 +59,8 @@ async function making(child: ChildProcess): Promise<void> {
 	throw new Error(`It does not begin: ${text}`);
 }
 
-describe('a folder that clones share', () => {
-	it('is made once for each key', async () => {
+describe('a folder shared between clones', () => {
+	it('is created once per key', async () => {
 		let made = 0;
 		const counted = (key: string) =>
 			sharedFolder(
@@ -78,7 +78,7 @@ describe('a folder that clones share', () => {
 		assert.equal(folders().length, 2);
 	});
 
-	it('is absent where making it fails', async () => {
+	it('is absent if creation fails', async () => {
 		const make = async (folder: string) => {
 			writeFileSync(join(folder, 'part'), '');
 			throw new Error('no network');
@@ -88,7 +88,7 @@ describe('a folder that clones share', () => {
 		assert.equal(readFileSync(join(await sharedFolder(thing()), 'content'), 'utf8'), 'whole');
 	});
 
-	it('is made by one of two processes, and the other waits', async () => {
+	it('is created by one of two processes while the other waits', async () => {
 		const go = join(work, 'go');
 		const child = maker(go);
 		await making(child);
@@ -107,7 +107,7 @@ describe('a folder that clones share', () => {
 		if (child.exitCode === null) await once(child, 'exit');
 	});
 
-	it('is made anew where the process that made it was killed', { timeout: 60_000 }, async () => {
+	it('is recreated if its creating process was killed', { timeout: 60_000 }, async () => {
 		const child = maker(join(work, 'never'));
 		await making(child);
 		child.kill('SIGKILL');
@@ -119,7 +119,7 @@ describe('a folder that clones share', () => {
 
 	const posix = process.platform === 'win32' ? 'needs signals' : false;
 	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-		it(`leaves nothing where its process gets ${signal}`, { skip: posix }, async () => {
+		it(`leaves nothing behind if its process gets ${signal}`, { skip: posix }, async () => {
 			const child = maker(join(work, 'never'));
 			await making(child);
 			child.kill(signal);
@@ -129,7 +129,7 @@ describe('a folder that clones share', () => {
 		});
 	}
 
-	it('is not waited for by a process that is interrupted', { skip: posix }, async () => {
+	it('does not block a waiting process that is interrupted', { skip: posix }, async () => {
 		const first = maker(join(work, 'never'));
 		await making(first);
 		const second = maker(join(work, 'never'));
@@ -142,7 +142,7 @@ describe('a folder that clones share', () => {
 		await once(first, 'exit');
 	});
 
-	it('goes when nobody has used it for long and another one of its kind is made', async () => {
+	it('is removed if unused for a long time when another one of the same kind is created', async () => {
 		const old = await sharedFolder(thing({ key: 'old' }));
 		const used = await sharedFolder(thing({ key: 'used' }));
 		const other = await sharedFolder(thing({ kind: 'other' }));
@@ -153,7 +153,7 @@ describe('a folder that clones share', () => {
 		assert.deepEqual([old, used, other].map(existsSync), [false, true, true]);
 	});
 
-	it('lies where the system keeps caches, or in a place that is named', () => {
+	it('is in the system cache folder or in a configured location', () => {
 		assert.equal(sharedCache({ REASONING_LAB_TEST_CACHE: '/named', XDG_CACHE_HOME: '/xdg' }), '/named');
 		assert.equal(sharedCache({ XDG_CACHE_HOME: '/xdg' }), join('/xdg', 'reasoning-lab-tests'));
 		assert.match(sharedCache({}), /reasoning-lab-tests$/);

@@ -31,15 +31,15 @@ const lines = async () => (await readFile(join(folder, alertsFile), 'utf8')).tri
 
 const extent = { batches: 40, unsampled: 0 };
 
-describe('the log of alerts', () => {
-	it('is empty until there is something to say', async () => {
+describe('the alert log', () => {
+	it('is empty until there is an alert', async () => {
 		const log = new AlertLog(folder);
 		assert.deepEqual(await log.read(), { alerts: [], dismissed: new Set(), of: null, extent: null });
 		await log.save([], 1, null, extent);
 		await assert.rejects(lines());
 	});
 
-	it('adds what is new and nothing twice, whoever wrote it', async () => {
+	it('appends only new alerts, whichever process wrote the others', async () => {
 		const [one, other] = [new AlertLog(folder), new AlertLog(folder)];
 		await one.save([alert('a')], 1, null, extent);
 		await other.save([alert('a')], 2, null, extent);
@@ -56,7 +56,7 @@ describe('the log of alerts', () => {
 		);
 	});
 
-	it('begins anew when an alert is no longer one, and remembers what was dismissed', async () => {
+	it('starts over when an alert is withdrawn, and remembers dismissed alerts', async () => {
 		const log = new AlertLog(folder);
 		await log.save([alert('a'), alert('b')], 1, null, extent);
 		await log.dismiss('b', true, 2);
@@ -73,7 +73,7 @@ describe('the log of alerts', () => {
 		assert.equal((await lines()).filter((line) => line.includes('"dismissed"')).length, 1);
 	});
 
-	it('knows for which state of the run it is complete, until something is added', async () => {
+	it('records the run state it is complete for, until something is appended', async () => {
 		const log = new AlertLog(folder);
 		await log.save([], 1, 'run 1 480', extent);
 		assert.equal((await new AlertLog(folder).read()).of, 'run 1 480');
@@ -83,7 +83,7 @@ describe('the log of alerts', () => {
 		assert.equal((await log.read()).of, null);
 	});
 
-	it('passes over what is no alert, and goes on after a torn line', async () => {
+	it('skips invalid lines, and continues after a partial line', async () => {
 		await mkdir(folder);
 		await appendFile(
 			join(folder, alertsFile),
@@ -97,7 +97,7 @@ describe('the log of alerts', () => {
 		);
 	});
 
-	it('follows no link', async () => {
+	it('does not follow links', async () => {
 		await mkdir(folder);
 		const elsewhere = join(folder, '..', 'elsewhere');
 		await symlink(elsewhere, join(folder, alertsFile));

@@ -6,7 +6,7 @@ import { ownIdentity } from '../../../src/processes/processIdentity.ts';
 import { acquireDevice } from '../../../src/runs/deviceQueue.ts';
 import { startHelper, temporaryFolder } from './runFixtures.ts';
 
-test('runs get a device in the order of arrival, past those that died', async (context) => {
+test('runs get a device in arrival order, skipping those that died', async (context) => {
 	const folder = await temporaryFolder(context);
 	const start = async () => {
 		const helper = startHelper(context, 'deviceWaiter.ts', folder);
@@ -22,7 +22,7 @@ test('runs get a device in the order of arrival, past those that died', async (c
 	const shared = startHelper(context, 'deviceWaiter.ts', folder, 'share');
 	assert.equal(await shared.line(), 'started');
 	assert.equal(await shared.line(), 'has it');
-	// The second dies while it waits: it holds nobody up.
+	// The second run dies while waiting and must not block the queue.
 	second.process.kill('SIGKILL');
 	await second.ended;
 	const fourth = await start();
@@ -36,7 +36,7 @@ test('runs get a device in the order of arrival, past those that died', async (c
 	assert.deepEqual(await readdir(join(folder, 'device-cpu', 'waiting')), []);
 });
 
-test('waiting can be given up, and then leaves no place in the queue', async (context) => {
+test('waiting can be canceled, which removes the ticket from the queue', async (context) => {
 	const folder = await temporaryFolder(context);
 	const options = { device: 'cuda', whenBusy: 'queue', folder, pollMs: 5 } as const;
 	const lock = await acquireDevice(options);
@@ -49,7 +49,7 @@ test('waiting can be given up, and then leaves no place in the queue', async (co
 	await assert.rejects(acquireDevice({ ...options, device: '../x' }), { reason: 'internal' });
 });
 
-test('what a killed run, a full disk or another machine left in the queue holds nobody up', async (context) => {
+test('tickets left by a killed run, a full disk or another machine do not block the queue', async (context) => {
 	const folder = await temporaryFolder(context);
 	const tickets = join(folder, 'device-cpu', 'waiting');
 	await mkdir(tickets, { recursive: true });
@@ -66,10 +66,10 @@ test('what a killed run, a full disk or another machine left in the queue holds 
 	const options = { device: 'cpu', whenBusy: 'queue', folder, pollMs: 5 } as const;
 	const second = acquireDevice({ ...options, signal: cancel.signal });
 	second.catch(() => undefined);
-	// One that renews its ticket elsewhere does wait.
+	// A remote run that keeps renewing its ticket is still waiting.
 	await eventually(async () => (await readdir(tickets)).filter((name) => name.endsWith('.json')).length === 2);
 	assert.ok((await readdir(tickets)).includes(basename(waiting)));
-	// Its own ticket may be swept away with other old files; it waits on.
+	// If its own ticket is deleted along with old files, the run keeps waiting.
 	for (const name of await readdir(tickets)) if (join(tickets, name) !== waiting) await rm(join(tickets, name));
 	await eventually(async () => (await readdir(tickets)).filter((name) => name.endsWith('.json')).length === 2);
 	await utimes(waiting, 1, 1);

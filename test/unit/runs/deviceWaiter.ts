@@ -1,4 +1,5 @@
-// Waits for a device in the folder of its argument, says so, and gives it back when its input ends or it is ended.
+// Waits for a device in the folder given as its argument, prints a message, and releases the device when stdin closes
+// or it is killed.
 import { acquireDevice } from '../../../src/runs/deviceQueue.ts';
 
 const [folder = '', whenBusy = 'queue'] = process.argv.slice(2);

@@ -19,8 +19,8 @@ const temporary = async () => {
 
 const fixture = (path: string) => openRun(join(root, 'test/fixtures', path));
 
-describe('the diagnosis of a run', () => {
-	it('finds truth in the fixtures: a run whose completions are cut off, and nothing in short ones', async () => {
+describe('run diagnosis', () => {
+	it('is correct on the fixtures: reports truncated completions, and nothing for short runs', async () => {
 		const trl = await diagnoseRun(await fixture('trl-run'));
 		assert.deepEqual(
 			trl.alerts.map(({ id, step, lastStep }) => [id, step, lastStep]),
@@ -29,13 +29,13 @@ describe('the diagnosis of a run', () => {
 		for (const path of ['verl', 'prime-rl/run', 'nemo-rl/exp_001', 'tinker/log', 'skyrl']) {
 			const { alerts, kind, summary } = await diagnoseRun(await fixture(path));
 			assert.deepEqual(alerts, [], path);
-			// A few steps are too little to say that all is well.
+			// Too few steps to conclude that everything is fine.
 			assert.equal(kind, 'short', path);
 			assert.match(summary, /^Too few batches to diagnose \(\d+ of 20\)\.$/, path);
 		}
 	});
 
-	it('reads rollouts of another trainer for causes and evidence, and writes nothing beside them', async () => {
+	it('reads external rollouts for causes and evidence without writing next to them', async () => {
 		const folder = await temporary();
 		await cp(join(root, 'test/fixtures/verl'), folder, { recursive: true });
 		await rm(join(folder, 'rollouts'), { recursive: true });
@@ -59,12 +59,12 @@ describe('the diagnosis of a run', () => {
 		assert.doesNotMatch(await annotationFolder(content), new RegExp(folder));
 	});
 
-	it('ends when nobody asks for it any more', async () => {
+	it('stops when canceled', async () => {
 		const content = await fixture('trl-run');
 		await assert.rejects(diagnoseRun(content, { signal: AbortSignal.abort() }), { reason: 'cancelled' });
 	});
 
-	it('looks at some of the steps of a long run, its end among them', () => {
+	it('samples the steps of a long run, always including the end', () => {
 		const steps = Array.from({ length: 10_000 }, (_, i) => i + 1);
 		const picked = sampledSteps(steps, 200);
 		assert.ok(picked.length <= 200 && picked.length > 190);

@@ -1,4 +1,4 @@
-// Starts the small engine in the run folder of its argument, says its process id, and ends.
+// Starts the small engine in the run folder given as its argument, prints its pid, and exits.
 import { join } from 'node:path';
 import { launchEngine } from '../../../src/runs/launchEngine.ts';
 

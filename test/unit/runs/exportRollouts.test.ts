@@ -56,7 +56,10 @@ interface Written {
 	readonly summary: Awaited<ReturnType<typeof exportRollouts>>;
 }
 
-/** A run of two steps: groups lie mixed, one has no reward, one is all the same, one line is torn. */
+/**
+ * Creates a run of two steps with interleaved groups, one without a reward, one with identical completions, and a
+ * partial line.
+ */
 async function makeRun(context: TestContext, rollouts: readonly RolloutLine[] = lines): Promise<Place> {
 	const folder = await temporaryFolder(context);
 	const run = join(folder, 'run-1');
@@ -123,7 +126,7 @@ const lines = [
 const reasons = ({ summary }: Written) =>
 	Object.fromEntries(summary.leftOut.map(({ reason, count }) => [reason, count]));
 
-test('SFT: what is selected, as it was recorded, with what was left out and why', async (context) => {
+test('SFT: exports the selection as recorded, and reports what was skipped and why', async (context) => {
 	const { write, run } = await makeRun(context);
 	const all = await write({ as: 'sft' });
 	assert.deepEqual(all.lines[0], { prompt: '1+0=', completion: lines[0]?.completion });
@@ -178,7 +181,7 @@ test('SFT: what is selected, as it was recorded, with what was left out and why'
 	assert.deepEqual((await readdir(run)).sort(), ['rollouts', 'run.json'], 'nothing is left in the run');
 });
 
-test('SFT: word for word the same is left out once asked for', async (context) => {
+test('SFT: exact duplicates are skipped on request', async (context) => {
 	const { write } = await makeRun(context, [
 		rollout(1, 0, 0, 1),
 		rollout(1, 0, 1, 1, { completion: rollout(1, 0, 0, 1).completion }),
@@ -187,7 +190,7 @@ test('SFT: word for word the same is left out once asked for', async (context) =
 	assert.deepEqual([unique.lines.length, reasons(unique)], [1, { 'that duplicate an earlier one': 1 }]);
 });
 
-test('SFT: perturbed completions are the same for the same seed, with steps of others', async (context) => {
+test('SFT: perturbed completions are reproducible with a seed, and inserted steps come from other rollouts', async (context) => {
 	const { write } = await makeRun(context);
 	const perturb = parsePerturbation('corrupt-digits');
 	const first = await write({ as: 'sft', perturb, seed: 4 });
@@ -196,7 +199,7 @@ test('SFT: perturbed completions are the same for the same seed, with steps of o
 	for (const [i, { completion }] of first.lines.entries()) assert.notEqual(completion, lines[i]?.completion);
 	const inserted = await write({ as: 'sft', perturb: parsePerturbation('insert-steps') });
 	assert.equal(inserted.lines.length, 9);
-	// Step "110" is of another rollout: its own steps are never inserted into it.
+	// Step "110" belongs to another rollout: a rollout's own steps are never inserted into it.
 	for (const [i, { completion }] of inserted.lines.entries()) {
 		const { step, group, index } = lines[i] as RolloutLine;
 		assert.equal(String(completion).split(`${step}${group}${index}`).length, 2);
@@ -210,7 +213,7 @@ test('SFT: perturbed completions are the same for the same seed, with steps of o
 		assert.ok(!/<answer>(?:2|right|wrong)<\/answer>/.test(String(completion)), String(completion));
 });
 
-test('DPO: best against worst of each group, wherever its rollouts lie', async (context) => {
+test('DPO: pairs the best with the worst of each group, wherever its rollouts are in the file', async (context) => {
 	const { write } = await makeRun(context);
 	const found = await write({ as: 'dpo' });
 	assert.deepEqual(found.lines, [
@@ -234,7 +237,7 @@ test('DPO: best against worst of each group, wherever its rollouts lie', async (
 	);
 });
 
-test('reward cases are read by verification as they are', async (context) => {
+test('exported reward cases can be verified unchanged', async (context) => {
 	const { write, out } = await makeRun(context, [
 		...lines,
 		rollout(2, 1, 0, null, { extra: { errors: { accuracy: 'it raised' } } }),
@@ -255,7 +258,10 @@ test('reward cases are read by verification as they are', async (context) => {
 		expect: 1,
 	});
 	assert.equal(cases[5]?.expect, null);
-	assert.deepEqual(reasons(found), { 'for which the reward failed': 1, 'that no reward marks as correct or incorrect': 1 });
+	assert.deepEqual(reasons(found), {
+		'for which the reward failed': 1,
+		'that no reward marks as correct or incorrect': 1,
+	});
 	const other = await write({ as: 'cases', reward: 'format', selection: { steps: { from: 2 } } });
 	assert.deepEqual(
 		other.lines.map(({ expect }) => expect),
@@ -263,7 +269,7 @@ test('reward cases are read by verification as they are', async (context) => {
 	);
 });
 
-test('an export that ends early, finds its name taken or has nothing to say leaves no file', async (context) => {
+test('an export that ends early, has no output or would replace a file leaves no file behind', async (context) => {
 	const { write, out, run } = await makeRun(context);
 	const folder = join(out, '..');
 	const before = (await readdir(folder)).sort();
@@ -301,7 +307,7 @@ test('an export that ends early, finds its name taken or has nothing to say leav
 	);
 });
 
-test('runs of other trainers: messages stay messages, and nothing is written into their folder', async (context) => {
+test('external runs: messages remain messages, and nothing is written to their folder', async (context) => {
 	const folder = await temporaryFolder(context);
 	await cp(join(fixtures, 'trl-run'), join(folder, 'trl'), { recursive: true });
 	const trl = await openRun(join(folder, 'trl'));
@@ -326,7 +332,7 @@ test('runs of other trainers: messages stay messages, and nothing is written int
 	);
 });
 
-test('labels are exported in each form, and published data is written in another one', async (context) => {
+test('labels are exported in every format, and published data is converted between formats', async (context) => {
 	const { run, out } = await makeRun(context);
 	const own = { folder: run, format: 'reasoning-lab', name: 'tiny' };
 	const options = { replace: true };

@@ -19,7 +19,7 @@ const rated = (index: number, value: 1 | 2 | 3 | 4 | 5 | null, rater = 'ada', st
 	...{ completion: `text ${index} "of" a\nline`, reward: index, rating: value },
 });
 
-test('the last word of a rater counts, also of another window', async (context) => {
+test('the last rating by a rater counts, even from another window', async (context) => {
 	const of = await run(context);
 	const [first, second] = [await FeedbackLog.of(of), await FeedbackLog.of(of)];
 	assert.deepEqual(await first.all(), []);
@@ -40,7 +40,7 @@ test('the last word of a rater counts, also of another window', async (context) 
 	}
 });
 
-test('a comparison replaces the same one the other way round', async (context) => {
+test('a comparison replaces an earlier one of the same pair in reverse order', async (context) => {
 	const of = await run(context);
 	const log = await FeedbackLog.of(of);
 	const side = (index: number) => ({
@@ -55,7 +55,7 @@ test('a comparison replaces the same one the other way round', async (context) =
 	assert.ok(all[0]?.kind === 'preference' && all[0].a.index === 1);
 });
 
-test('torn and foreign lines are passed over and counted; a link is not written to', async (context) => {
+test('partial and unknown lines are skipped and counted, and links are not written to', async (context) => {
 	const of = await run(context);
 	const log = await FeedbackLog.of(of);
 	await log.save(rated(0, 4));
@@ -76,7 +76,7 @@ test('torn and foreign lines are passed over and counted; a link is not written 
 	assert.equal(await readFile(target, 'utf8'), '');
 });
 
-test('pairs are exported whole or not at all, with what was left out and why', async (context) => {
+test('pairs are exported completely or not at all, with the reasons for skipped ones', async (context) => {
 	const of = await run(context);
 	const log = await FeedbackLog.of(of);
 	const out = join(of.folder, 'pairs.jsonl');

@@ -13,7 +13,7 @@ import { branchRun, resumeRun } from '../../../src/runs/startRun.ts';
 
 let place = '';
 
-/** Another user, or this one on another machine. */
+/** Switches to another home: a different user, or the same one on another machine. */
 async function anotherHome(): Promise<void> {
 	process.env.REASONING_LAB_HOME = await mkdtemp(join(place, 'home-'));
 }
@@ -34,7 +34,7 @@ beforeEach(async () => {
 	await writeFile(join(place, 'brief.reward.ts'), 'export const brief = () => 1;\n');
 	await writeFile(join(place, 'small.recipe.json'), JSON.stringify(recipe));
 	await writeFile(join(place, 'staged.recipe.json'), JSON.stringify(staged));
-	// In place of engine and runner: whoever starts it is told.
+	// Stand-ins for engine and runner that record whether they were started.
 	await mkdir(join(place, 'dist'));
 	for (const name of ['engine.js', 'pipeline.js']) {
 		await writeFile(
@@ -52,15 +52,15 @@ const wasStarted = () =>
 	);
 const preparedRun = async () => (await prepareRun(join(place, 'small.recipe.json'))).folder;
 
-test('what a run uses is known from the registry of the user, never from its folder', async () => {
+test('whether a run is external depends on the registry of the user, never on the run folder', async () => {
 	const run = await preparedRun();
 	assert.deepEqual((await foreignCodeOf(run, 'engine'))?.uses, ['rewards/brief.reward.ts', 'http://127.0.0.1:9/v1']);
 	await markStarted(run);
 	assert.equal(await foreignCodeOf(run, 'engine'), null);
-	// A copy at another place is another run, and another home knows nothing of it.
+	// A copy elsewhere is a different run, and another home does not know it.
 	await cp(run, join(place, 'copy'), { recursive: true });
 	assert.notEqual(await foreignCodeOf(join(place, 'copy'), 'engine'), null);
-	// The same folder by another path is the same run; one that was moved is asked about once more.
+	// The same folder by another path is the same run; a moved run needs confirmation again.
 	await symlink(run, join(place, 'link'));
 	assert.equal(await foreignCodeOf(join(place, 'link'), 'engine'), null);
 	await rename(run, join(place, 'moved'));
@@ -79,7 +79,7 @@ test('what a run uses is known from the registry of the user, never from its fol
 	assert.notEqual(await foreignCodeOf(run, 'engine'), null);
 });
 
-test('servers, clusters and packages are asked about as reward files are', () => {
+test('servers, clusters and packages need confirmation like reward files', () => {
 	const uses = (more: object) => usesOf({ engine: 'pytorch', dataset: { path: '/d' }, rewards: [], ...more });
 	assert.deepEqual(uses({ pytorch: { vllm: { mode: 'server', server: 'http://s:1' } } }), ['http://s:1']);
 	assert.deepEqual(uses({ engine: 'ray', ray: { address: null, pip: ['a', 'b'] } }), ['a', 'b', 'a Ray cluster']);
@@ -88,7 +88,7 @@ test('servers, clusters and packages are asked about as reward files are', () =>
 	assert.deepEqual(uses({}), []);
 });
 
-test('a run from elsewhere is not resumed unasked, from its end or from a checkpoint', async () => {
+test('an external run is not resumed or branched without confirmation', async () => {
 	const run = await preparedRun();
 	await anotherHome();
 	const asked: ForeignCode[] = [];
@@ -97,18 +97,18 @@ test('a run from elsewhere is not resumed unasked, from its end or from a checkp
 		(options: object) => resumeRun(run, { ...engine(), ...options }),
 		(options: object) => branchRun(run, null, {}, { ...engine(), ...options }),
 	]) {
-		await assert.rejects(resume({}), { reason: 'denied', message: /not started by you.*brief\.reward\.ts/ });
+		await assert.rejects(resume({}), { reason: 'denied', message: /You have not started.*brief\.reward\.ts/ });
 		await assert.rejects(resume({ agree: no }), { reason: 'cancelled' });
 	}
 	assert.deepEqual(asked, Array(2).fill({ folder: run, uses: ['rewards/brief.reward.ts', 'http://127.0.0.1:9/v1'] }));
 	assert.equal(await wasStarted(), false);
-	// Whoever agrees has started it, and is not asked again.
+	// Confirming once starts the run and is remembered.
 	await assert.rejects(resumeRun(run, { ...engine(), agree: async () => true }), { reason: 'internal' });
 	assert.equal(await wasStarted(), true);
 	assert.equal(await foreignCodeOf(run, 'engine'), null);
 });
 
-test('a run that brings no code along is resumed as ever', async () => {
+test('a run without external code resumes without confirmation', async () => {
 	await writeFile(join(place, 'plain.recipe.json'), JSON.stringify({ ...recipe, rewards: [{ use: 'accuracy' }] }));
 	const { folder } = await prepareRun(join(place, 'plain.recipe.json'));
 	await anotherHome();
@@ -116,7 +116,7 @@ test('a run that brings no code along is resumed as ever', async () => {
 	assert.equal(await wasStarted(), true);
 });
 
-test('a pipeline from elsewhere is neither resumed nor started again unasked', async () => {
+test('an external pipeline is neither resumed nor restarted without confirmation', async () => {
 	const own = await preparePipeline(join(place, 'staged.recipe.json'));
 	await requireOwnPipeline(own, { recipe: true, stages: true }, undefined);
 	await anotherHome();
@@ -128,18 +128,18 @@ test('a pipeline from elsewhere is neither resumed nor started again unasked', a
 	await requireOwnPipeline(own, { recipe: true, stages: true }, undefined);
 });
 
-test('a run that was put into the place of a stage is asked about', async () => {
+test('a run that was put in place of a stage needs confirmation', async () => {
 	const own = await preparePipeline(join(place, 'staged.recipe.json'));
 	const run = await preparedRun();
 	await cp(run, join(own, 'first'), { recursive: true });
 	await assert.rejects(resumePipeline(own, {}, engine()), { reason: 'denied', message: /rewards\/brief\.reward\.ts/ });
-	// With a recipe of the person's own, too.
+	// Even with the user's own recipe.
 	const changes = { recipe: join(place, 'staged.recipe.json') };
 	await assert.rejects(resumePipeline(own, changes, engine()), { reason: 'denied' });
 	assert.equal(await wasStarted(), false);
 });
 
-test('a run that leaves the list and comes back keeps what it was started with', async () => {
+test('a run that is removed and added again remains confirmed', async () => {
 	const run = await preparedRun();
 	await markStarted(run);
 	const registry = new RunRegistry();

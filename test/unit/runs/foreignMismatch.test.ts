@@ -15,7 +15,10 @@ const rowsOf = async (path: string): Promise<Row[]> =>
 		.split('\n')
 		.map((line) => JSON.parse(line) as Row);
 
-/** The first alert of a log in verl's form: rows of the fixture, over and over, with a difference of sampler and trainer. */
+/**
+ * Returns the first alert for a verl log with the fixture's rows repeated and the given mismatch of sampler and
+ * trainer.
+ */
 async function firstAlert(differences: Row): Promise<string | undefined> {
 	const path = 'verl/metrics/grpo_math_qwen25_05b.jsonl';
 	const trained = (await rowsOf(path)).filter(({ data }) => (data as Row)['actor/entropy'] !== undefined);
@@ -33,7 +36,7 @@ async function firstAlert(differences: Row): Promise<string | undefined> {
 	)[0]?.id;
 }
 
-it("a sampler that is not the trainer's policy is named in a log of verl, and usual differences are not", async () => {
+it("a sampler that differs from the trainer's policy is reported for a verl log, but usual differences are not", async () => {
 	assert.equal(await firstAlert({ 'rollout_corr/k3_kl': 0.03 }), 'sampler-mismatch');
 	assert.notEqual(await firstAlert({ 'rollout_corr/k3_kl': 0.0008, 'rollout_corr/kl': 0.001 }), 'sampler-mismatch');
 	assert.notEqual(await firstAlert({}), 'sampler-mismatch');

@@ -11,7 +11,7 @@ import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runR
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { initialRecord, metricsLine, rollout, temporaryFolder } from './runFixtures.ts';
 
-/** A file system of a given size in memory, or null and the reason why there is none. */
+/** Mounts a memory file system of a given size, or returns null with the reason as a skip. */
 async function smallDisk(context: TestContext, size: string, options = ''): Promise<string | null> {
 	const folder = await mkdtemp(join(tmpdir(), 'reasoning-lab-disk-'));
 	try {
@@ -39,7 +39,7 @@ test('on a full disk every write fails as such and loses nothing', async (contex
 	await writer.appendMetrics(metricsLine(1));
 	await writeFile(join(await writer.beginCheckpoint(1), 'model.safetensors'), 'whole');
 	await writer.commitCheckpoint(1);
-	// All but a page is taken.
+	// Fill all but one page.
 	for (let size = 1 << 20; size >= 4096; size >>= 1) {
 		await writeFile(join(disk, `ballast-${size}`), Buffer.alloc(size)).catch(() => undefined);
 	}
@@ -60,7 +60,7 @@ test('on a full disk every write fails as such and loses nothing', async (contex
 		(await listCheckpoints(folder)).map(({ step }) => step),
 		[1],
 	);
-	// Room again: the run goes on where it was.
+	// With free space again, the run continues where it was.
 	for (const name of await readdir(disk)) if (name.startsWith('ballast')) execFileSync('rm', [join(disk, name)]);
 	await writer.writeRollouts(2, many);
 	await writer.appendMetrics(metricsLine(2));
@@ -70,7 +70,7 @@ test('on a full disk every write fails as such and loses nothing', async (contex
 	assert.equal((await readRecord(folder)).status, 'finished');
 });
 
-test('a file is replaced whole or stays as it was when the disk fills', async (context) => {
+test('a file is replaced completely or not at all when the disk fills up', async (context) => {
 	const disk = await smallDisk(context, '64k');
 	if (disk === null) return;
 	const path = join(disk, 'file');
@@ -80,7 +80,7 @@ test('a file is replaced whole or stays as it was when the disk fills', async (c
 	assert.deepEqual(await readdir(disk), ['file']);
 });
 
-test('a read-only disk is refused in one sentence', async (context) => {
+test('a read-only disk is rejected with one sentence', async (context) => {
 	const disk = await smallDisk(context, '1m');
 	if (disk === null) return;
 	const recipe = {
@@ -94,13 +94,13 @@ test('a read-only disk is refused in one sentence', async (context) => {
 	execFileSync('mount', ['-o', 'remount,ro', disk]);
 	await assert.rejects(prepareRun(join(disk, 'r.recipe.json')), {
 		reason: 'denied',
-		message: `Cannot make a run folder in ${join(disk, 'runs')}: read-only file system.`,
+		message: `Cannot create a run folder in ${join(disk, 'runs')}: read-only file system.`,
 		action: 'Choose a folder you can write to.',
 	});
 	await assert.rejects(RunWriter.create(join(disk, 'run'), initialRecord), { reason: 'denied' });
 });
 
-test('a folder without permission is refused', {
+test('a folder without permission is rejected', {
 	skip: process.getuid?.() === 0 && 'root may write anywhere',
 }, async (context) => {
 	const folder = join(await temporaryFolder(context), 'run');
@@ -112,7 +112,7 @@ test('a folder without permission is refused', {
 	assert.equal((await stat(folder)).mode & 0o777, 0o500);
 });
 
-test('an export that finds no room says so and leaves nothing', async (context) => {
+test('an export that runs out of space reports it and leaves nothing behind', async (context) => {
 	const disk = await smallDisk(context, '1m');
 	if (disk === null) return;
 	const lines = await AtomicLines.open(join(disk, 'out.jsonl'), { replace: false });

@@ -46,7 +46,7 @@ async function runFolder(context: TestContext, change: object = {}): Promise<str
 	return folder;
 }
 
-/** A folder outside of the run with a secret in a file of each name. */
+/** Creates a folder outside the run that contains a secret under each file name. */
 async function outside(context: TestContext, ...names: string[]): Promise<string> {
 	const folder = await temporaryFolder(context);
 	for (const name of names) {
@@ -56,7 +56,7 @@ async function outside(context: TestContext, ...names: string[]): Promise<string
 	return folder;
 }
 
-test('links are not followed, wherever they stand', async (context) => {
+test('links are not followed, wherever they are', async (context) => {
 	const secret = await outside(context, 'run.json', 'metrics.jsonl', 'step_000001.jsonl', 'heldout.json', 'engine.log');
 	const folder = await runFolder(context);
 	for (const name of ['metrics.jsonl', 'events.jsonl'])
@@ -81,7 +81,7 @@ test('links are not followed, wherever they stand', async (context) => {
 	await assert.rejects(annotateRun(linked, { name: 'x' }), { reason: 'invalid' });
 });
 
-test('an engine writes through no link of a run folder', async (context) => {
+test('an engine does not write through links in a run folder', async (context) => {
 	for (const name of ['metrics.jsonl', 'events.jsonl', 'engine.log', '.reserve', 'checkpoints', 'run.lock']) {
 		const secret = await outside(context, 'metrics.jsonl', '000001');
 		const before = await readdir(secret, { recursive: true });
@@ -97,7 +97,7 @@ test('an engine writes through no link of a run folder', async (context) => {
 	}
 });
 
-test('a tail of a folder full of links tells the reason once and reads nothing', async (context) => {
+test('a tail on a folder full of links reports the reason once and reads nothing', async (context) => {
 	const secret = await outside(context, 'metrics.jsonl');
 	const folder = await runFolder(context);
 	await symlink(join(secret, 'metrics.jsonl'), join(folder, 'metrics.jsonl'));
@@ -110,7 +110,7 @@ test('a tail of a folder full of links tells the reason once and reads nothing',
 	assert.deepEqual(kinds, ['record', 'error']);
 });
 
-test('pipes and folders in the place of files do not hang a reader', {
+test('pipes and folders in place of files do not block a reader', {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const folder = await runFolder(context);
@@ -120,21 +120,21 @@ test('pipes and folders in the place of files do not hang a reader', {
 	await assert.rejects(readEvents(folder), { reason: 'invalid' });
 });
 
-test('a huge file is refused by its size, before it is read', async (context) => {
+test('a huge file is rejected by its size before it is read', async (context) => {
 	const folder = await runFolder(context);
 	for (const name of ['run.json', 'recipe.json']) {
 		await writeFile(join(folder, name), '{}');
-		// Sparse: it takes no room.
+		// Sparse, so it takes no disk space.
 		await truncate(join(folder, name), 40 * 2 ** 30);
 	}
 	await assert.rejects(readRecord(folder), { reason: 'invalid', message: /has 42949672960 bytes/ });
 	await assert.rejects(readResolvedRecipe(folder), { reason: 'invalid' });
 });
 
-test('a newer format is named; an unknown field is kept; wrong types are refused', async (context) => {
+test('a newer format is reported, an unknown field is kept, and wrong types are rejected', async (context) => {
 	await assert.rejects(readRecord(await runFolder(context, { format: 2 })), {
 		reason: 'version',
-		message: /has format 2; this version reads formats up to 1/,
+		message: /has format 2, but this version only reads formats up to 1/,
 	});
 	assert.equal((await readRecord(await runFolder(context, { extra: 7 }))).extra, 7);
 	for (const change of [
@@ -154,7 +154,7 @@ test('a newer format is named; an unknown field is kept; wrong types are refused
 	await assert.rejects(readAnnotation(folder), { reason: 'version' });
 });
 
-test('lines of the wrong shape are left out, the others read', async (context) => {
+test('malformed lines are skipped and the others are read', async (context) => {
 	const folder = await runFolder(context);
 	const lines = [
 		'{"step":1,"time":1,"stage":"s","reward":0.5,"text":"no number","nested":{}}',
@@ -177,7 +177,7 @@ test('lines of the wrong shape are left out, the others read', async (context) =
 	assert.equal(({} as Record<string, unknown>).x, undefined);
 });
 
-test('a process id of the folder is compared with the start of the process, never trusted', async (context) => {
+test('a pid from the folder is never trusted without comparing the process start time', async (context) => {
 	const { ownIdentity } = await import('../../../src/processes/processIdentity.ts');
 	const own = await ownIdentity();
 	const live = { ...record, ...own, status: 'running' as const };
@@ -197,13 +197,13 @@ test('a process id of the folder is compared with the start of the process, neve
 	const remote = { ...live, host: 'elsewhere.example', heartbeat: now - 10 };
 	assert.equal(await effectiveStatus(remote, now), 'running');
 	assert.equal(await effectiveStatus(remote, now + 60), 'crashed');
-	// Another process namespace of the same boot: only the heartbeat can tell.
+	// Another pid namespace under the same boot id: only the heartbeat counts.
 	const container = { ...live, boot: `${own.boot.split('/')[0]}/1`, heartbeat: now - 10 };
 	assert.equal(await effectiveStatus(container, now), 'running');
 	assert.equal(await effectiveStatus({ ...live, status: 'finished' }, now), 'finished');
 });
 
-test('a checkpoint whose list leads elsewhere is none', async (context) => {
+test('a checkpoint whose file list points elsewhere is ignored', async (context) => {
 	const secret = await outside(context, 'model.safetensors');
 	const folder = await runFolder(context);
 	const manifest = (name: string, bytes: number) =>

@@ -13,11 +13,11 @@ interface Member {
 	readonly name: string;
 	readonly text: string;
 	readonly method?: number;
-	/** What the directory claims, in place of the length. */
+	/** Size claimed in the directory, instead of the actual length. */
 	readonly size?: number;
 }
 
-/** A zip archive (APPNOTE.TXT 4.3) without what is not read. */
+/** Builds a minimal zip archive (APPNOTE.TXT 4.3), without fields that are not read. */
 function zip(members: readonly Member[]): Buffer {
 	const parts: Buffer[] = [];
 	const directory: Buffer[] = [];
@@ -53,8 +53,8 @@ const sample = (id: number, more: object = {}) =>
 const refuses = (bytes: Uint8Array, words: RegExp) =>
 	assert.rejects(inspectArchiveText(bytes, 'a.eval'), (error: Failure) => words.test(error.toString()));
 
-describe('an .eval file of Inspect', () => {
-	test('that Inspect has written, compressed by Zstandard', async () => {
+describe('an Inspect .eval file', () => {
+	test('is read as written by Inspect, compressed with Zstandard', async () => {
 		const bytes = await readFile(join(root, 'test/fixtures/inspect/add.eval'));
 		assert.ok(isZip(bytes));
 		const { transcripts, faults } = readTranscript(await inspectArchiveText(bytes, 'add.eval'), 'add.eval');
@@ -67,7 +67,7 @@ describe('an .eval file of Inspect', () => {
 		}
 	});
 
-	test('opens in the editor as one, piece by piece', async () => {
+	test('opens in the editor, piece by piece', async () => {
 		const text = await openTranscriptText({ kind: 'file', file: join(root, 'test/fixtures/inspect/add.eval') });
 		let whole = '';
 		for (let from: number | null = 0; from !== null; ) {
@@ -80,7 +80,7 @@ describe('an .eval file of Inspect', () => {
 		assert.equal(readTranscript(whole, 'add.eval').transcripts.length, 20);
 	});
 
-	test('by every method, and nothing but its samples', async () => {
+	test('is read with every compression method, ignoring everything but its samples', async () => {
 		const members = [0, 8, 93].map((method, i) => ({ name: `samples/${i}_epoch_1.json`, text: sample(i), method }));
 		const text = await inspectArchiveText(zip([{ name: 'header.json', text: '{' }, ...members]), 'a.eval');
 		assert.deepEqual(
@@ -89,7 +89,7 @@ describe('an .eval file of Inspect', () => {
 		);
 	});
 
-	test('that is hostile or damaged is refused in words, without decoding more than it claims', async () => {
+	test('is rejected if hostile or damaged, without decoding more than it declares', async () => {
 		const name = 'samples/1_epoch_1.json';
 		const big = `${' '.repeat(70 << 20)}{}`;
 		await refuses(zip([{ name, text: big }]), /too large: samples\/1_epoch_1\.json has \d+ bytes/);
@@ -107,10 +107,10 @@ describe('an .eval file of Inspect', () => {
 		await refuses(many, /30000 entries/);
 		const missing = Buffer.from(whole);
 		missing.writeUInt16LE(5, missing.length - 12);
-		await refuses(missing, /entry 2 of its directory is missing/);
+		await refuses(missing, /entry 2 in its directory is missing/);
 	});
 
-	test('says where Zstandard is not to be had', () => {
+	test('is rejected with an action if Zstandard is not available', () => {
 		assert.match(
 			withoutZstd('a.eval', '22.14.0').toString(),
 			/Node\.js 22\.14\.0 does not support.*inspect log convert/s,

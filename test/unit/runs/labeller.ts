@@ -1,4 +1,4 @@
-// Labels rollouts as one window of several does: <annotations folder> <group> <how many>.
+// Labels rollouts like one of several windows: <annotations folder> <group> <count>.
 import { StepLabels } from '../../../src/runs/stepLabels.ts';
 
 const [folder = '', group = '0', many = '1'] = process.argv.slice(2);
@@ -14,7 +14,7 @@ for (let index = 0; index < Number(many); index++) {
 		prompt: 'p',
 		answer: null,
 		rule: 'lines',
-		// Longer than a pipe's atomic write.
+		// Longer than an atomic pipe write.
 		steps: Array.from({ length: 200 }, (_, i) => ({
 			text: `step ${i} of ${group}/${index}`.repeat(3),
 			rating: 1 as const,

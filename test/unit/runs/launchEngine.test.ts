@@ -14,7 +14,7 @@ async function prepared(context: TestContext, course: string): Promise<string> {
 	const folder = join(await temporaryFolder(context), 'run');
 	await mkdir(folder);
 	await writeFile(join(folder, 'course'), course);
-	// The engine is detached: a test ends what it started.
+	// The engine is detached, so tests must end it.
 	beforeRemoval(context, async () => {
 		const record = await readRecord(folder).catch(() => null);
 		if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
@@ -22,7 +22,7 @@ async function prepared(context: TestContext, course: string): Promise<string> {
 	return folder;
 }
 
-test('the engine works when this returns, with its own log and without telemetry', async (context) => {
+test('on return the engine is running, with its own log and without telemetry', async (context) => {
 	const folder = await prepared(context, 'works');
 	process.env.NODE_OPTIONS = '--no-warnings';
 	context.after(() => delete process.env.NODE_OPTIONS);
@@ -31,7 +31,7 @@ test('the engine works when this returns, with its own log and without telemetry
 	assert.notEqual(record.pid, process.pid);
 	assert.deepEqual(record.seen, { telemetry: '1', options: null, checkpoint: '/a/b' });
 	assert.match(await readLogEnd(folder), /a line for the log/);
-	// A second engine is refused by the lock, and the first goes on.
+	// A second engine is rejected by the lock, and the first continues.
 	await assert.rejects(launchEngine(folder, { engine, resume: true }), {
 		reason: 'internal',
 		message: new RegExp(`Failure: The run .* is in use by process ${record.pid}`),
@@ -49,7 +49,7 @@ test('the engine outlives the process that started it', async (context) => {
 	assert.equal(await effectiveStatus(record), 'running');
 });
 
-test('an engine that refuses says why in its own words', async (context) => {
+test('an engine that rejects a run reports its own message', async (context) => {
 	await assert.rejects(launchEngine(await prepared(context, 'refuses'), { engine }), {
 		name: 'Failure',
 		reason: 'missing',
@@ -58,7 +58,7 @@ test('an engine that refuses says why in its own words', async (context) => {
 	});
 });
 
-test('an engine that ends without a record is told with its last words', async (context) => {
+test('an engine that exits without a record is reported with its last output', async (context) => {
 	await assert.rejects(launchEngine(await prepared(context, 'dies'), { engine }), {
 		reason: 'internal',
 		message: /exited with status 3 before it started working: last words\.$/,
@@ -74,12 +74,12 @@ test('an engine that ends without a record is told with its last words', async (
 	});
 });
 
-test('a run that is over before anybody looks is no failure', async (context) => {
+test('a run that ends before the first check is not a failure', async (context) => {
 	const record = await launchEngine(await prepared(context, 'finishes'), { engine });
 	assert.equal(record.status, 'finished');
 });
 
-test('an engine that never begins is not waited for without end', async (context) => {
+test('waiting for an engine that never starts has a time limit', async (context) => {
 	const folder = await prepared(context, 'sleeps');
 	await assert.rejects(launchEngine(folder, { engine, waitMs: 50 }), { reason: 'timeout', action: /engine\.log/ });
 	const other = await prepared(context, 'sleeps');
@@ -87,13 +87,13 @@ test('an engine that never begins is not waited for without end', async (context
 	const waiting = launchEngine(other, { engine, signal: cancel.signal });
 	cancel.abort();
 	await assert.rejects(waiting, { reason: 'cancelled' });
-	// Both go on starting; wait for their records, so that they can be ended.
+	// Both are still starting; wait for their records so that they can be ended.
 	for (const run of [folder, other]) {
 		while ((await readRecord(run).catch(() => null)) === null) await new Promise((resolve) => setTimeout(resolve, 20));
 	}
 });
 
-test('an engine under Electron is told to be Node', () => {
+test('under Electron the engine runs as Node', () => {
 	assert.equal(engineEnvironment({ NODE_OPTIONS: '--inspect' }).NODE_OPTIONS, undefined);
 	assert.equal(engineEnvironment({}).ELECTRON_RUN_AS_NODE, undefined);
 	Object.defineProperty(process.versions, 'electron', { value: '39', configurable: true });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namedFiles, pythonImports, scriptImports } from '../../../src/runs/localImports.ts';
 
-test('every way in which a script names a local file is found, packages and computed names are not', () => {
+test('finds every way a script can reference a local file, but not packages and computed names', () => {
 	const text = `
 import type { Reward } from 'reasoning-lab';
 import { a } from './a.ts';
@@ -37,7 +37,7 @@ import data from './data.json' with { type: 'json' };
 	]);
 });
 
-test('every way in which Python imports is found', () => {
+test('finds every kind of Python import', () => {
 	const text = `
 import json, helpers.text as ht, a . b
 from .common import score, other as o
@@ -74,7 +74,7 @@ x = "no import here"
 	);
 });
 
-test('files that comments name', () => {
+test('finds files named in comments', () => {
 	const text = '# @file words.txt\n// @file  data/a b.txt  \n * @file x.json */\nx = "@file no"\n#@file y\n# @files z';
 	assert.deepEqual(namedFiles(text), [
 		{ path: 'words.txt', line: 1 },

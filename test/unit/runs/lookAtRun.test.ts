@@ -13,7 +13,7 @@ const temporary = await mkdtemp(join(tmpdir(), 'look-at-run-'));
 process.env.REASONING_LAB_HOME = join(temporary, 'home');
 after(() => rm(temporary, { recursive: true, force: true }));
 
-it('one look finds a run whose engine writes heartbeats and no rows, and none that was paused meanwhile', async () => {
+it('one check finds a run whose engine writes heartbeats but no rows, unless it was paused meanwhile', async () => {
 	const now = Date.now() / 1000;
 	const folder = join(temporary, 'run');
 	const ids = async () => (await diagnoseRun(await openRun(folder))).alerts.map(({ id }) => id);

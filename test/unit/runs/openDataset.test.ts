@@ -13,7 +13,7 @@ import { openTable } from '../../../src/runs/dataset/openTable.ts';
 import { savedSplits } from '../../../src/runs/dataset/savedFolder.ts';
 import { openDataset, readDataFile } from '../../../src/runs/openDataset.ts';
 
-test('a file of data is text in UTF-8, or is refused with its line and the encoding that it seems to have', async (t) => {
+test('a data file must be UTF-8 text, or it is rejected with its line and likely encoding', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const write = async (name: string, bytes: Buffer) => {
@@ -26,22 +26,24 @@ test('a file of data is text in UTF-8, or is refused with its line and the encod
 	for (const [name, odd, encoding] of [
 		['latin1', Buffer.from('{"é": 3}', 'latin1'), 'ISO-8859-1'],
 		['windows', Buffer.from([0x7b, 0x93, 0x94, 0x7d]), 'WINDOWS-1252'],
-		// A character that the line's end cuts off.
+		// A character truncated by the end of the line.
 		['torn', Buffer.from([0x7b, 0xe4, 0xb8]), 'ISO-8859-1|WINDOWS-1252'],
 	] as const) {
 		const path = await write(`${name}.jsonl`, lines(odd));
 		await assert.rejects(readDataFile(path), {
 			reason: 'invalid',
 			message: `The dataset ${path}, line 4, is not UTF-8.`,
-			action: new RegExp(`It looks like (${encoding}): convert it to UTF-8, for example with iconv -f`),
+			action: new RegExp(
+				`The encoding looks like (${encoding})\\. Convert the file to UTF-8, for example with iconv -f`,
+			),
 		});
 	}
 	await assert.rejects(readDataFile(await write('wide.jsonl', Buffer.from('\uFEFF{"a": "é"}', 'utf16le'))), {
-		action: /It looks like UTF-16/,
+		action: /The encoding looks like UTF-16/,
 	});
 });
 
-test('a named file is never a pipe that is waited for, nor a device or a folder', {
+test('pipes, devices and folders given as files are rejected without blocking', {
 	skip: process.platform === 'win32',
 }, async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
@@ -72,7 +74,7 @@ const opened = async (path: string, more: object = {}) => {
 	return { problems: all.toSorted((a, b) => (a.prompt < b.prompt ? -1 : 1)), hash };
 };
 
-test('excluded prompts leave both sides of the split, and are part of what a resume compares', async (t) => {
+test('excluded prompts are removed from both sides of the split, and a resume checks them', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const path = join(folder, 'rows.jsonl');
@@ -93,10 +95,10 @@ test('excluded prompts leave both sides of the split, and are part of what a res
 	});
 });
 
-test('a recipe reads JSONL, JSON, CSV, Parquet and folders of Parquet as the same problems', async (t) => {
+test('a recipe reads the same problems from JSONL, JSON, CSV, Parquet and Parquet folders', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
-	// Written by Hugging Face's datasets: prompts are lists of messages, answers lie in an object.
+	// Written by Hugging Face datasets: prompts are message lists, and answers are nested in an object.
 	const { problems, hash } = await opened(join(fixtures, 'parquet'));
 	assert.equal(problems.length, 40);
 	assert.ok(problems[0]?.prompt.startsWith('Answer with a number.\n\nWhat is 0 + 1? Gr\u00F6\u00DFe'));
@@ -117,7 +119,7 @@ test('a recipe reads JSONL, JSON, CSV, Parquet and folders of Parquet as the sam
 		await writeFile(join(folder, name), text);
 		assert.deepEqual((await opened(join(folder, name), more)).problems.map(plain), problems.map(plain), name);
 	}
-	// Runs that were begun before resume: the hash is that of settings and text.
+	// Existing runs must remain resumable: the hash covers settings and text.
 	const settings = { ...columns, heldOutShare: 0.2, heldOut: '', path: '' };
 	const known = createHash('sha256')
 		.update(`${JSON.stringify(settings)}\0${lines}\0\0`)
@@ -125,7 +127,7 @@ test('a recipe reads JSONL, JSON, CSV, Parquet and folders of Parquet as the sam
 	assert.equal((await opened(join(folder, 'a.jsonl'))).hash, known);
 });
 
-test('what save_to_disk wrote is the same problems, and a split of a DatasetDict is named or is "train"', async (t) => {
+test('save_to_disk output gives the same problems, and the split of a DatasetDict is given or "train"', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const { problems } = await opened(join(fixtures, 'parquet'));
@@ -155,7 +157,7 @@ test('what save_to_disk wrote is the same problems, and a split of a DatasetDict
 		JSON.stringify({ splits: ['../saved', 'a\u202Eb', 7, 'train', 'x.y'] }),
 	);
 	assert.deepEqual(await savedSplits(odd), ['train', 'x.y']);
-	// The order is that of state.json, which names files of its folder alone.
+	// The order comes from state.json, which can only name files in its folder.
 	const copy = async (files: unknown) => {
 		const place = await mkdtemp(join(folder, 'saved-'));
 		for (const name of await readdir(join(fixtures, 'saved')))
@@ -178,14 +180,14 @@ test('what save_to_disk wrote is the same problems, and a split of a DatasetDict
 	}
 });
 
-test('what no recipe can read is refused with its place and what to do', async (t) => {
+test('data that no recipe can read is rejected with its location and an action', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const at = (name: string) => join(folder, name);
 	await mkdir(at('empty'));
 	await assert.rejects(opened(at('empty')), {
 		reason: 'invalid',
-		message: /folder without Parquet files and without a dataset written by save_to_disk/,
+		message: /contains neither Parquet files nor a dataset written by save_to_disk/,
 	});
 	await mkdir(at('mixed'));
 	const [part = ''] = await readdir(join(fixtures, 'parquet'));
@@ -197,7 +199,7 @@ test('what no recipe can read is refused with its place and what to do', async (
 	await assert.rejects(opened(at('latin.jsonl'), { answer: 'answer' }), {
 		reason: 'invalid',
 		message: /latin\.jsonl, line 3, is not UTF-8/,
-		action: /It looks like ISO-8859-1/,
+		action: /The encoding looks like ISO-8859-1/,
 	});
 	for (const [name, text, place] of [
 		['row.csv', 'prompt,answer\na,1\n\u00E9,2\n', /row 2, is not UTF-8/],
@@ -211,7 +213,7 @@ test('what no recipe can read is refused with its place and what to do', async (
 	await assert.rejects(opened(at('odd.jsonl'), { answer: 'answer' }), /line 2, is not a JSON object/);
 });
 
-test('dataset check reads a folder of Parquet with prompts of messages and nested answers', async () => {
+test('dataset check reads a Parquet folder with message prompts and nested answers', async () => {
 	const { facts, columns: found } = await checkDataset(join(fixtures, 'parquet'), {}, [join(fixtures, 'parquet')]);
 	assert.equal(facts.rows, 40);
 	assert.deepEqual([found.prompt, found.answer], ['prompt', 'reward_model.ground_truth']);

@@ -26,7 +26,7 @@ import { temporaryFolder } from './runFixtures.ts';
 
 const stages = (stage: object) => ({ stages: [stage], template: {} }) as unknown as ResolvedRecipe;
 
-/** By the file that is a pipe: what reads it. The folder is the pipe's own. */
+/** Readers by the file that is a pipe; each gets a folder of its own. */
 const readers: [file: string, what: string, read: (path: string, folder: string) => Promise<unknown>][] = [
 	['a.recipe.json', 'a recipe', (path) => readRecipeFile(path)],
 	['a.jsonl', 'a dataset', (path) => readDataFile(path)],
@@ -57,7 +57,7 @@ const readers: [file: string, what: string, read: (path: string, folder: string)
 ];
 
 for (const [file, what, read] of readers) {
-	test(`${what} (${file}) that is a pipe is refused and not waited for`, {
+	test(`${what} (${file}) is rejected without blocking if it is a pipe`, {
 		skip: process.platform === 'win32',
 	}, async (context) => {
 		const folder = await temporaryFolder(context);
@@ -65,7 +65,7 @@ for (const [file, what, read] of readers) {
 		const path = join(folder, file);
 		execFileSync('mkfifo', [path]);
 		let waited = false;
-		// Whoever waits gets a writer, or the process could not end.
+		// Open the pipe for writing so that a blocked reader cannot keep the process alive.
 		const timer = setTimeout(async () => {
 			waited = true;
 			await (await open(path, constants.O_RDWR)).close();

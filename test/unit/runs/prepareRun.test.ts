@@ -23,7 +23,7 @@ async function recipeFile(context: TestContext, value: unknown = recipe): Promis
 	return path;
 }
 
-test('a run folder is made beside the recipe, with the resolved recipe', async (context) => {
+test('a run folder is created next to the recipe, with the resolved recipe', async (context) => {
 	const path = await recipeFile(context, `// a comment\n${JSON.stringify(recipe).replace(/\}$/, ',}')}`);
 	const { folder, recipe: resolved } = await prepareRun(path);
 	assert.equal(dirname(folder), join(dirname(path), 'runs'));
@@ -38,16 +38,16 @@ test('a run folder is made beside the recipe, with the resolved recipe', async (
 	assert.equal((other.recipe.stages[1] as { control?: unknown }).control, 'shuffle');
 });
 
-test('a recipe at fault makes no folder and is told with its place', async (context) => {
+test('an invalid recipe creates no folder and is reported with its location', async (context) => {
 	const cases: [unknown, RegExp][] = [
 		['{ "name": "a", }}', /line 1/],
 		['', /empty/],
-		[{ ...recipe, color: 'red' }, /"color" is not a key/],
+		[{ ...recipe, color: 'red' }, /"color" is not a valid key/],
 		[{ ...recipe, stages: [{ type: 'sft', steps: 'many', learning_rate: 1 }] }, /"steps" must be a whole number/],
 		[{ ...recipe, model: { layers: 1, width: 30, heads: 4 } }, /not a multiple of "heads"/],
-		[{ ...recipe, name: '../../etc' }, /cannot name a folder/],
-		[{ ...recipe, dataset: { path: 'gone.jsonl' } }, /names .*gone\.jsonl, which does not exist/],
-		[{ ...recipe, dataset: { path: '.' } }, /is a folder without Parquet files/],
+		[{ ...recipe, name: '../../etc' }, /"name" is not a valid folder name/],
+		[{ ...recipe, dataset: { path: 'gone.jsonl' } }, /refers to .*gone\.jsonl, which does not exist/],
+		[{ ...recipe, dataset: { path: '.' } }, /contains neither Parquet files nor a dataset/],
 		[{ ...recipe, rewards: [{ file: 'no.reward.ts' }] }, /rewards\[0\]\.file/],
 		[{ ...recipe, model: { path: 'nowhere' } }, /model\.path/],
 	];
@@ -65,7 +65,7 @@ test('a recipe at fault makes no folder and is told with its place', async (cont
 	await assert.rejects(prepareRun(dirname(await recipeFile(context))), { reason: 'invalid', message: /is not a file/ });
 });
 
-test('a recipe of the pytorch engine names folders, hub ids and files that must be there', async (context) => {
+test('a pytorch recipe must reference existing folders, Hub ids and files', async (context) => {
 	const pytorch = { ...recipe, engine: 'pytorch', dataset: { preset: 'gsm8k' }, model: { path: 'Qwen/Qwen2.5-0.5B' } };
 	const resolved = async (changes: object, folders: readonly string[] = []) => {
 		const path = await recipeFile(context, { ...pytorch, ...changes });
@@ -91,14 +91,14 @@ test('a recipe of the pytorch engine names folders, hub ids and files that must 
 	await assert.rejects(resolved({ engine: 'ray', dataset: { path: 'data.parquet' } }), /"dataset\.path"/);
 });
 
-test('an override that leads nowhere is told, and prototypes are out of reach', async (context) => {
+test('an override with an unknown path is reported, and prototypes are inaccessible', async (context) => {
 	const path = await recipeFile(context);
 	for (const [text, message] of [
 		['stages.9.steps=1', /has no entry 9; it has 2/],
 		['name.first=1', /name has no keys/],
 		['stages.x.steps=1', /has no entry x/],
-		['__proto__.a=1', /not a key/],
-		['foo=1', /"foo" is not a key of a recipe/],
+		['__proto__.a=1', /not a recipe key/],
+		['foo=1', /"foo" is not a valid key/],
 	] as const) {
 		await assert.rejects(prepareRun(path, { set: [parseOverride(text)] }), { reason: 'invalid', message }, text);
 	}
@@ -108,7 +108,7 @@ test('an override that leads nowhere is told, and prototypes are out of reach', 
 	assert.deepEqual(parseOverride('a.b=x=y'), { path: ['a', 'b'], value: 'x=y' });
 });
 
-test('a run branches from the checkpoint that is named, or from the newest', async (context) => {
+test('a run branches from the given checkpoint, or from the latest', async (context) => {
 	const parent = (await prepareRun(await recipeFile(context))).folder;
 	await assert.rejects(prepareChild(parent, null), { reason: 'missing', message: /no complete checkpoint/ });
 	const writer = await RunWriter.create(parent, initialRecord);

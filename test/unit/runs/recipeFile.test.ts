@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readRunRecipe } from '../../../src/runs/recipeFile.ts';
 
-test('a key that stands twice in the file is told, with changes of the command line, too', async (context) => {
+test('a duplicate key in the file is reported, even with command-line overrides', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rf-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const path = join(folder, 'a.recipe.json');
@@ -16,6 +16,6 @@ test('a key that stands twice in the file is told, with changes of the command l
 	assert.equal((await readRunRecipe(path, change)).seed, 3);
 	await writeFile(path, text.replace('"name": "a",', '"name": "a", "name": "b",'));
 	for (const asked of [undefined, change]) {
-		await assert.rejects(readRunRecipe(path, asked), /line 1, .*"name" occurs twice here: remove one\./);
+		await assert.rejects(readRunRecipe(path, asked), /line 1, .*Duplicate key "name"\. Remove one\./);
 	}
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyOverrides, parseOverride, shuffleOverrides } from '../../../src/runs/recipeOverrides.ts';
 
-test('stages of a loop are changed where they stand, and its updates are shuffled as those of others', () => {
+test('overrides apply to loop stages at their position, and their updates are shuffled like others', () => {
 	const grpo = { type: 'grpo', steps: 4 };
 	const recipe = { stages: [grpo, { loop: 'round', times: 2, stages: [{ type: 'sft' }, { ...grpo }] }] };
 	const changed = applyOverrides(recipe, [

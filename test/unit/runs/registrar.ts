@@ -1,4 +1,4 @@
-// Registers the run folders named by its arguments, after the registry's home.
+// Registers run folders: <registry home> <run folder>...
 import { RunRegistry } from '../../../src/runs/runRegistry.ts';
 
 const [home = '', ...folders] = process.argv.slice(2);

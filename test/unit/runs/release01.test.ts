@@ -23,7 +23,7 @@ import { Workplace } from '../engines/embedded/engineProcess.ts';
 const fixtures = fileURLToPath(new URL('../../fixtures/release-0.1/', import.meta.url));
 const readJson = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, 'utf8'));
 
-/** What each step recorded; times are not always there. */
+/** Reads the metric names at each step, without timings, which may be missing. */
 async function metricNames(run: string): Promise<readonly string[]> {
 	return (await readMetrics(run)).map(({ step, stage, values }) => {
 		const names = Object.keys(values).filter((name) => !/^(time|throughput)\//.test(name));
@@ -31,7 +31,7 @@ async function metricNames(run: string): Promise<readonly string[]> {
 	});
 }
 
-describe('files of release 0.1', () => {
+describe('release 0.1 files', () => {
 	it('opens a finished run', async () => {
 		const run = join(fixtures, 'finished');
 		const record = await readRecord(run);
@@ -53,11 +53,11 @@ describe('files of release 0.1', () => {
 		decodeResolvedRecipe(await readResolvedRecipe(run));
 	});
 
-	it('resumes an interrupted run to its end', async () => {
+	it('resumes an interrupted run to the end', async () => {
 		await using place = await Workplace.make();
 		const run = join(place.folder, 'interrupted');
 		await cp(join(fixtures, 'interrupted'), run, { recursive: true });
-		// Killed on this machine before it was restarted: a lock of another machine cannot be judged.
+		// Simulate a kill on this machine before a reboot, because a lock from another machine cannot be checked.
 		const lock = join(run, 'run.lock', '000001');
 		await writeFile(lock, (await readFile(lock, 'utf8')).replace('elsewhere', hostname()));
 		const before = await readMetrics(run);
@@ -68,7 +68,7 @@ describe('files of release 0.1', () => {
 		assert.deepEqual((await readMetrics(run)).slice(0, before.length), before);
 		const whole = join(fixtures, 'finished');
 		assert.deepEqual(await metricNames(run), await metricNames(whole));
-		// The rate that was set while it was paused, on the cosine from 0.001.
+		// The learning rate set during the pause, on the cosine schedule from 0.001.
 		const [set, frozen] = [await readMetrics(run), await readMetrics(whole)].map(
 			(lines) => lines[8]?.values.learning_rate ?? Number.NaN,
 		);
@@ -77,7 +77,7 @@ describe('files of release 0.1', () => {
 		assert.deepEqual((await readRollouts(run, 9)).length, 16);
 	});
 
-	it('resolves recipes to what it resolved them to', async () => {
+	it('resolves recipes to the same values', async () => {
 		const folder = join(fixtures, 'recipes');
 		const machine = { cores: 2, resolvePath: (path: string) => (path.startsWith('/') ? path : `/project/${path}`) };
 		const names = (await readdir(folder)).filter((name) => name.endsWith('.recipe.json'));
@@ -97,7 +97,7 @@ describe('files of release 0.1', () => {
 		}
 	});
 
-	it('reads the log of a search', async () => {
+	it('reads a search log', async () => {
 		const { trees, format } = await readTreeFile(join(fixtures, 'search.jsonl'));
 		assert.equal(format, 'reasoning-lab');
 		assert.equal(trees.length, 1);
@@ -105,7 +105,7 @@ describe('files of release 0.1', () => {
 		assert.equal(nodes?.length, 13);
 	});
 
-	it('knows each of its settings, with values that are still allowed', async () => {
+	it('knows every setting, with values that are still valid', async () => {
 		const manifest = (await readJson(fileURLToPath(new URL('../../../package.json', import.meta.url)))) as {
 			readonly contributes: { readonly configuration: { readonly properties: Readonly<Record<string, Setting>> } };
 		};

@@ -20,7 +20,7 @@ const recipe = (rewards: object[]) => ({
 	stages: [{ type: 'grpo', steps: 4, learning_rate: 0.0001 }],
 });
 
-/** A project with the given files; the recipe lies at its top. */
+/** Creates a project with the given files and its recipe at the root. */
 async function project(context: TestContext, rewards: object[], files: Record<string, string>): Promise<string> {
 	const folder = await realpath(await temporaryFolder(context));
 	await addFiles(folder, { 'r.recipe.json': JSON.stringify(recipe(rewards)), ...files });
@@ -48,7 +48,7 @@ async function filesBelow(folder: string): Promise<string[]> {
 
 const start = (folder: string) => prepareRun(join(folder, 'r.recipe.json'));
 
-test('a reward file is copied with what it imports, in its layout, and the recipe names the copies', async (context) => {
+test('a reward file is copied with its imports in the original layout, and the recipe refers to the copies', async (context) => {
 	const folder = await project(context, [{ file: 'rewards/short.reward.ts', name: 'short', weight: 0.5 }], {
 		'rewards/short.reward.ts':
 			"import type { Reward } from 'reasoning-lab';\nimport { limit } from './lib/limit.ts';\n// @file words.txt\nexport const short: Reward = () => limit;",
@@ -77,11 +77,11 @@ test('a reward file is copied with what it imports, in its layout, and the recip
 	assert.deepEqual(read, resolved);
 	assert.equal(read.rewardFiles?.length, 8);
 	await checkRewardCopies(run, read);
-	// A run that is moved is still whole.
+	// A moved run remains complete.
 	assert.ok(!JSON.stringify(read).includes(folder));
 });
 
-test('Python modules below the folder of the reward are copied, others are not', async (context) => {
+test('Python modules below the reward folder are copied, and others are not', async (context) => {
 	const folder = await project(context, [{ file: 'rewards/short.reward.py' }], {
 		'rewards/short.reward.py':
 			'import json, helpers\nfrom pkg.deep import tool\nfrom pkg import other\nimport space.inner\nfrom ..outside import x\n',
@@ -111,7 +111,7 @@ test('Python modules below the folder of the reward are copied, others are not',
 	assert.deepEqual(resolved.rewards, [{ file: 'rewards/short.reward.py', name: null, weight: null }]);
 });
 
-test('rewards in two folders keep their places to each other; without reward files there is no folder', async (context) => {
+test('rewards in two folders keep their relative locations, and without reward files there is no folder', async (context) => {
 	const folder = await project(context, [{ file: 'a/x.reward.ts' }, { use: 'accuracy' }, { file: 'b/y.reward.py' }], {
 		'a/x.reward.ts': '',
 		'b/y.reward.py': '',
@@ -127,7 +127,7 @@ test('rewards in two folders keep their places to each other; without reward fil
 	assert.ok(!('rewardFiles' in without));
 });
 
-test('what cannot be copied makes no run folder and is told with its file', async (context) => {
+test('a file that cannot be copied is reported by name, and no run folder is created', async (context) => {
 	const cases: [Record<string, string>, RegExp][] = [
 		[{ 'x.reward.ts': '// @file gone.txt' }, /x\.reward\.ts, line 1: "@file gone\.txt" is not a file/],
 		[{ 'x.reward.ts': "import '../../../../../../../../../../../../usr/bin/env'" }, /is outside its project/],
@@ -151,12 +151,12 @@ test('what cannot be copied makes no run folder and is told with its file', asyn
 	const odd = await project(context, [{ file: 'x.reward.ts' }], { 'x.reward.ts': "import './pipe.ts'" });
 	if (process.platform !== 'win32') {
 		execFileSync('mkfifo', [join(odd, 'pipe.ts')]);
-		// A pipe is no module: nothing waits for it, and the loader says that there is none.
+		// A pipe is not a module: nothing blocks on it, and the loader reports it as missing.
 		assert.equal((await start(odd)).recipe.rewardFiles?.length, 1);
 	}
 });
 
-test('a link to a module is followed to its content, and the copy is no link', async (context) => {
+test('a linked module is copied as a regular file with the same content', async (context) => {
 	const folder = await project(context, [{ file: 'x.reward.py' }, { file: 'y.reward.ts' }], {
 		'x.reward.py': 'import common',
 		'y.reward.ts': "import './common.ts'",
@@ -177,7 +177,7 @@ test('a link to a module is followed to its content, and the copy is no link', a
 	await checkRewardCopies(run, resolved);
 });
 
-test('copies that were changed, removed, added or made links are told', async (context) => {
+test('copies that were modified, removed, added or replaced by links are reported', async (context) => {
 	const files = { 'x.reward.ts': "import './lib.ts';", 'lib.ts': 'export {}' };
 	const folder = await project(context, [{ file: 'x.reward.ts' }], files);
 	const spoil: [string, (run: string) => Promise<unknown>, RegExp][] = [
@@ -213,7 +213,7 @@ test('copies that were changed, removed, added or made links are told', async (c
 			return true;
 		});
 	}
-	// Python would take the compiled module for the module.
+	// Python would load the compiled module instead of the source.
 	const { folder: run, recipe: resolved } = await start(folder);
 	await mkdir(join(run, 'rewards/__pycache__'));
 	await checkRewardCopies(run, resolved);
@@ -221,7 +221,7 @@ test('copies that were changed, removed, added or made links are told', async (c
 	await assert.rejects(checkRewardCopies(run, resolved), { reason: 'mismatch' });
 });
 
-test('a foreign recipe cannot name a file outside of the copies', async (context) => {
+test('an external recipe cannot reference a file outside the copies', async (context) => {
 	const folder = await project(context, [{ file: 'x.reward.ts' }], { 'x.reward.ts': '' });
 	const { folder: run, recipe: resolved } = await start(folder);
 	for (const file of ['../x.reward.ts', 'rewards/../../x.reward.ts', 'rewards/y.ts']) {
@@ -243,7 +243,7 @@ test('the hash depends on the entries and on every copy', async (context) => {
 	assert.notEqual(hashRewards({ ...first, rewards: weighted }), hashRewards(first));
 });
 
-test("a run from a checkpoint takes the parent's copies, and new files beside them", async (context) => {
+test("a run branched from a checkpoint uses the parent's copies, with new files next to them", async (context) => {
 	const files = { 'x.reward.ts': "import './lib.ts';", 'lib.ts': 'export {}' };
 	const folder = await project(context, [{ file: 'x.reward.ts' }, { use: 'accuracy' }], files);
 	const { folder: parent, recipe: resolved } = await start(folder);
@@ -251,7 +251,7 @@ test("a run from a checkpoint takes the parent's copies, and new files beside th
 	await writeFile(join(await writer.beginCheckpoint(3), 'model.safetensors'), 'w');
 	await writer.commitCheckpoint(3);
 	await writer.close();
-	// The sources are gone or edited by then.
+	// The sources may be deleted or edited by then.
 	await rm(join(folder, 'lib.ts'));
 	await writeFile(join(folder, 'x.reward.ts'), 'edited');
 	const child = await prepareChild(parent, null);

@@ -32,7 +32,7 @@ async function endedRun(context: TestContext): Promise<string> {
 	return folder;
 }
 
-test('name, tags and note are kept apart from what the engine writes', async (context) => {
+test('name, tags and note are stored separately from the engine output', async (context) => {
 	const run = await endedRun(context);
 	const before = await readFile(join(run, 'run.json'), 'utf8');
 	await renameRun(run, '  better name ');
@@ -50,7 +50,7 @@ test('name, tags and note are kept apart from what the engine writes', async (co
 	assert.equal(await readFile(join(run, 'run.json'), 'utf8'), before);
 });
 
-test('a run goes to the trash and comes back', async (context) => {
+test('a run can be trashed and restored', async (context) => {
 	const run = await endedRun(context);
 	const trashed = await trashRun(run);
 	assert.equal(dirname(trashed), join(dirname(run), '.trash'));
@@ -64,7 +64,7 @@ test('a run goes to the trash and comes back', async (context) => {
 	assert.equal((await readRecord(run)).step, 3);
 });
 
-test('a run that is over is waited for while its writer puts the lock away', async (context) => {
+test('actions on an ended run wait while its writer removes the lock', async (context) => {
 	const begin = async (status: RunStatus) => {
 		const folder = join(await temporaryFolder(context), 'runs', status);
 		await mkdir(folder, { recursive: true });
@@ -83,7 +83,7 @@ test('a run that is over is waited for while its writer puts the lock away', asy
 	assert.equal(await pruned, 0);
 });
 
-test('what is at work is left alone', async (context) => {
+test('running runs are left alone', async (context) => {
 	const folder = join(await temporaryFolder(context), 'runs', 'live');
 	await mkdir(folder, { recursive: true });
 	const writer = startHelper(context, 'steadyWriter.ts', folder);
@@ -94,7 +94,7 @@ test('what is at work is left alone', async (context) => {
 	assert.ok((await stat(folder)).isDirectory());
 });
 
-test('pruning keeps the newest and the best checkpoint, and rollouts without their tokens', async (context) => {
+test('pruning keeps the latest and best checkpoints, and rollouts without their tokens', async (context) => {
 	const run = await endedRun(context);
 	const before = await diskUse(run);
 	assert.equal(before.parts.checkpoints, (await sizes(join(run, 'checkpoints'))) as number);
@@ -114,7 +114,7 @@ test('pruning keeps the newest and the best checkpoint, and rollouts without the
 	assert.equal(await pruneTokenLogs(run), 0);
 });
 
-test('pruning tokens leaves a file alone whose lines cannot all be read', async (context) => {
+test('pruning tokens skips files with unreadable lines', async (context) => {
 	const run = await endedRun(context);
 	const path = join(run, 'rollouts', 'step_000002.jsonl');
 	await appendFile(path, '{"not": "a rollout"}\n');
@@ -132,7 +132,7 @@ async function sizes(folder: string): Promise<number> {
 	return sum;
 }
 
-test('runs are found below folders, but not in what is passed over', async (context) => {
+test('runs are found below folders, except in excluded ones', async (context) => {
 	const root = await temporaryFolder(context);
 	const make = async (...parts: string[]) => {
 		const folder = join(root, ...parts);
@@ -149,7 +149,7 @@ test('runs are found below folders, but not in what is passed over', async (cont
 	assert.deepEqual((await findRuns([root])).sort(), expected.sort());
 });
 
-test('several processes register at once and none is lost', async (context) => {
+test('several processes register runs concurrently without losing any', async (context) => {
 	const home = await temporaryFolder(context);
 	const root = await temporaryFolder(context);
 	const folders = Array.from({ length: 12 }, (_, i) => join(root, `run ${i}`));

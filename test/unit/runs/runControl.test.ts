@@ -8,7 +8,7 @@ import { controlLocation, controlLocations, runtimeFolder } from '../../../src/r
 
 const unix = { skip: process.platform === 'win32' && 'Windows has named pipes' };
 
-/** A runtime folder of its own and a run folder. */
+/** Creates a private runtime folder and a run folder. */
 async function place(context: TestContext): Promise<{ run: string; runtime: string }> {
 	const root = await realpath(await mkdtemp(join(tmpdir(), 'rl-')));
 	const before = process.env.XDG_RUNTIME_DIR;
@@ -26,7 +26,7 @@ async function place(context: TestContext): Promise<{ run: string; runtime: stri
 
 const nothing = { serving: false, handlers: {} };
 
-test('a client finds the engine by the run alone, also through a link', unix, async (context) => {
+test('a client needs only the run folder to find the engine, even through a link', unix, async (context) => {
 	const { run } = await place(context);
 	const server = await openControl(run, 'id', nothing);
 	context.after(() => server.dispose());
@@ -39,7 +39,7 @@ test('a client finds the engine by the run alone, also through a link', unix, as
 	await assert.rejects(connectRun(run, { id: 'other' }, 'test'), { reason: 'unavailable' });
 });
 
-test('a copy of a run folder does not lead to the engine of the original', unix, async (context) => {
+test('a copy of a run folder does not lead to the original engine', unix, async (context) => {
 	const { run } = await place(context);
 	const server = await openControl(run, 'id', nothing);
 	context.after(() => server.dispose());
@@ -48,7 +48,7 @@ test('a copy of a run folder does not lead to the engine of the original', unix,
 	assert.equal(await engineProcess(`${run}-copy`, { id: 'id' }), null);
 });
 
-test('an engine that was started elsewhere is found too', unix, async (context) => {
+test('an engine started with a different runtime folder is found too', unix, async (context) => {
 	const { run } = await place(context);
 	const set = process.env.XDG_RUNTIME_DIR;
 	delete process.env.XDG_RUNTIME_DIR;
@@ -67,13 +67,13 @@ test('a served checkpoint is found by its folder', unix, async (context) => {
 	client.dispose();
 });
 
-test('socket paths are short, whatever the path of the run', unix, async (context) => {
+test('socket paths are short, however long the run path is', unix, async (context) => {
 	const { run } = await place(context);
 	const deep = join(run, 'd'.repeat(200), 'é'.repeat(100));
 	await mkdir(deep, { recursive: true });
 	const { socketPath } = await controlLocation(deep, 'i'.repeat(500));
 	assert.ok(Buffer.byteLength(socketPath) <= 100, socketPath);
-	// A runtime folder that is too deep is passed over.
+	// A runtime folder with an overlong path is skipped.
 	process.env.XDG_RUNTIME_DIR = join(run, 'r'.repeat(120));
 	await mkdir(process.env.XDG_RUNTIME_DIR);
 	const location = await controlLocation(deep, 'id');
@@ -81,7 +81,7 @@ test('socket paths are short, whatever the path of the run', unix, async (contex
 	assert.deepEqual((await controlLocations(deep, 'id')).at(-1), location);
 });
 
-test('a runtime folder that is open to others, a link, or a file is not used', unix, async (context) => {
+test('a runtime folder that is accessible to others, a link, or a file is not used', unix, async (context) => {
 	const { run, runtime } = await place(context);
 	const fallback = `/tmp/reasoning-lab-${process.getuid?.()}`;
 	assert.equal(await runtimeFolder(), runtime);
@@ -97,10 +97,13 @@ test('a runtime folder that is open to others, a link, or a file is not used', u
 	assert.deepEqual(await readdir(run), ['elsewhere']);
 });
 
-test('a token in a folder that is open to others is not believed', unix, async (context) => {
+test('a token in a folder that is accessible to others is not trusted', unix, async (context) => {
 	const { run, runtime } = await place(context);
 	const server = await openControl(run, 'id', nothing);
 	context.after(() => server.dispose());
 	await chmod(runtime, 0o777);
-	await assert.rejects(connectRun(run, { id: 'id' }, 'test'), { reason: 'denied', message: /open to other users/ });
+	await assert.rejects(connectRun(run, { id: 'id' }, 'test'), {
+		reason: 'denied',
+		message: /accessible to other users/,
+	});
 });

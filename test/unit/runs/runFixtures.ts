@@ -20,7 +20,9 @@ export const initialRecord: InitialRecord = {
 
 const cleanups = new WeakMap<TestContext, (() => Promise<void>)[]>();
 
-/** Hooks of a test run in the order of their registration; what must end before its folder goes is registered here. */
+/**
+ * Registers cleanup that must finish before the test's temporary folder is removed; hooks run in registration order.
+ */
 export function beforeRemoval(context: TestContext, cleanup: () => Promise<void>): void {
 	cleanups.set(context, [...(cleanups.get(context) ?? []), cleanup]);
 }
@@ -31,7 +33,7 @@ async function cleanUp(context: TestContext): Promise<void> {
 	for (const cleanup of mine) await cleanup();
 }
 
-/** A folder that is gone after the test, once nobody writes in it any more. */
+/** Creates a folder that is removed after the test, once nothing writes to it. */
 export async function temporaryFolder(context: TestContext): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'reasoning-lab-test-'));
 	context.after(async () => {
@@ -43,12 +45,15 @@ export async function temporaryFolder(context: TestContext): Promise<string> {
 
 export interface Helper {
 	readonly process: ChildProcess;
-	/** The next line that it prints. */
+	/** Resolves with the next line of output. */
 	line(): Promise<string>;
 	ended: Promise<number | null>;
 }
 
-/** Runs a module of this folder in a process of its own, which ends with the test's temporary folder at the latest. */
+/**
+ * Runs a module from this folder in a separate process, which ends no later than the test's temporary folder is
+ * removed.
+ */
 export function startHelper(context: TestContext, file: string, ...args: string[]): Helper {
 	const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
 		stdio: ['ignore', 'pipe', 'inherit'],

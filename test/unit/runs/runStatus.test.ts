@@ -5,7 +5,7 @@ import type { RunRecord, RunStatus } from '../../../src/protocol/runRecord.ts';
 import { runStateOf } from '../../../src/runs/runStatus.ts';
 import { initialRecord } from './runFixtures.ts';
 
-/** A record of this process, or of one that had its number before. */
+/** Builds a record of this process, or of a dead process that had the same pid. */
 async function recordOf(status: RunStatus, { dead = false } = {}): Promise<RunRecord> {
 	const own = await ownIdentity();
 	const times = { created: 1, updated: 1, heartbeat: 1 };
@@ -15,7 +15,7 @@ async function recordOf(status: RunStatus, { dead = false } = {}): Promise<RunRe
 	};
 }
 
-/** What each look finds, in their order. */
+/** Returns the given records on successive reads. */
 function looks(...records: RunRecord[]) {
 	let done = 0;
 	return {
@@ -26,26 +26,26 @@ function looks(...records: RunRecord[]) {
 	};
 }
 
-test('an engine that ends between the two looks is heard out, not called crashed', async () => {
+test('an engine that ends between two reads is reported with its final status, not as crashed', async () => {
 	const last = await recordOf('finished', { dead: true });
 	const seen = looks(await recordOf('running', { dead: true }), last);
 	assert.deepEqual(await runStateOf(seen.read), { record: last, status: 'finished' });
 });
 
-test('an engine that ended without a word has crashed, after a second look and no third', async () => {
+test('an engine that ended without a final status has crashed, which takes exactly two reads', async () => {
 	const claim = await recordOf('running', { dead: true });
 	const seen = looks(claim, claim, await recordOf('finished'));
 	assert.deepEqual(await runStateOf(seen.read), { record: claim, status: 'crashed' });
 	assert.equal(seen.done, 2);
 });
 
-test('a run that was resumed between the two looks is at work', async () => {
+test('a run resumed between two reads is running', async () => {
 	const next = await recordOf('starting');
 	const seen = looks(await recordOf('paused', { dead: true }), next);
 	assert.deepEqual(await runStateOf(seen.read), { record: next, status: 'starting' });
 });
 
-test('an engine that lives, and one that said how it ended, are looked at once', async () => {
+test('a live engine, and one with a final status, take only one read', async () => {
 	for (const [status, dead] of [
 		['running', false],
 		['stopped', true],
@@ -58,7 +58,7 @@ test('an engine that lives, and one that said how it ended, are looked at once',
 	}
 });
 
-test('what reading fails with is passed on, at the first look and at the second', async () => {
+test('read errors are passed on from both the first and the second read', async () => {
 	await assert.rejects(
 		runStateOf(() => Promise.reject(new Error('torn'))),
 		/torn/,

@@ -8,7 +8,7 @@ import { RunTail, type RunTailEvent, type RunTailOptions } from '../../../src/ru
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { initialRecord, metricsLine, rollout, startHelper, temporaryFolder } from './runFixtures.ts';
 
-/** Applies a tail's events as a view would, and notes anything told twice. */
+/** Applies tail events like a view does, and records anything sent twice. */
 class View {
 	readonly kinds: string[] = [];
 	steps: number[] = [];
@@ -75,7 +75,7 @@ async function writeRun(folder: string, change: object = {}): Promise<void> {
 	await rename(join(folder, 'run.json.tmp'), join(folder, 'run.json'));
 }
 
-test('an ended run is told whole, in order, and then is synced', async (context) => {
+test('an ended run is sent completely and in order, then synced', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	for (let step = 1; step <= 3; step++) {
@@ -102,7 +102,7 @@ test('an ended run is told whole, in order, and then is synced', async (context)
 	assert.deepEqual(view.kinds, ['synced']);
 });
 
-test('however writes are cut and timed, each line is told once and in order', async (context) => {
+test('each line is sent once and in order, however writes are split and timed', async (context) => {
 	for (let seed = 1; seed <= 12; seed++) {
 		const random = Random.of('tail', seed);
 		const folder = join(await temporaryFolder(context), 'run');
@@ -131,7 +131,7 @@ test('however writes are cut and timed, each line is told once and in order', as
 	}
 });
 
-test('of a long file an overview is told before its lines, again after a reset, and each line still once', async (context) => {
+test('an overview of a long file is sent before its lines and again after a reset, and each line still only once', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder);
 	const write = (count: number) =>
@@ -164,7 +164,7 @@ test('of a long file an overview is told before its lines, again after a reset, 
 	);
 });
 
-test('a line of several portions is told once; one beyond all bounds is stepped over', async (context) => {
+test('a line spanning several reads is sent once, and an oversized line is skipped', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder);
 	const { tail, view } = follow(context, folder);
@@ -187,7 +187,7 @@ test('a line of several portions is told once; one beyond all bounds is stepped 
 	assert.deepEqual(view.events, ['a', 'b', 'c', 'd', 'f', 'g']);
 });
 
-test('a truncated, replaced or vanished file is told again from the start', async (context) => {
+test('a truncated, replaced or deleted file is sent again from the start', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder);
 	const path = join(folder, 'metrics.jsonl');
@@ -206,7 +206,7 @@ test('a truncated, replaced or vanished file is told again from the start', asyn
 	await rename(`${path}.new`, path);
 	await tail.refresh();
 	assert.deepEqual([view.resets, view.steps], [2, upTo(7)]);
-	// Same inode, longer than before, other content.
+	// Same inode, longer than before, different content.
 	await writeFile(path, lines(11, 30));
 	await tail.refresh();
 	assert.equal(view.resets, 3);
@@ -216,7 +216,7 @@ test('a truncated, replaced or vanished file is told again from the start', asyn
 	assert.deepEqual([view.resets, view.steps], [4, []]);
 });
 
-test('a resume in place is told from the start, with the new attempt', async (context) => {
+test('an in-place resume is sent from the start, with the new attempt', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	const { tail, view } = follow(context, folder);
@@ -236,7 +236,7 @@ test('a resume in place is told from the start, with the new attempt', async (co
 	assert.deepEqual(view.steps, upTo(3));
 	assert.deepEqual(view.rollouts, upTo(3));
 	assert.equal(view.attempt, 2);
-	// Nothing followed the checkpoint, so no file changes, only the attempt.
+	// Nothing followed the checkpoint, so only the attempt changes and no files.
 	const resets = view.resets;
 	await again.close();
 	const third = await RunWriter.reopen(folder);
@@ -247,7 +247,7 @@ test('a resume in place is told from the start, with the new attempt', async (co
 	await third.close();
 });
 
-test('a tail that runs beside a resuming writer ends with what is on disk', async (context) => {
+test('a tail running alongside a resuming writer ends up with the content on disk', async (context) => {
 	for (let seed = 1; seed <= 4; seed++) {
 		const random = Random.of('resume', seed);
 		const folder = join(await temporaryFolder(context), 'run');
@@ -271,7 +271,7 @@ test('a tail that runs beside a resuming writer ends with what is on disk', asyn
 	}
 });
 
-test('a run that has not begun is waited for; one that died is told as crashed', async (context) => {
+test('the tail waits for a run that has not started, and reports a dead one as crashed', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run');
 	const { tail, view } = follow(context, folder, { pollMs: 10 });
 	const crashed = new Promise<void>((resolve) => {
@@ -295,7 +295,7 @@ test('a run that has not begun is waited for; one that died is told as crashed',
 	assert.deepEqual(view.failures, ['missing']);
 });
 
-test('a newer format is named once, and nothing else is told', async (context) => {
+test('a newer format is reported once, and nothing else is sent', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder, { format: 2 });
 	const { tail, view } = follow(context, folder);
@@ -305,7 +305,7 @@ test('a newer format is named once, and nothing else is told', async (context) =
 	assert.deepEqual(view.kinds, ['error']);
 });
 
-test('nothing is told after disposal', async (context) => {
+test('nothing is sent after disposal', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder);
 	const { tail, view } = follow(context, folder, { pollMs: 1 });
@@ -315,7 +315,7 @@ test('nothing is told after disposal', async (context) => {
 	assert.deepEqual(view.kinds, []);
 });
 
-test('a file that is written all the time is looked at meanwhile', async (context) => {
+test('a file that is written constantly is still read in between', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	context.after(() => writer.close());

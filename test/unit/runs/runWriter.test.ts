@@ -35,7 +35,7 @@ const summary = (step: number) => ({
 	high: 0.9,
 });
 
-test('what is written is read back', async (context) => {
+test('written data can be read back', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	assert.equal((await readRecord(folder)).status, 'starting');
@@ -62,7 +62,7 @@ test('what is written is read back', async (context) => {
 	assert.deepEqual(await readMetricsEnd(folder), await readMetrics(folder));
 });
 
-test('steps increase strictly', async (context) => {
+test('steps must increase strictly', async (context) => {
 	const writer = await RunWriter.create(await temporaryFolder(context), initialRecord);
 	await writer.appendMetrics(metricsLine(2));
 	await assert.rejects(writer.appendMetrics(metricsLine(2)), { reason: 'internal' });
@@ -70,7 +70,7 @@ test('steps increase strictly', async (context) => {
 	await writer.close();
 });
 
-test('a folder with a run is not begun again, and nothing changes there', async (context) => {
+test('a run folder cannot be created twice, and the existing run does not change', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await assert.rejects(RunWriter.create(folder, initialRecord), { reason: 'busy' });
@@ -80,7 +80,7 @@ test('a folder with a run is not begun again, and nothing changes there', async 
 	assert.equal(await readFile(join(folder, 'run.json'), 'utf8'), before);
 });
 
-test('record changes are gathered and the last one is on disk', async (context) => {
+test('record changes are combined, and the last one is on disk', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await Promise.all(Array.from({ length: 50 }, (_, step) => writer.updateRecord({ step })));
@@ -88,7 +88,7 @@ test('record changes are gathered and the last one is on disk', async (context) 
 	await writer.close();
 });
 
-test('the newest checkpoints and the best are kept', async (context) => {
+test('the latest checkpoints and the best one are kept', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	for (const [step, score] of [
@@ -112,7 +112,7 @@ test('the newest checkpoints and the best are kept', async (context) => {
 	await writer.close();
 });
 
-test('a checkpoint is replaced whole, and one that was cut short is not one', async (context) => {
+test('a checkpoint is replaced atomically, and a partial one does not count', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await checkpoint(writer, 5, 'old');
@@ -124,13 +124,13 @@ test('a checkpoint is replaced whole, and one that was cut short is not one', as
 		(await writer.listCheckpoints()).map(({ step }) => step),
 		[5],
 	);
-	// Begun but not committed.
+	// Started but not committed.
 	await writeFile(join(await writer.beginCheckpoint(7), 'model.safetensors'), 'x');
 	assert.equal((await writer.listCheckpoints()).length, 1);
 	await writer.close();
 });
 
-test('a checkpoint may have folders; a link in it, or in the place of one of them, makes it none', async (context) => {
+test('a checkpoint may contain folders, but a link inside it, or in place of a folder, makes it invalid', async (context) => {
 	const folder = await temporaryFolder(context);
 	const elsewhere = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
@@ -159,7 +159,7 @@ test('a checkpoint may have folders; a link in it, or in the place of one of the
 	await writer.close();
 });
 
-test('an end between the two renames of a replaced checkpoint leaves the old one', async (context) => {
+test('a crash between the two renames of a checkpoint replacement leaves the old one', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await checkpoint(writer, 5, 'old');
@@ -171,7 +171,7 @@ test('an end between the two renames of a replaced checkpoint leaves the old one
 	await again.close();
 });
 
-test('a resume sets aside what follows the checkpoint and repairs what is torn', async (context) => {
+test('a resume sets aside everything after the checkpoint and repairs partial lines', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	for (let step = 1; step <= 6; step++) {
@@ -187,7 +187,7 @@ test('a resume sets aside what follows the checkpoint and repairs what is torn',
 	await writer.close();
 	await appendFile(join(folder, 'metrics.jsonl'), '{"step":7,"time":1');
 	await writeFile(join(folder, 'checkpoints', 'step_000006', 'model.safetensors'), '');
-	// What writes leave behind that were cut short.
+	// Leftovers of interrupted writes.
 	await mkdir(join(folder, 'data'));
 	const cut = ['', 'data', 'rollouts', 'evaluations'].map((name) => join(folder, name, '.run.json.71.0123abcd.tmp'));
 	for (const path of cut) await writeFile(path, '{');
@@ -236,7 +236,7 @@ test('a resume sets aside what follows the checkpoint and repairs what is torn',
 	await third.close();
 });
 
-test('unknown fields of run.json survive a resume, an old error does not', async (context) => {
+test('unknown fields in run.json survive a resume, but an old error does not', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await writer.updateRecord({ status: 'crashed', error: { reason: 'full', message: 'm' }, future: { a: 1 } });
@@ -248,7 +248,7 @@ test('unknown fields of run.json survive a resume, an old error does not', async
 	await again.close();
 });
 
-test('a writer that is killed in the middle leaves a run that reopens with whole lines', async (context) => {
+test('a writer killed at any time leaves a run that reopens with complete lines', async (context) => {
 	for (const delay of [15, 60, 140]) {
 		const folder = join(await temporaryFolder(context), 'run');
 		await mkdir(folder);
@@ -261,7 +261,7 @@ test('a writer that is killed in the middle leaves a run that reopens with whole
 		const done = (await readMetrics(folder)).length;
 		const again = await RunWriter.reopen(folder);
 		const newest = (await again.listCheckpoints()).at(-1)?.step ?? 0;
-		// The writer makes a checkpoint after every fifth step's metrics, so at most that one may be missing.
+		// The writer creates a checkpoint after the metrics of every fifth step, so at most the last one may be missing.
 		assert.ok(newest > done - 10, `checkpoint ${newest} of ${done} steps`);
 		await again.setAside(newest);
 		const metrics = await readMetrics(folder);
@@ -284,7 +284,7 @@ test('a writer that is killed in the middle leaves a run that reopens with whole
 	}
 });
 
-test('the end of a long log of metrics is read without the rest', async (context) => {
+test('the end of a long metrics log is read without the rest', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	for (let step = 1; step <= 49; step++) await writer.appendMetrics(metricsLine(step));
@@ -307,7 +307,7 @@ test('the end of a long log of metrics is read without the rest', async (context
 	assert.deepEqual(await readMetricsEnd(join(folder, 'nowhere')), []);
 });
 
-test('a line after a torn one is read', async (context) => {
+test('a line after a partial one is read', async (context) => {
 	const path = join(await temporaryFolder(context), 'events.jsonl');
 	await writeFile(path, '{"a":1}\n{"b":');
 	const file = new AppendFile(path);
@@ -317,7 +317,7 @@ test('a line after a torn one is read', async (context) => {
 	assert.equal(await readFile(path, 'utf8'), '{"a":1}\n{"b":\n{"c":3}\n{"d":4}\n');
 });
 
-test('a writer that has given the lock back writes nothing more', async (context) => {
+test('a writer that has released the lock writes nothing more', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await writer.appendMetrics(metricsLine(1));
@@ -333,7 +333,7 @@ test('a writer that has given the lock back writes nothing more', async (context
 	assert.equal((await readRecord(folder)).step, 0);
 });
 
-test('a run that says it has ended is reopened once its writer has put its lock away', async (context) => {
+test('a run that has reported its end is reopened once its writer has removed the lock', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await writer.updateRecord({ status: 'stopped' });

@@ -1,4 +1,4 @@
-// An engine that trains nothing: what it does after it made run.json stands in the file `course` of the run folder.
+// An engine that trains nothing; the file `course` in the run folder tells it what to do after it has created run.json.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunWriter } from '../../../src/runs/runWriter.ts';

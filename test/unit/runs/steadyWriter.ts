@@ -1,4 +1,4 @@
-// Writes a run without pause until it is ended: rollouts, metrics, and a checkpoint every fifth step.
+// Writes a run continuously until it is killed: rollouts, metrics, and a checkpoint every fifth step.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunWriter } from '../../../src/runs/runWriter.ts';

@@ -19,7 +19,7 @@ const labels = (index: number, ...ratings: (StepRating | null)[]): RolloutLabels
 	steps: ratings.map((rating, i) => ({ text: `step ${i}\u2028`, rating })),
 });
 
-test('the last line of a rollout counts; undo appends what was before', async (context) => {
+test('the last line for a rollout counts, and undo appends the previous labels', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run', 'annotations');
 	const mine = new StepLabels(folder);
 	assert.equal(await mine.get(place), null);
@@ -48,7 +48,7 @@ test('the last line of a rollout counts; undo appends what was before', async (c
 	);
 });
 
-test('torn and foreign lines are passed over and counted, and swallow nothing', async (context) => {
+test('partial and unknown lines are skipped and counted, without affecting others', async (context) => {
 	const folder = await temporaryFolder(context);
 	const file = join(folder, 'labels.jsonl');
 	await writeFile(file, `${JSON.stringify(labels(0, 1))}\nnot JSON\n{"format":2}\n{"format":1,"split":"tr`);
@@ -58,7 +58,7 @@ test('torn and foreign lines are passed over and counted, and swallow nothing', 
 	await mine.save(labels(1, -1));
 	assert.equal((await mine.all()).length, 2);
 	assert.equal(mine.unreadable, 3, 'the torn line is closed by the next one');
-	// Another window starts the file anew.
+	// Another window rewrites the file.
 	await writeFile(file, `${JSON.stringify(labels(2, 0))}\n`);
 	assert.deepEqual(
 		(await mine.all()).map(({ index }) => index),
@@ -69,7 +69,7 @@ test('torn and foreign lines are passed over and counted, and swallow nothing', 
 	assert.deepEqual((await mine.get({ ...place, index: 2 }))?.steps[0]?.rating, 1, 'news of another window');
 });
 
-test('several processes label at once, and every label is there', async (context) => {
+test('several processes label concurrently without losing any labels', async (context) => {
 	const folder = join(await temporaryFolder(context), 'annotations');
 	const helpers = [0, 1, 2, 3].map((n) => startHelper(context, 'labeller.ts', folder, String(n), '50'));
 	assert.deepEqual(await Promise.all(helpers.map(({ ended }) => ended)), [0, 0, 0, 0]);
@@ -80,7 +80,7 @@ test('several processes label at once, and every label is there', async (context
 	assert.ok(all.every(({ steps }) => steps.length === 200));
 });
 
-test('nothing is written through a link, and nothing beside another trainer’s run', async (context) => {
+test('nothing is written through a link or next to an external run', async (context) => {
 	const folder = await temporaryFolder(context);
 	const outside = join(folder, 'outside');
 	await mkdir(outside);

@@ -11,7 +11,7 @@ import { contextFor, folderFor, problem, scriptIn, specOf } from './searchFixtur
 
 const canary = 'CANARY-7f3a91';
 
-/** A server that keeps all that it is sent. */
+/** Starts a server that records everything it receives. */
 async function listener(context: TestContext): Promise<{ readonly url: string; readonly heard: string[] }> {
 	const heard: string[] = [];
 	const server = createServer((request, response) => {
@@ -24,7 +24,7 @@ async function listener(context: TestContext): Promise<{ readonly url: string; r
 	return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, heard };
 }
 
-/** A search that this user has begun and that has ended. */
+/** Runs a search by this user to the end. */
 async function begun(context: TestContext) {
 	const folder = await folderFor(context);
 	const own = contextFor(context, folder);
@@ -39,7 +39,7 @@ async function begun(context: TestContext) {
 	return { folder, search, log, spec };
 }
 
-/** The log with another specification in its first line, as somebody would send it. */
+/** Copies the log with a modified specification in its first line, like one received from someone else. */
 async function tampered(log: string, to: string, change: (spec: Record<string, unknown>) => object): Promise<string> {
 	const [first, ...rest] = (await readFile(log, 'utf8')).split('\n');
 	const start = JSON.parse(first as string) as Record<string, unknown>;
@@ -50,8 +50,8 @@ async function tampered(log: string, to: string, change: (spec: Record<string, u
 
 const more = { budget: { nodes: 3 }, action: { action: 'more' } } as const;
 
-describe('a log that somebody else has written', () => {
-	it('sends nothing anywhere on its word: neither a key nor a text of the tree', async (context) => {
+describe('a search log written by someone else', () => {
+	it('cannot cause requests that send a key or text from the tree', async (context) => {
 		const { folder, search, log } = await begun(context);
 		const { url, heard } = await listener(context);
 		const policy = { kind: 'openai', name: 'helper', baseUrl: url, model: 'm', keyVariable: 'SECRET', retries: 0 };
@@ -66,14 +66,14 @@ describe('a log that somebody else has written', () => {
 			const before = await readFile(foreign, 'utf8');
 			await assert.rejects(continueSearch({ log: foreign, context: search, ...more }), {
 				reason: 'denied',
-				message: /was not started by you on this machine, or was changed since/,
+				message: /You did not start .+ on this machine, or it has changed since/,
 			});
 			assert.equal(await readFile(foreign, 'utf8'), before, name);
 		}
 		assert.deepEqual(heard, []);
 	});
 
-	it('goes on with what the person names instead', async (context) => {
+	it('continues with the specification given by the user', async (context) => {
 		const { folder, search, log, spec } = await begun(context);
 		const foreign = await tampered(log, join(folder, 'f.search.jsonl'), (own) => ({ ...own, seed: 99 }));
 		const given = { ...spec, strategy: 'self-consistency', params: { n: 5 } };
@@ -81,7 +81,7 @@ describe('a log that somebody else has written', () => {
 		assert.notEqual((await session.result).outcome.stop, 'policy');
 	});
 
-	it('is told from a log of this user, which goes on under another name', async (context) => {
+	it('is distinguished from a log by this user, which can be continued after renaming', async (context) => {
 		const { folder, search, log } = await begun(context);
 		const moved = join(folder, 'moved.search.jsonl');
 		await copyFile(log, moved);
@@ -90,7 +90,7 @@ describe('a log that somebody else has written', () => {
 		assert.equal(await isOwnSearch({ ...start, seal: 'ab' }), false);
 		const { seal: _, ...unsealed } = start;
 		assert.equal(await isOwnSearch(unsealed), false);
-		// Another user's secret does not fit.
+		// A seal by another user does not match.
 		assert.equal(await isOwnSearch(start, join(folder, 'home of another')), false);
 		const session = await continueSearch({ log: moved, context: search, ...more });
 		await session.result;

@@ -18,8 +18,8 @@ async function read(spec: ProblemsSpec, folder = '.') {
 	return { prompts, faults };
 }
 
-describe('problems of searches', () => {
-	it('are held out, or are none of those', async () => {
+describe('search problems', () => {
+	it('are held-out problems or exclude them', async () => {
 		const values = { task: '{"task":"addition","digits":2}', limit: 200 };
 		const heldOut = await read((await problemsOf(values, 'held-out')) as ProblemsSpec);
 		const training = await read((await problemsOf(values, 'training')) as ProblemsSpec);
@@ -30,7 +30,7 @@ describe('problems of searches', () => {
 		await assert.rejects(problemsOf({ task: 'nothing' }, 'training'), { message: /^--task is not valid/ });
 	});
 
-	it('are rows of a file, whose lines are counted whatever is in them', async (context) => {
+	it('are rows of a file, where every line counts for numbering whatever it contains', async (context) => {
 		const folder = await folderFor(context);
 		const path = join(folder, 'a.jsonl');
 		const long = JSON.stringify({ prompt: 'x'.repeat(17 << 20) });
@@ -41,7 +41,7 @@ describe('problems of searches', () => {
 		assert.equal(all.faults.length, 2);
 		assert.match(all.faults[0] as string, /^3: /);
 		assert.match(all.faults[1] as string, /^4: /);
-		// A column that is named and not there was meant to be another.
+		// Naming a missing column is a mistake.
 		const gold = await read({ ...file, answer: 'gold' }, folder);
 		assert.deepEqual(gold.prompts, ['b']);
 		assert.ok(gold.faults.includes('1: has no column "gold"'));
@@ -49,10 +49,10 @@ describe('problems of searches', () => {
 		await assert.rejects(readProblemRow(path, 4), { reason: 'invalid', message: /line 4/ });
 		await assert.rejects(readProblemRow(path, 2), { reason: 'missing', message: /has no row 2/ });
 		await assert.rejects(readProblemRow(path, 7), { reason: 'missing', message: /has no row 7/ });
-		await assert.rejects(readProblemRow(folder, 1), { reason: 'invalid', message: /folder without Parquet/ });
+		await assert.rejects(readProblemRow(folder, 1), { reason: 'invalid', message: /contains neither Parquet files/ });
 	});
 
-	it('are in the columns that the file seems to have, whatever its format', async (context) => {
+	it('are read from the detected columns, whatever the file format', async (context) => {
 		const folder = await folderFor(context);
 		const put = (name: string, text: string) => writeFile(join(folder, name), text);
 		await put('gsm8k.jsonl', '{"question":"2+3?","answer":"2+3=5\\n#### 5"}\n{"question":"1+1?","answer":"#### 2"}\n');

@@ -58,7 +58,7 @@ const right = item('<think>1 and 1</think><answer>2</answer>');
 const wrong = item('<think>1 and 1</think><answer>3</answer>');
 const begun = item('<think>1 and');
 
-test('built-in rewards value completions, with the gold answer only where that is said', async () => {
+test('built-in rewards score completions, with the gold answer only on request', async () => {
 	const accuracy = await open({ use: 'reward', reward: 'accuracy', gold: true });
 	const blind = await open({ use: 'reward', reward: 'accuracy' });
 	const format = await open({ use: 'reward', reward: { use: 'format', weight: 0.5 } });
@@ -72,10 +72,10 @@ test('built-in rewards value completions, with the gold answer only where that i
 	} finally {
 		for (const one of [accuracy, blind, format]) one.dispose();
 	}
-	await assert.rejects(open({ use: 'reward', reward: 'acuracy' }), /no built-in reward "acuracy"/);
+	await assert.rejects(open({ use: 'reward', reward: 'acuracy' }), /Unknown built-in reward "acuracy"/);
 });
 
-test('rewards of files value in a process of their own, see no gold, and their faults are said', async () => {
+test('file rewards score in a separate process without access to the gold answer, and their errors are reported', async () => {
 	const file = join(folder, 'own.reward.ts');
 	await writeFile(
 		file,
@@ -97,16 +97,16 @@ test('rewards of files value in a process of their own, see no gold, and their f
 		open({ use, reward: { file, name: 'some' } }),
 	]);
 	try {
-		// level and hint; neither the answer nor what holds it.
+		// level and hint; neither the answer nor anything that contains it.
 		assert.deepEqual(await score(keys, right), [2]);
 		assert.deepEqual(await score(gold, right), [104]);
 		await assert.rejects(score(throws, right), (error: Failure) => {
 			assert.ok(error instanceof Failure && error.action !== undefined);
 			return /The reward throws fails: .*not today/.test(error.message);
 		});
-		// A fault costs its own row alone.
+		// An error affects only its own row.
 		assert.deepEqual(await score(some, right, wrong, right), [1, null, 1]);
-		await assert.rejects(open({ use, reward: { file } }), /has several rewards: keys, throws, some/);
+		await assert.rejects(open({ use, reward: { file } }), /contains several rewards: keys, throws, some/);
 		await assert.rejects(open({ use, reward: { file, name: 'none' } }), /has no reward "none"/);
 		await assert.rejects(open({ use, reward: { file: join(folder, 'gone.reward.ts') } }), Failure);
 	} finally {
@@ -114,7 +114,7 @@ test('rewards of files value in a process of their own, see no gold, and their f
 	}
 });
 
-test('a row without the gold answer has it nowhere, however deep and under which name', () => {
+test('the gold answer is removed from a row at any depth and under any name', () => {
 	const row = {
 		level: 3,
 		answer_type: 'integer',
@@ -134,7 +134,7 @@ test('a row without the gold answer has it nowhere, however deep and under which
 	assert.deepEqual(withoutGold({ level: 3 }, null), { level: 3 });
 });
 
-test('a majority is the share of those with the same answer, written in any way', async () => {
+test('majority is the fraction of completions with the same answer in any notation', async () => {
 	const scorer = (await open({ use: 'majority' })).bind({ signal: never });
 	const half = item('<answer>1/2</answer>');
 	const alike = item('<answer>0.5</answer>');
@@ -144,13 +144,14 @@ test('a majority is the share of those with the same answer, written in any way'
 	assert.deepEqual(await scorer.score([other]), [1]);
 });
 
-test('mean log-probability is a geometric mean, asked for where it was not told', async () => {
+test('mean log-probability is a geometric mean, requested from the policy if not recorded', async () => {
 	const policy = new ScriptedPolicy({ rules: [{ say: [{ text: 'a b', weight: 3 }, { text: 'a c' }] }] });
 	const scorer = await open({ use: 'mean-logprob' }, policy);
 	const values = await score(scorer, item('x', { logprob: -2, tokens: 4 }), item('a b'), item(''));
 	assert.ok(Math.abs((values[0] ?? 0) - Math.exp(-0.5)) < 1e-12);
 	assert.ok(Math.abs((values[1] ?? 0) - Math.sqrt(0.75)) < 1e-12);
-	// Who cannot tell afterwards tells each token, so that what is left of a text at a step's end has its probability.
+	// Policies that cannot score texts afterwards report every token, so text truncated at a step boundary still has its
+	// log-probability.
 	const told = new ScriptedPolicy({ without: ['score'], rules: [{ say: 'a' }] });
 	assert.deepEqual([scorer.tokens, (await open({ use: 'mean-logprob' }, told)).tokens], [0, 1]);
 	assert.equal(values[2], null);
@@ -158,7 +159,7 @@ test('mean log-probability is a geometric mean, asked for where it was not told'
 	await assert.rejects(open({ use: 'mean-logprob' }, mute), (error: Failure) => error.reason === 'unsupported');
 });
 
-test('self-certainty is the divergence from the uniform distribution, over all that was written', async () => {
+test('self-certainty is the divergence from the uniform distribution over all generated tokens', async () => {
 	const detail = (...tops: [string, number][][]): TokenDetail => ({
 		text: tops.map(() => 't'),
 		logprob: tops.map(() => -1),
@@ -195,7 +196,7 @@ test('self-certainty is the divergence from the uniform distribution, over all t
 	await assert.rejects(open({ use: 'self-certainty' }, mute), (error: Failure) => error.reason === 'unsupported');
 });
 
-/** A policy that judges: it finds the code of its verdict in what it is asked. */
+/** Creates a judge policy that extracts the verdict code from its prompt. */
 function judging(reply: (message: string, code: string) => string | Failure): OpenPolicy & { asked: string[] } {
 	const base = new ScriptedPolicy({ rules: [{ say: '' }] });
 	const asked: string[] = [];
@@ -218,7 +219,7 @@ function judging(reply: (message: string, code: string) => string | Failure): Op
 	});
 }
 
-test('a judge grades beginnings and ends, is asked once about each, and cannot be told its verdict', async () => {
+test('a judge grades partial and complete texts, once each, and cannot be fed a verdict', async () => {
 	const policy = judging((message, code) =>
 		message.includes('has not finished')
 			? `Hm.\nVERDICT ${code}: 5`
@@ -248,18 +249,18 @@ test('a judge grades beginnings and ends, is asked once about each, and cannot b
 	await assert.rejects(open({ use: 'self-evaluation' }, unable), /small does not follow instructions/);
 });
 
-test('another policy judges with a prompt of its own', async () => {
+test('another policy can judge with a custom prompt', async () => {
 	const file = join(folder, 'judge.json');
 	await writeFile(file, JSON.stringify({ name: 'grader', rules: [{ message: 'Good?*', say: 'yes' }, { say: 'no' }] }));
 	const spec = { use: 'judge', policy: { kind: 'scripted', file }, prompt: 'Good? {response}' } as const;
 	const opened = await open(spec);
 	assert.equal(opened.name, 'judge grader');
-	// It gives no verdict in the form that it was asked for: no value, and no fault.
+	// The reply does not follow the verdict format, so there is no value, but no error either.
 	assert.deepEqual(await score(opened, right), [null]);
 	opened.dispose();
 });
 
-/** A policy with a head that values a text by its length. */
+/** Creates a policy with a value head that scores text by length. */
 function valued(): OpenPolicy & { asked: string[] } {
 	const base = new ScriptedPolicy({ rules: [{ say: '' }] });
 	const capabilities = { ...base.capabilities, heads: ['process', 'reward'] as const };
@@ -279,7 +280,7 @@ function valued(): OpenPolicy & { asked: string[] } {
 	});
 }
 
-test('a value is there though so much was valued that the rest is forgotten', async () => {
+test('values are available even after so many others that the cache has evicted entries', async () => {
 	const bound = (await open({ use: 'process' }, valued())).bind({ signal: never });
 	const many = Array.from({ length: 50_000 }, (_, i) => item(`text ${i}`));
 	await bound.score([begun]);
@@ -288,7 +289,7 @@ test('a value is there though so much was valued that the rest is forgotten', as
 	assert.ok(values.every((value) => value !== null));
 });
 
-test('heads value beginnings, step by step where that is wanted, and once', async () => {
+test('heads score prefixes, step by step on request, and each only once', async () => {
 	const policy = valued();
 	const steps = item('abcd', { steps: ['ab', 'c', 'd'] });
 	assert.deepEqual(await score(await open({ use: 'process' }, policy), steps), [1 / 4]);
@@ -300,7 +301,7 @@ test('heads value beginnings, step by step where that is wanted, and once', asyn
 	await product.score([item('abcde', { steps: ['ab', 'c', 'd', 'e'] })]);
 	assert.deepEqual(policy.asked, ['ab', 'abc', 'abcd', 'abcde']);
 	await assert.rejects(open({ use: 'value' }, policy), /headed has no head "value"/);
-	// A score has no bounds: its sigmoid keeps the order.
+	// A reward-model score is unbounded; its sigmoid preserves the order.
 	const scored = await open({ use: 'reward-model' }, policy);
 	assert.equal(scored.name, 'reward-model');
 	assert.deepEqual(await score(scored, item('abcde')), [0.5]);

@@ -11,7 +11,7 @@ import { builtProgram } from '../../support/programs.ts';
 
 const engine = builtProgram('dist/engine.js');
 
-/** A sum that is right two times of three, in two lines and an answer. */
+/** Script for an addition problem, correct two times out of three, with two lines and an answer. */
 export const adder: ScriptInput = {
 	name: 'adder',
 	tags: { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
@@ -49,7 +49,7 @@ export function specOf(spec: SearchSpecInput): SearchSpec {
 	return decodeOrThrow(searchSpecSchema, spec, 'The search');
 }
 
-/** The lines of a log, parsed; the last line must be whole. */
+/** Parses the lines of a log, whose last line must be complete. */
 export async function linesOf(log: string): Promise<Record<string, unknown>[]> {
 	const text = await readFile(log, 'utf8');
 	if (!text.endsWith('\n')) throw new Error(`The last line is incomplete: ${text.slice(-80)}`);

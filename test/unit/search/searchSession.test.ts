@@ -12,14 +12,14 @@ import { adder, contextFor, folderFor, linesOf, problem, scriptIn, specOf } from
 
 const slow = { ...adder, rules: adder.rules.map((rule) => ({ ...rule, delayMs: 30_000 })) };
 
-/** What a tree is, by its nodes: their texts, values and visits. */
+/** Describes the shape of a tree by the texts, values and visits of its nodes. */
 const shapeOf = ({ nodes }: SearchTree) =>
 	nodes.map(({ id, parents, text, final, answer, pruned, visits, total, score, by }) => ({
 		...{ id, parents, text, final, answer, pruned, visits, total, score, by },
 	}));
 
-describe('a search that writes its log', () => {
-	it('is in its log what it was: nodes, values, result, and whether the answer is right', async (context) => {
+describe('a search with a log', () => {
+	it('logs its nodes, values and result, and whether the answer is correct', async (context) => {
 		const folder = await folderFor(context);
 		const log = join(folder, 'searches', 'a.jsonl');
 		const spec = specOf({
@@ -47,7 +47,7 @@ describe('a search that writes its log', () => {
 		assert.equal(await isBeingSearched(log), false);
 	});
 
-	it('is not begun where a log is, and leaves none behind when it cannot begin', async (context) => {
+	it('does not start where a log exists, and leaves none behind if it fails to start', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const log = join(folder, 'a.jsonl');
@@ -67,7 +67,7 @@ describe('a search that writes its log', () => {
 			},
 		);
 		await assert.rejects(readFile(log), { code: 'ENOENT' });
-		// What needs a scorer and has none fails as it begins, and gives its lock back.
+		// A search without a required scorer fails at the start and releases its lock.
 		await assert.rejects(
 			begin({ policy, strategy: 'beam' }).then(({ result }) => result),
 			{ reason: 'invalid' },
@@ -76,7 +76,7 @@ describe('a search that writes its log', () => {
 		await assert.rejects(begin({ policy, strategy: 'self-consistency' }), { reason: 'exists' });
 	});
 
-	it('ends at once when it is stopped, with an end; two processes do not write one log', async (context) => {
+	it('ends immediately when stopped and logs the end; two processes cannot write to one log', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const log = join(folder, 'a.jsonl');
@@ -96,7 +96,7 @@ describe('a search that writes its log', () => {
 		assert.equal(await isBeingSearched(log), false);
 	});
 
-	it('hears of a stop where nothing is left to ask, and lets its log be written', async (context) => {
+	it('can be stopped and keeps logging even if it makes no requests', async (context) => {
 		const folder = await folderFor(context);
 		const log = join(folder, 'a.jsonl');
 		const spec = specOf({
@@ -108,14 +108,14 @@ describe('a search that writes its log', () => {
 		const stop = new AbortController();
 		const search = contextFor(context, folder);
 		const session = await startSearch({ spec, problem, log, context: search, signal: stop.signal });
-		// All completions of the script are soon known, and simulations go on over them alone.
+		// All completions in the script are soon known, and simulations continue without further requests.
 		while (session.progress.simulations < 2000) await new Promise((resolve) => setTimeout(resolve, 20));
 		stop.abort();
 		const { outcome } = await session.result;
 		assert.equal(outcome.stop, 'stopped');
 	});
 
-	it('ends when its seconds are over, whatever the policy is doing', async (context) => {
+	it('ends when its time limit is reached, whatever the policy is doing', async (context) => {
 		const folder = await folderFor(context);
 		const spec = specOf({
 			policy: { kind: 'scripted', file: await scriptIn(folder, slow) },
@@ -127,7 +127,7 @@ describe('a search that writes its log', () => {
 		assert.equal((await session.result).outcome.stop, 'seconds');
 	});
 
-	it('values what there is when its seconds are over, so that the result is the best of it', async (context) => {
+	it('scores existing candidates when its time limit is reached, so the result is the best of them', async (context) => {
 		const folder = await folderFor(context);
 		const [fast, late] = ['<think></think><answer>42</answer>', '<think></think><answer>43</answer>'];
 		const script = {
@@ -150,7 +150,7 @@ describe('a search that writes its log', () => {
 		assert.deepEqual([outcome.stop, outcome.answer, outcome.value], ['seconds', '42', 1]);
 	});
 
-	it('keeps the values of a guide and a judge of one name apart', async (context) => {
+	it('keeps the values of a guide and a judge with the same name separate', async (context) => {
 		const folder = await folderFor(context);
 		const reward = async (name: string, value: number) => {
 			const file = join(folder, `${name}.reward.ts`);
@@ -174,7 +174,7 @@ describe('a search that writes its log', () => {
 		);
 	});
 
-	it('knows at its end what is left of its budget, with what was asked besides', async (context) => {
+	it('reports the remaining budget at the end, including additional requests', async (context) => {
 		const folder = await folderFor(context);
 		const spec = specOf({
 			policy: { kind: 'scripted', file: await scriptIn(folder) },
@@ -190,7 +190,7 @@ describe('a search that writes its log', () => {
 		assert.deepEqual([session.left.tokens, session.progress.tokens], [1000 - totals.tokens, totals.tokens]);
 	});
 
-	it('goes on with more, below a node, after what a person wrote, and after a forced token', async (context) => {
+	it('can be extended, or continued below a node, after text by the user, and after a forced token', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const log = join(folder, 'a.jsonl');
@@ -233,7 +233,7 @@ describe('a search that writes its log', () => {
 		);
 	});
 
-	it('goes on for as many simulations as are asked for, whatever its parameters say of one round', async (context) => {
+	it('continues for the requested number of simulations, regardless of its per-round parameters', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const log = join(folder, 'a.jsonl');
@@ -252,7 +252,7 @@ describe('a search that writes its log', () => {
 		assert.equal((await session.result).tree.nodes[0]?.visits, 12);
 	});
 
-	it('prunes and opens nodes of a log, once each, and says what cannot be pruned', async (context) => {
+	it('prunes and restores nodes in a log, once each, and explains what cannot be pruned', async (context) => {
 		const folder = await folderFor(context);
 		const log = join(folder, 'a.jsonl');
 		const spec = specOf({
@@ -275,7 +275,7 @@ describe('a search that writes its log', () => {
 		assert.equal((await readSearchSummary(log))?.end?.stop, 'complete');
 	});
 
-	it('can go on wherever its log was cut: what is whole is kept, what is torn is set aside', async (context) => {
+	it('can be continued wherever its log was truncated: complete lines are kept, and partial ones set aside', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const spec = specOf({
@@ -288,7 +288,7 @@ describe('a search that writes its log', () => {
 		await (await startSearch({ spec, problem, log, context: search })).result;
 		const whole = await readFile(log);
 		const starts = [...whole.keys()].filter((at) => at === 0 || whole[at - 1] === 0x0a);
-		// Every byte of some lines of each kind, and some of all others.
+		// Test every byte for some lines of each type, and a sample for all others.
 		const kinds = new Map<string, number>();
 		for (const at of starts) kinds.set(/^\{"t":"(\w+)"/.exec(whole.toString('utf8', at, at + 30))?.[1] ?? '', at);
 		const cuts = new Set<number>();
@@ -321,7 +321,7 @@ describe('a search that writes its log', () => {
 			assert.equal(read.events[kept]?.t, 'resume');
 			assert.equal((await linesOf(path)).at(-1)?.t, 'end');
 		}
-		// Without its start it is no log.
+		// Without its start line, the file is not a log.
 		const path = join(folder, 'nothing.jsonl');
 		await writeFile(path, whole.subarray(0, 40));
 		await assert.rejects(continueSearch({ log: path, budget: {}, action: { action: 'more' }, context: search }), {
@@ -330,7 +330,7 @@ describe('a search that writes its log', () => {
 		assert.deepEqual(await readFile(path), whole.subarray(0, 40));
 	});
 
-	it('keeps the tree that it has when the policy fails for good, and can go on with another', async (context) => {
+	it('keeps its tree if the policy fails permanently, and can continue with another one', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const [say] = adder.rules;

@@ -8,7 +8,7 @@ import { startSearch } from '../../../src/search/searchSession.ts';
 import { TreeLogWriter } from '../../../src/search/treeLogWriter.ts';
 import { contextFor, folderFor, linesOf, problem, scriptIn, specOf } from './searchFixtures.ts';
 
-test('events are written in their order, however many come at once', async (context) => {
+test('events are written in order, however many arrive at the same time', async (context) => {
 	const log = join(await folderFor(context), 'a.jsonl');
 	const writer = new TreeLogWriter(log);
 	for (let i = 0; i < 3000; i++) {
@@ -26,7 +26,7 @@ test('events are written in their order, however many come at once', async (cont
 	assert.equal((await linesOf(log)).length, 3000);
 });
 
-test('a line that a crash has torn does not swallow the next', async (context) => {
+test('a partial line left by a crash does not corrupt the next one', async (context) => {
 	const log = join(await folderFor(context), 'a.jsonl');
 	await writeFile(log, '{"t":"sco');
 	const writer = new TreeLogWriter(log);
@@ -35,11 +35,11 @@ test('a line that a crash has torn does not swallow the next', async (context) =
 	assert.equal((await readFile(log, 'utf8')).split('\n')[1], '{"t":"score","at":0,"id":1,"scorer":"a","value":1}');
 });
 
-test('on a full disk a search ends in one sentence, and its log is whole up to its last line', async (context) => {
+test('on a full disk a search ends with one sentence, and its log is intact up to the last line', async (context) => {
 	const disk = await smallDisk(context);
 	if (disk === null) return;
 	const search = contextFor(context, disk);
-	// More than the disk holds, in steps of one line each.
+	// More than the disk can hold, in one-line steps.
 	const say = `${'a long line of thought. '.repeat(40)}\n`.repeat(40);
 	const file = await scriptIn(await folderFor(context), { name: 'long', rules: [{ say }] });
 	const log = join(disk, 'a.jsonl');
@@ -54,7 +54,7 @@ test('on a full disk a search ends in one sentence, and its log is whole up to i
 	});
 });
 
-/** A file system of 256 KB in memory, or null and the reason why there is none. */
+/** Mounts a memory file system of 256 KB, or returns null with the reason as a skip. */
 async function smallDisk(context: TestContext): Promise<string | null> {
 	const folder = await mkdtemp(join(tmpdir(), 'search-disk-'));
 	try {

@@ -3,13 +3,14 @@ import { hiddenCharacters } from '../../../webview/lib/trace/hiddenCharacters.ts
 import { fitsWidth } from './webviewLooks.ts';
 import type { Webview } from './webviewPage.ts';
 
-/** Elements and attributes that no page makes of its own accord, or that are made of a text that is markup. */
+/** Elements and attributes that no page creates itself, or that come from text interpreted as markup. */
 const foreign =
 	'[data-hostile], img, iframe, form[action], object, embed, base, meta[http-equiv=refresh], a[href], #app style, #app script, script:not([nonce]), marquee, [onerror], [onload], [onclick], [srcdoc]';
 
 /**
- * Hostile texts on a page are nothing but text: they made no element, ran nothing, hide no character, and the layout
- * holds. What they would load or run is among the view's errors, which whoever opened the view looks at in the end.
+ * Asserts that hostile texts on a page are shown as plain text: they created no elements, ran nothing, hide no
+ * characters, and did not break the layout. Anything they load or run appears in the view's errors, which the test that
+ * opened it checks.
  */
 export async function harmless(view: Webview, name: string): Promise<void> {
 	const { page } = view;

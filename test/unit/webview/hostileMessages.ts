@@ -3,7 +3,7 @@ import { decode, type Schema } from '../../../src/protocol/decode.ts';
 import type { RequestTable } from '../../../src/protocol/webviewMessages.ts';
 import type { Alteration } from './webviewPage.ts';
 
-/** Any schema, as its own fields describe it. */
+/** A schema of any type, as described by its own fields. */
 interface Described {
 	readonly type: string;
 	readonly wrapped?: Described;
@@ -22,8 +22,9 @@ const anyText: Described = v.string();
 const fits = (schema: Described, value: unknown): boolean => decode(schema as unknown as Schema<unknown>, value).ok;
 
 /**
- * Puts texts in the place of every text that a schema leaves free: values, and names in records. What the schema fixes
- * (kinds, states) stays, so the message still fits. Equal texts become equal ones, different ones different ones.
+ * Replaces every string that a schema does not constrain, both values and record keys. Strings fixed by the schema
+ * (types, states) remain, so the message is still valid. Equal strings get equal replacements, and different strings
+ * different ones.
  */
 export class TextReplacement {
 	readonly #texts: readonly string[];
@@ -31,13 +32,13 @@ export class TextReplacement {
 	readonly #replaced = new Map<string, string>();
 	readonly #originals = new Map<string, string>();
 
-	/** @param begin which of the texts comes first */
+	/** @param begin index of the first text */
 	constructor(texts: readonly string[], begin = 0) {
 		this.#texts = texts;
 		this.#begin = begin;
 	}
 
-	/** How many texts were replaced by different ones. */
+	/** Number of distinct strings that were replaced. */
 	get count(): number {
 		return this.#originals.size;
 	}
@@ -46,7 +47,7 @@ export class TextReplacement {
 		return this.#walk(schema as unknown as Described, value);
 	}
 
-	/** Turns texts that a page sends back into those that its panel gave. */
+	/** Converts texts sent back by a page to the originals from its panel. */
 	undo(value: unknown): unknown {
 		if (typeof value === 'string') return this.#originals.get(value) ?? value;
 		if (Array.isArray(value)) return value.map((item) => this.undo(item));
@@ -76,7 +77,7 @@ export class TextReplacement {
 	#text(schema: Described, value: string): string {
 		const known = this.#replaced.get(value);
 		if (known !== undefined && fits(schema, known)) return known;
-		// A number tells texts apart that are the same but for their ends, which a limit may cut off.
+		// Append a number to distinguish texts that differ only at the end, which a limit could truncate.
 		const at = this.#begin + this.#replaced.size;
 		const text = this.#texts[at % this.#texts.length] as string;
 		const end = ` ${at}`;
@@ -91,7 +92,7 @@ export class TextReplacement {
 	}
 }
 
-/** Replaces the texts of all that a panel tells its page, by the schemas of both. */
+/** Replaces the texts in all messages between a panel and its page, according to the schemas of both. */
 export function hostileMessages(
 	events: v.GenericSchema,
 	requests: RequestTable,

@@ -52,9 +52,9 @@ const short = [...Object.values(hostileTexts).filter((text) => text.length <= 12
 const long = Object.values(hostileTexts)
 	.filter((text) => text.length > 1200)
 	.map((text) => text.slice(0, 5000));
-/** Each once in a cycle: panels cut most of what they send. */
+/** Used once per cycle, because panels truncate most of what they send. */
 const giant = [`1 MB ${'line '.repeat(200_000)}`, 'a\n'.repeat(100_000), 'W'.repeat(200_000)];
-/** Several passes, so that a field gets other texts each time: all of them in `npm run acceptance -- hostilePages`. */
+/** Passes that give each field different texts; `npm run acceptance -- hostilePages` runs all of them. */
 const passes =
 	process.env.HOSTILE_PASSES === 'all'
 		? [
@@ -77,7 +77,7 @@ after(async () => {
 
 type Opened = Webview & { readonly faults: readonly string[] };
 
-/** Opens a page in each pass and looks at all that can be opened in it. */
+/** Opens a page in each pass and checks everything that can be opened on it. */
 async function everyPass<View extends Opened>(
 	t: TestContext,
 	[events, requests]: readonly [v.GenericSchema, RequestTable],
@@ -99,7 +99,7 @@ async function everyPass<View extends Opened>(
 	}
 }
 
-/** Opens what is closed, tab by tab. */
+/** Opens every closed section, tab by tab. */
 async function tabs(page: Page, harm: (name: string) => Promise<void>): Promise<void> {
 	const all = page.getByRole('tab');
 	for (let i = 0, count = await all.count(); i < count; i++) {
@@ -112,7 +112,7 @@ async function tabs(page: Page, harm: (name: string) => Promise<void>): Promise<
 	}
 }
 
-/** Waits for what is drawn with the next frames. */
+/** Waits for the next frames to be drawn. */
 const frames = (page: Page) =>
 	page.evaluate(async () => {
 		for (let i = 0; i < 3; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -208,7 +208,7 @@ test('playground: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('verification, audit and comparison of rewards: hostile texts in every field', options, async (t) => {
+test('reward verification, audit and comparison: hostile texts in every field', options, async (t) => {
 	const project = await resultsProject(t);
 	const data = await project.verify();
 	const report = await auditedNaive(t, numberProblems.slice(0, 2));
@@ -261,7 +261,7 @@ test('dataset: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('comparison of runs: hostile texts in every field', options, async (t) => {
+test('run comparison: hostile texts in every field', options, async (t) => {
 	const runs = [
 		await writeComparedRun(folder, { name: 'baseline', level: 0.45, recipe: grpoRecipe() }),
 		await writeComparedRun(folder, { name: 'higher clip', level: 0.9, recipe: grpoRecipe({ beta: 0.04 }) }),

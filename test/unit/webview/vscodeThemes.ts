@@ -1,4 +1,4 @@
-/** The variables that VS Code hands to webviews, as far as the apps use them: its default themes. */
+/** CSS variables that VS Code passes to webviews in its default themes, limited to those the apps use. */
 const fonts = {
 	'font-family': '"Segoe WPC", "Segoe UI", system-ui, Ubuntu, "Droid Sans", sans-serif',
 	'font-size': '13px',

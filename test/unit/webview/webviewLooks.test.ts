@@ -1,4 +1,4 @@
-/** What the checks of looks find: a page that is wrong in one theme, or at one width, does not pass. */
+/** Tests the appearance checks: a page with a problem in only one theme or at only one width must fail. */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -32,7 +32,7 @@ async function open(t: TestContext): Promise<Webview> {
 	return view;
 }
 
-/** Styles by the debugger, which the page's policy does not concern. */
+/** Adds CSS through the debugger, which bypasses the page's content security policy. */
 const style = (view: Webview, css: string) =>
 	view.page.evaluate((text) => {
 		const sheet = new CSSStyleSheet();
@@ -40,16 +40,16 @@ const style = (view: Webview, css: string) =>
 		document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 	}, css);
 
-test('a page as it is passes', { skip }, async (t) => {
+test('an unmodified page passes', { skip }, async (t) => {
 	const view = await open(t);
 	await looksRight(view, 'as it is', [340]);
 });
 
 for (const theme of Object.keys(themes) as ThemeName[]) {
-	test(`text that cannot be read in ${theme} alone fails`, { skip }, async (t) => {
+	test(`text that is unreadable only in ${theme} fails`, { skip }, async (t) => {
 		const view = await open(t);
 		const { kind, variables } = themes[theme];
-		// Of two themes of the same kind that have the same background, either will do.
+		// If two themes of the same type share a background, either may be reported.
 		const background = variables['editor-background'];
 		assert.ok(background);
 		await style(
@@ -60,7 +60,7 @@ for (const theme of Object.keys(themes) as ThemeName[]) {
 	});
 }
 
-test('a link that only a color tells from its text fails', { skip }, async (t) => {
+test('a link distinguished from its text only by color fails', { skip }, async (t) => {
 	const view = await open(t);
 	await style(
 		view,
@@ -69,14 +69,14 @@ test('a link that only a color tells from its text fails', { skip }, async (t) =
 	await assert.rejects(looksRight(view, 'link'), /link-in-text-block/);
 });
 
-test('a page that scrolls sideways at one width fails', { skip }, async (t) => {
+test('a page that scrolls horizontally at one width fails', { skip }, async (t) => {
 	const view = await open(t);
 	await style(view, '#planted { min-width: 500px; }');
 	await looksRight(view, 'wide');
 	await assert.rejects(looksRight(view, 'wide', [340, 700]), /scrolls sideways: \d+ of 340 px/);
 });
 
-test('what has no name when it is narrow fails', { skip }, async (t) => {
+test('a control without a name at a narrow width fails', { skip }, async (t) => {
 	const view = await open(t);
 	await view.page.evaluate(() => {
 		const button = document.createElement('button');

@@ -6,9 +6,9 @@ import { type ThemeName, themes } from './vscodeThemes.ts';
 import type { Webview } from './webviewPage.ts';
 
 /**
- * What the page shows is accessible and does not scroll sideways, in every theme and at all these widths:
- * all rules in the present theme at the present width and at the smallest of `widths`, those about colors in the other
- * themes. Theme and width are as before when it resolves.
+ * Asserts that the page is accessible and does not scroll horizontally in any theme or at any of these widths. Checks
+ * all rules in the current theme, at the current width and at the smallest of `widths`, and only color rules in the
+ * other themes. Restores theme and width before it resolves.
  */
 export async function looksRight(view: Webview, name: string, widths: readonly number[] = []): Promise<void> {
 	const { page, theme } = view;
@@ -31,14 +31,14 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
 	await frames(view);
 }
 
-/** The same in the present theme at the present width alone. */
+/** Runs the same checks only in the current theme at the current width. */
 export async function looksRightNow(view: Webview, name: string): Promise<void> {
 	assert.deepEqual(await view.violations(), [], name);
 	await fitsWidth(view, name);
 	await picture(view, `${name}-${view.theme}`);
 }
 
-/** Does something in each theme but the present one, and comes back to that. */
+/** Runs an action in each theme except the current one, then restores the current one. */
 export async function eachOtherTheme(view: Webview, act: (theme: ThemeName) => Promise<void>): Promise<void> {
 	for (const theme of Object.keys(themes) as ThemeName[]) {
 		if (theme === view.theme) continue;
@@ -64,7 +64,7 @@ export async function fitsWidth({ page }: Webview, name: string): Promise<void> 
 	assert.ok(needed <= there, `${name}: the page scrolls sideways: ${needed} of ${there} px: ${beyond.join(', ')}`);
 }
 
-/** Waits until what follows the size of the window has followed it. */
+/** Waits until the layout has adapted to the window size. */
 async function frames({ page }: Webview): Promise<void> {
 	await page.evaluate(async () => {
 		for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve));

@@ -10,9 +10,9 @@ import { type ThemeName, themes } from './vscodeThemes.ts';
 
 const bundles = join(import.meta.dirname, '../../../dist/webview');
 
-/** Changes messages between a panel and its page on their way. */
+/** Modifies messages between a panel and its page. */
 export interface Alteration {
-	/** @param method of the request that the message answers; null: it answers none */
+	/** @param method method of the request that the message answers, or null if it is not a response */
 	toPage(message: unknown, method: string | null): unknown;
 	fromPage(message: unknown): unknown;
 }
@@ -32,32 +32,35 @@ export interface WebviewOptions {
 	readonly theme?: ThemeName;
 	readonly width?: number;
 	readonly height?: number;
-	/** What the app saved before. */
+	/** State that the app saved earlier. */
 	readonly state?: unknown;
 	readonly reducedMotion?: boolean;
 	readonly alteration?: Alteration;
-	/** What the app posts, as its panel receives it. */
+	/** Receives messages that the app posts, like a panel does. */
 	readonly onMessage: (message: unknown) => void;
 }
 
 export interface Webview {
 	readonly page: Page;
-	/** The theme at first. */
+	/** Initial theme. */
 	readonly theme: ThemeName;
-	/** Changes the theme as VS Code does it to an open webview; resolves when the app has drawn itself in it. */
+	/** Changes the theme like VS Code does for an open webview; resolves once the app has redrawn. */
 	setTheme(theme: ThemeName): Promise<void>;
-	/** Posts as a panel does. */
+	/** Posts a message like a panel does. */
 	post(message: unknown): Promise<void>;
-	/** What the app saved last. */
+	/** Resolves with the state that the app saved last. */
 	state(): Promise<unknown>;
-	/** Errors of the page: exceptions, console errors, violations of the content security policy. */
+	/** Page errors: exceptions, console errors and content security policy violations. */
 	readonly errors: readonly string[];
-	/** Accessibility violations that axe-core finds, one line each. @param rules those about colors alone; default all */
+	/**
+	 * Finds accessibility violations with axe-core, one line each. @param rules 'colors' for only the color rules;
+	 * default: all
+	 */
 	violations(rules?: 'all' | 'colors'): Promise<string[]>;
 	close(): Promise<void>;
 }
 
-/** What a page shows at present. */
+/** The webview that a page currently shows. */
 interface Shown {
 	readonly onMessage: (message: unknown) => void;
 	readonly errors: string[];
@@ -66,21 +69,22 @@ interface Shown {
 interface Pane {
 	readonly context: BrowserContext;
 	readonly page: Page;
-	/** Origin of the pages; its server ends with the browser. */
+	/** Origin of the pages; its server closes with the browser. */
 	readonly origin: string;
 	shown: Shown | undefined;
-	/** What it shows from the next navigation on. */
+	/** Webview to show from the next navigation on. */
 	next: Shown | undefined;
 }
 
 /**
- * Panes whose webview was closed. To open one takes several times as long as to load a document in it, and documents
- * share nothing: an app keeps what it keeps by `setState`. The document of an idle pane stays, unheard, until the next.
+ * Panes whose webview was closed, kept for reuse because opening a pane takes several times as long as loading a
+ * document in it. Documents share nothing; apps persist their state with `setState`. An idle pane keeps its document,
+ * whose messages are ignored, until the next one is loaded.
  */
 const idle = new WeakMap<Browser, Pane[]>();
 const origins = new WeakMap<Browser, Promise<string>>();
 
-/** Serves the page of each app as `/APP`, and what the build made of it. @returns its origin */
+/** Serves the page of each app at `/APP`, along with the build output. @returns the origin */
 async function serve(browser: Browser): Promise<string> {
 	let origin = '';
 	const files = new Map<string, Buffer>();
@@ -95,7 +99,7 @@ async function serve(browser: Browser): Promise<string> {
 		}
 		const file = files.get(name) ?? (await readFile(join(bundles, name)));
 		files.set(name, file);
-		// Compiled code is kept with what is kept of the response.
+		// Browsers cache compiled code together with cached responses.
 		response.setHeader('cache-control', 'max-age=3600, immutable').end(file);
 	};
 	const server = createServer((request, response) => {
@@ -138,7 +142,7 @@ async function openPane(browser: Browser): Promise<Pane> {
 	return pane;
 }
 
-/** Keeps the pane for another webview. */
+/** Makes the pane available to another webview. */
 async function freePane(browser: Browser, pane: Pane): Promise<void> {
 	pane.shown = undefined;
 	pane.next = undefined;
@@ -149,8 +153,8 @@ async function freePane(browser: Browser, pane: Pane): Promise<void> {
 }
 
 /**
- * Opens an app's own bundle in a browser as VS Code does: its page with its content security policy, the theme's variables
- * and marks, and the three functions of `acquireVsCodeApi`. Nothing is loaded from a network.
+ * Opens an app's own bundle in a browser like VS Code does: its page with its content security policy, the theme's
+ * variables and attributes, and the three functions of `acquireVsCodeApi`. Nothing is loaded from the network.
  */
 export async function openWebview(browser: Browser, options: WebviewOptions): Promise<Webview> {
 	const {
@@ -188,7 +192,7 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 		setTheme: (next) =>
 			page.evaluate(async (to) => {
 				(window as unknown as { wearTheme(theme: unknown): void }).wearTheme(to);
-				// What draws itself anew does so with the next frame.
+				// Redrawing takes place in the next frame.
 				for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
 			}, themes[next]),
 		post: async (message) => {
@@ -208,12 +212,12 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 	};
 }
 
-/** Runs in the page before its own script: what VS Code gives to a webview. */
+/** Runs in the page before its own script and provides what VS Code gives a webview. */
 function prepare({ saved, theme, still }: { saved: unknown; theme: (typeof themes)[ThemeName]; still: boolean }): void {
 	const api = window as unknown as { hostPost(text: string): void; savedState: unknown };
 	api.savedState = saved;
 	let worn: { kind: string; variables: object } | undefined;
-	/** Marks the document as VS Code does, once its body is there. */
+	/** Applies the theme to the document like VS Code does, once the body exists. */
 	const wearTheme = (next: { kind: string; variables: Readonly<Record<string, string>> }) => {
 		const { style } = document.documentElement;
 		for (const name of Object.keys(worn?.variables ?? {})) style.removeProperty(`--vscode-${name}`);
@@ -248,18 +252,18 @@ function prepare({ saved, theme, still }: { saved: unknown; theme: (typeof theme
 	}).observe(document, { childList: true, subtree: true });
 }
 
-/** Bytes cross as base64 here; VS Code hands them over as they are. */
+/** Decodes bytes, which are transferred as base64 here but natively in VS Code. */
 function revive(_key: string, value: unknown): unknown {
 	const bytes = (value as { $bytes?: unknown } | null)?.$bytes;
 	return typeof bytes === 'string' ? new Uint8Array(Buffer.from(bytes, 'base64')) : value;
 }
 
-/** The rules that are checked, by their tags; axe puts those whose outcome depends on colors in a category of their own. */
+/** Tags of the rules to check; axe has a separate category for rules that depend on colors. */
 const checkedTags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 const colorCategory = 'cat.color';
 
 async function violations(page: Page, rules: 'all' | 'colors'): Promise<string[]> {
-	// The page's policy allows no foreign script; an evaluation by the debugger is not subject to it.
+	// The page's policy blocks third-party scripts but does not apply to evaluation through the debugger.
 	if (!(await page.evaluate(() => 'axe' in window))) {
 		await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
 	}
@@ -290,7 +294,7 @@ async function violations(page: Page, rules: 'all' | 'colors'): Promise<string[]
 									.filter(inCategory)
 									.map(({ ruleId }) => ruleId),
 							},
-				// Of what passes nothing is read here, and to describe it takes most of the time.
+				// Passing results are unused, and describing them takes most of the time.
 				resultTypes: ['violations'],
 				selectors: false,
 				preload: false,

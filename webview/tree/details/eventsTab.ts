@@ -44,7 +44,10 @@ export class EventsTab implements DetailTab {
 			if (selected === undefined) {
 				this.#numbers = null;
 				this.#count = side.events.length;
-				setText(this.#about, `All ${formatCount(this.#count)} events in this search. Select a node to see only its events.`);
+				setText(
+					this.#about,
+					`All ${formatCount(this.#count)} events in this search. Select a node to see only its events.`,
+				);
 			} else {
 				const { numbers, count } = eventsOf(side.events, selected.id, side.events.length, most);
 				this.#numbers = numbers;

@@ -129,7 +129,11 @@ export class NodeTab implements DetailTab {
 					: `${formatNumber(node.logprob / node.tokens, 3)} nats, probability ${formatPercent(Math.exp(node.logprob / node.tokens))}`,
 			],
 			['Tokens', node.tokens === null ? null : formatCount(node.tokens)],
-			['Entropy', node.entropy === null ? null : `${formatNumber(node.entropy, 3)} nats`, 'Mean over the node’s tokens'],
+			[
+				'Entropy',
+				node.entropy === null ? null : `${formatNumber(node.entropy, 3)} nats`,
+				'Mean over the node’s tokens',
+			],
 			['Finish reason', node.finish === null ? null : plainLabel(node.finish, 60)],
 			['Depth', formatCount(node.depth)],
 			['Parents', node.parents.length === 0 ? null : element('span', null, ...parents)],

@@ -40,7 +40,8 @@ export interface TextChange {
  */
 export function setDataset(text: string, block: DatasetBlock): TextChange[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });
-	if (root?.type !== 'object') throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
+	if (root?.type !== 'object')
+		throw new Failure('invalid', 'The recipe is not a JSON object.', 'Fix the recipe first.');
 	const indent = /^([ \t]+)"/m.exec(text)?.[1] ?? '\t';
 	const formattingOptions = {
 		insertSpaces: !indent.includes('\t'),

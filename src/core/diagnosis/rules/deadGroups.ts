@@ -269,7 +269,8 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}.`,
-					action: 'Inspect a few of these groups: are their completions all correct, all incorrect, truncated, or identical?',
+					action:
+						'Inspect a few of these groups: are their completions all correct, all incorrect, truncated, or identical?',
 					recipe: null,
 				};
 		}

@@ -164,7 +164,9 @@ class HackingWatch implements Watch {
 				evidence: this.#evidence(),
 				recipe: recipeAdvice(
 					recipePath(this.#run, 'rewards'),
-					rise === null ? 'a reward that cannot be gamed' : `a lower weight for ${quoted(rise.name)}, or a stricter version`,
+					rise === null
+						? 'a reward that cannot be gamed'
+						: `a lower weight for ${quoted(rise.name)}, or a stricter version`,
 				),
 			}),
 		};

@@ -28,7 +28,8 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 		'Tokens with a positive advantage whose ratio rose above 1 + epsilon_high. They no longer contribute to the gradient. 0 at the first update of a batch.',
 		{
 			healthy: '0 with one update per batch; below 0.1 otherwise',
-			rises: 'Rare tokens with high advantages are held back; a higher epsilon_high lets their probability grow (DAPO).',
+			rises:
+				'Rare tokens with high advantages are held back; a higher epsilon_high lets their probability grow (DAPO).',
 		},
 	),
 	'clip_ratio/high_max': entry(

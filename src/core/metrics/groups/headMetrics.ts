@@ -11,7 +11,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'completions in the generation batch, including those sampled from the prefix before a step',
-		explanation: 'Fraction of completions from the policy that are correct. The policy is frozen while a head is trained.',
+		explanation:
+			'Fraction of completions from the policy that are correct. The policy is frozen while a head is trained.',
 		healthy: 'neither near 0 nor near 1: otherwise there is nothing to discriminate',
 	},
 	'head/label': {
@@ -49,9 +50,11 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: 'down',
 		over: heldOut,
-		explanation: 'Binary cross-entropy between value and outcome, or between value and label if the stage learns from a file.',
+		explanation:
+			'Binary cross-entropy between value and outcome, or between value and label if the stage learns from a file.',
 		healthy: 'falls with the training loss',
-		rises: 'While the training loss falls: the head is overfitting. Use fewer passes over each batch, or more problems.',
+		rises:
+			'While the training loss falls: the head is overfitting. Use fewer passes over each batch, or more problems.',
 	},
 	'eval/head/brier': {
 		title: 'Held-out Brier score',

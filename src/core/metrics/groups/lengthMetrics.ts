@@ -29,9 +29,14 @@ export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 		'Number of tokens in the shortest completion.',
 		{ healthy: 'above 1', falls: 'Some completions stop immediately.' },
 	),
-	'completions/max_length': tokens('Longest completion', `max over the ${batch}`, 'Number of tokens in the longest completion.', {
-		rises: 'Completions are truncated at max_completion_length; see truncated completions.',
-	}),
+	'completions/max_length': tokens(
+		'Longest completion',
+		`max over the ${batch}`,
+		'Number of tokens in the longest completion.',
+		{
+			rises: 'Completions are truncated at max_completion_length; see truncated completions.',
+		},
+	),
 	'completions/clipped_ratio': {
 		title: 'Truncated completions',
 		unit: 'share',
@@ -59,7 +64,11 @@ export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 		'Excludes truncated completions.',
 	),
 	'prompts/mean_length': tokens('Prompt length', `mean over ${prompts}`, 'Tokens per prompt, including the template.'),
-	'prompts/min_length': tokens('Shortest prompt', `min over the ${prompts}`, 'Number of tokens in the shortest prompt.'),
+	'prompts/min_length': tokens(
+		'Shortest prompt',
+		`min over the ${prompts}`,
+		'Number of tokens in the shortest prompt.',
+	),
 	'prompts/max_length': tokens('Longest prompt', `max over the ${prompts}`, 'Number of tokens in the longest prompt.'),
 	'prompts/clipped_ratio': {
 		title: 'Prompts at the limit',

@@ -10,7 +10,8 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'the update',
 		explanation: lossMeaning,
 		healthy: 'close to 0 in either direction, without a trend',
-		rises: 'Longer completions score lower than shorter ones, or the KL term is growing. Not a sign that training is going badly.',
+		rises:
+			'Longer completions score lower than shorter ones, or the KL term is growing. Not a sign that training is going badly.',
 		falls: 'Longer completions score higher than shorter ones. Not a sign that training is going well.',
 	},
 	grad_norm: {
@@ -33,7 +34,8 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'the update',
 		explanation: 'AdamW learning rate for this update, after warm-up and schedule.',
-		healthy: '1e-7 to 5e-6 for full models with billions of weights, ten times higher for LoRA, higher still for small models',
+		healthy:
+			'1e-7 to 5e-6 for full models with billions of weights, ten times higher for LoRA, higher still for small models',
 	},
 	'distill/divergence': {
 		title: 'Divergence from the teacher',

@@ -15,7 +15,8 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 				? 'Distance between the policy and the reference over the entire generation batch, based on the k1 estimator log policy - log reference. It is subtracted from the reward and can be negative.'
 				: 'Distance between the policy and the reference, based on the k3 estimator r - 1 - log r with r = reference / policy. Never negative.',
 		healthy: `grows slowly from 0 and remains below ${limit('klMean')}`,
-		rises: 'The policy is moving away from the reference. Jumps mean that the learning rate is too high, or that a few tokens became very unlikely.',
+		rises:
+			'The policy is moving away from the reference. Jumps mean that the learning rate is too high, or that a few tokens became very unlikely.',
 		falls: 'The KL term is pulling the policy back toward the reference.',
 	},
 	'objective/rlhf_reward': {
@@ -114,7 +115,8 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation:
 			'Uncertainty about the next token. Near 0, the policy no longer explores; a sudden rise means that it is collapsing.',
 		healthy: `falls, quickly at first, then levels off above ${limit('entropyFloor')} until the task is solved`,
-		rises: 'The policy is exploring more. If the rise is sudden, it is collapsing or writing text unlike its training data.',
+		rises:
+			'The policy is exploring more. If the rise is sudden, it is collapsing or writing text unlike its training data.',
 		falls:
 			'The policy is trading exploration for reward. If reward is flat, it will not find anything new: raise temperature or epsilon_high.',
 	},
@@ -166,7 +168,8 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: `max over ${first}`,
-		explanation: 'Token with the highest probability in the trainer relative to the sampler; often truncated at a limit.',
+		explanation:
+			'Token with the highest probability in the trainer relative to the sampler; often truncated at a limit.',
 	},
 	'sampling/mismatch_kl': {
 		title: 'Sampler mismatch',

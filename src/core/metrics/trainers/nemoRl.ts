@@ -40,8 +40,7 @@ export const nemoRl: Trainer = {
 			name: 'train/token_mult_prob_error',
 			canonical: 'sampling/sampling_logp_difference/mean',
 			akin: true,
-			differs:
-				'Mean of exp |log trainer - log sampler|: 1 if they agree. A steep trend past 1.02 indicates a problem.',
+			differs: 'Mean of exp |log trainer - log sampler|: 1 if they agree. A steep trend past 1.02 indicates a problem.',
 		},
 		{
 			name: 'train/sampling_importance_ratio',

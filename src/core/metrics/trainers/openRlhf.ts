@@ -46,7 +46,11 @@ export const openRlhf: Trainer = {
 		{ name: 'train/actor_lr', canonical: 'learning_rate' },
 		{ name: 'train/actor_grad_norm', canonical: 'grad_norm' },
 		{ name: 'train/timing/generation', canonical: 'time/generate' },
-		{ name: 'train/timing/make_experience', canonical: 'time/logprobs', differs: 'Includes computing rewards and advantages.' },
+		{
+			name: 'train/timing/make_experience',
+			canonical: 'time/logprobs',
+			differs: 'Includes computing rewards and advantages.',
+		},
 		{ name: 'train/timing/ppo_train', canonical: 'time/update' },
 		{ name: 'train/timing/broadcast', canonical: 'time/weights' },
 		{ name: 'train/timing/step_total', canonical: 'step_time' },

@@ -54,7 +54,11 @@ export const primeRl: Trainer = {
 			differs: '1 minus the other two, so groups with equal rewards between 0 and 1 count as informative.',
 		},
 		{ name: 'eval/{name}/all/agent/reward/mean', canonical: 'eval/{name}/reward' },
-		{ name: 'eval/{name}/all/agent/avg@{n}', canonical: 'eval/{name}/reward', differs: 'Mean over n samples per task.' },
+		{
+			name: 'eval/{name}/all/agent/avg@{n}',
+			canonical: 'eval/{name}/reward',
+			differs: 'Mean over n samples per task.',
+		},
 		{ name: 'eval/{name}/all/agent/pass@{n}', canonical: 'eval/{name}/pass@{n}' },
 		{ name: 'entropy/mean', canonical: 'entropy', differs: 'Over the tokens that contribute to the loss.' },
 		{ name: 'entropy/all/mean', canonical: 'entropy', differs: 'Over the tokens that contribute to the loss.' },

@@ -36,7 +36,11 @@ const own: readonly TrainerName[] = [
 		canonical: 'groups/solved_none',
 		differs: 'Groups without reward variance whose mean is at most 0.',
 	},
-	{ name: 'episode/response_tokens', canonical: 'completions/mean_length', differs: 'All turns of an episode combined.' },
+	{
+		name: 'episode/response_tokens',
+		canonical: 'completions/mean_length',
+		differs: 'All turns of an episode combined.',
+	},
 	{ name: 'train/entropy', canonical: 'entropy', differs: 'Negative mean log-probability of the sampled tokens.' },
 	{
 		name: 'train/kl_sample_train_v1',

@@ -17,7 +17,8 @@ export const tinker: Trainer = {
 		{
 			name: 'env/all/format',
 			canonical: 'rewards/format/mean',
-			differs: 'Environment metric, 0 or 1, before applying its coefficient (the reward adds format_coef times format - 1).',
+			differs:
+				'Environment metric, 0 or 1, before applying its coefficient (the reward adds format_coef times format - 1).',
 		},
 		{ name: 'env/all/by_group/frac_mixed', canonical: 'groups/solved_some' },
 		{

@@ -23,7 +23,8 @@ export const verl: Trainer = {
 			name: `critic/rewards/${part}`,
 			canonical: part === 'mean' ? 'reward' : `reward_${part}`,
 			akin: true as const,
-			differs: 'The score minus the KL penalty if use_kl_in_reward is on. This is the training signal rather than the original reward.',
+			differs:
+				'The score minus the KL penalty if use_kl_in_reward is on. This is the training signal rather than the original reward.',
 		})),
 		...parts(
 			'critic/advantages',
@@ -80,7 +81,11 @@ export const verl: Trainer = {
 		{ name: 'actor/grad_norm', canonical: 'grad_norm', differs: 'Mean over the mini-batches in the step.' },
 		{ name: 'actor/lr', canonical: 'learning_rate' },
 		{ name: 'training/epoch', canonical: 'epoch' },
-		...parts('response_length', (part) => `completions/${part}_length`, 'Aborted completions count with a length of 0.'),
+		...parts(
+			'response_length',
+			(part) => `completions/${part}_length`,
+			'Aborted completions count with a length of 0.',
+		),
 		{
 			name: 'response_length/clip_ratio',
 			canonical: 'completions/clipped_ratio',

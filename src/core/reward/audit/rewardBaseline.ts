@@ -83,7 +83,10 @@ function remarksOf(
 	const valued = footings.filter(({ honest }) => honest !== null).length;
 	const all = number(rows.flat().map(({ value }) => value));
 	if (rows.length === 0) return ['No rows have a correct answer, so nothing could be probed.'];
-	if (all.length === 0) return ['The reward does not return a value on any row: either it applies to none of them, or it fails on all of them.'];
+	if (all.length === 0)
+		return [
+			'The reward does not return a value on any row: either it applies to none of them, or it fails on all of them.',
+		];
 	if (valued < rows.length) {
 		remarks.push(
 			`An honest correct answer has no value on ${rows.length - valued} of ${rows.length} rows, which were skipped.`,

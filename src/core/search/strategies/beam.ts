@@ -11,14 +11,14 @@ import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	width: v.optional(count('Number of beams kept after each step', 1, maxWidth), 4),
-	expansions: v.optional(
-		count('Next steps sampled per beam; at the start, per beam to keep', 1, maxWidth),
-		4,
-	),
+	expansions: v.optional(count('Next steps sampled per beam; at the start, per beam to keep', 1, maxWidth), 4),
 	depth: v.optional(count('Max number of steps; the last step completes the solution', 1, maxDepth), 40),
 	lookahead: v.optional(count('Number of greedy lookahead steps used to score a step', 0, 100), 0),
 	aggregation: v.optional(choice(aggregations, 'How to aggregate step values into a beam value'), 'last'),
-	diversity: v.optional(real('Penalty for similarity to a beam that is already kept (diverse beam search); 0 disables it', 0), 0),
+	diversity: v.optional(
+		real('Penalty for similarity to a beam that is already kept (diverse beam search); 0 disables it', 0),
+		0,
+	),
 	choose: v.optional(
 		choice(['value', 'vote'], 'Select the highest-scoring completion, or the answer with the highest sum of values'),
 		'value',

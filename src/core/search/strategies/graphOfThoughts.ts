@@ -15,7 +15,10 @@ const paramsSchema = v.strictObject({
 	attempts: v.optional(count('Aggregates generated from the kept solutions', 1, 64), 2),
 	layers: v.optional(count('Number of aggregation rounds', 1, 16), 1),
 	refine: v.optional(count('Number of improvement rounds per aggregate', 0, 16), 1),
-	evaluate: v.optional(choice(['value', 'scorer'], 'Whether solutions are scored by the policy or the scorer'), 'value'),
+	evaluate: v.optional(
+		choice(['value', 'scorer'], 'Whether solutions are scored by the policy or the scorer'),
+		'value',
+	),
 	samples: v.optional(count('Number of scores sampled per solution', 1, 64), 1),
 	aggregatePrompt: v.optional(text('Aggregation prompt: {problem}, {thoughts}'), aggregatePrompt),
 	improvePrompt: v.optional(text('Improvement prompt: {problem}, {thought}'), improvePrompt),

@@ -11,7 +11,10 @@ import { openChildren } from './ranking.ts';
 const paramsSchema = v.strictObject({
 	subproblems: v.optional(count('Max number of subquestions', 1, 64), 6),
 	decomposePrompt: v.optional(text('Subquestion prompt: {problem}, {k}'), decomposePrompt),
-	subproblemPrompt: v.optional(text('Prompt for answering a subquestion: {problem}, {solved}, {question}'), subproblemPrompt),
+	subproblemPrompt: v.optional(
+		text('Prompt for answering a subquestion: {problem}, {solved}, {question}'),
+		subproblemPrompt,
+	),
 	finalPrompt: v.optional(text('Final prompt for the problem: {problem}, {solved}'), finalPrompt),
 });
 export type LeastToMostParams = v.InferOutput<typeof paramsSchema>;
@@ -19,8 +22,7 @@ export type LeastToMostParams = v.InferOutput<typeof paramsSchema>;
 export const leastToMost: Strategy<LeastToMostParams> = {
 	name: 'least-to-most',
 	title: 'Least-to-Most',
-	description:
-		'Splits the problem into simpler subquestions and answers them in order, using the previous answers.',
+	description: 'Splits the problem into simpler subquestions and answers them in order, using the previous answers.',
 	source: 'Zhou et al. 2023',
 	structure: 'chain',
 	params: paramsSchema,

@@ -12,7 +12,10 @@ import { maxDepth, maxSimulations, maxWidth } from './limits.ts';
 import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
-	simulations: v.optional(count('Number of simulations (selection, expansion, evaluation and backup)', 1, maxSimulations), 64),
+	simulations: v.optional(
+		count('Number of simulations (selection, expansion, evaluation and backup)', 1, maxSimulations),
+		64,
+	),
 	expansions: v.optional(count('Next steps sampled when a leaf is expanded', 1, maxWidth), 4),
 	selection: v.optional(choice(['puct', 'uct'], 'Selection rule; PUCT uses the policy priors'), 'puct'),
 	c: v.optional(real('UCT exploration constant', 0), Math.SQRT2),
@@ -32,7 +35,10 @@ const params = v.strictObject({
 	depth: v.optional(count('Max number of steps; the last step completes the solution', 1, maxDepth), 40),
 	noiseShare: v.optional(real("Fraction of Dirichlet noise in the priors of the root's children", 0, 1), 0),
 	noiseAlpha: v.optional(real('Concentration parameter of the Dirichlet noise', 0.001), 0.3),
-	virtualLoss: v.optional(real('Number of zero-value visits that a simulation in progress counts as (virtual loss)', 0), 1),
+	virtualLoss: v.optional(
+		real('Number of zero-value visits that a simulation in progress counts as (virtual loss)', 0),
+		1,
+	),
 	target: v.optional(real('Stop when a completion reaches this value', -1e9)),
 	choose: v.optional(
 		choice(

@@ -41,7 +41,8 @@ export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',
 	title: 'Reflexion with tools',
-	description: 'Drafts an answer, critiques it, queries tools for missing information, and revises the answer with references.',
+	description:
+		'Drafts an answer, critiques it, queries tools for missing information, and revises the answer with references.',
 	source: 'Shinn et al. 2023',
 	structure: 'graph',
 	params: paramsSchema,

@@ -11,7 +11,10 @@ import { bestByScore, distinct, openChildren, ranked, type Valued, valuesByScore
 
 const paramsSchema = v.strictObject({
 	search: v.optional(
-		choice(['bfs', 'dfs'], 'Breadth-first keeps the best states after each step; depth-first follows the best state and backtracks'),
+		choice(
+			['bfs', 'dfs'],
+			'Breadth-first keeps the best states after each step; depth-first follows the best state and backtracks',
+		),
 		'bfs',
 	),
 	generate: v.optional(
@@ -19,7 +22,10 @@ const paramsSchema = v.strictObject({
 		'propose',
 	),
 	evaluate: v.optional(
-		choice(['value', 'vote', 'scorer'], 'Whether the policy scores each state, the policy votes among the states, or the scorer scores them'),
+		choice(
+			['value', 'vote', 'scorer'],
+			'Whether the policy scores each state, the policy votes among the states, or the scorer scores them',
+		),
 		'value',
 	),
 	thoughts: v.optional(count('Number of thoughts per state (k)', 1, 64), 5),

@@ -69,8 +69,13 @@ function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
 	const share = formatPercent(support ?? 0, 0);
 	const words = absent.slice(0, 8).map((term) => `"${term}…"`);
 	const closest =
-		source === null ? '' : ` The closest cited source, ${quote(source, 160)}, contains ${share} of the terms by weight.`;
-	const lacking = words.length === 0 ? '' : ` ${cites.length > 1 ? 'None of them contains' : 'It does not contain'} ${listed(words)}.`;
+		source === null
+			? ''
+			: ` The closest cited source, ${quote(source, 160)}, contains ${share} of the terms by weight.`;
+	const lacking =
+		words.length === 0
+			? ''
+			: ` ${cites.length > 1 ? 'None of them contains' : 'It does not contain'} ${listed(words)}.`;
 	const elsewhere =
 		better === null
 			? ''

@@ -42,7 +42,8 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 	// "head:8265" would be parsed as a URL with the scheme "head".
 	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('this is a host and port, not an HTTP address');
 	const url = URL.canParse(written) ? new URL(written) : null;
-	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('this is not an HTTP address');
+	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+		throw refuse('this is not an HTTP address');
 	if (url.username !== '' || url.password !== '') throw refuse('it contains a password; set RAY_AUTH_TOKEN instead');
 	if (url.search !== '' || url.hash !== '') throw refuse('it contains a query string');
 	return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;

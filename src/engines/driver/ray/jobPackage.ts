@@ -199,7 +199,11 @@ async function programs(dist: string): Promise<ZipEntry[]> {
 	const entries: ZipEntry[] = [];
 	const names = await readdir(dist).catch(() => [] as string[]);
 	if (!names.includes('driver.js') || !names.includes('trainer')) {
-		throw new Failure('missing', `${dist} is missing programs that the job requires.`, 'Rebuild or reinstall the extension.');
+		throw new Failure(
+			'missing',
+			`${dist} is missing programs that the job requires.`,
+			'Rebuild or reinstall the extension.',
+		);
 	}
 	for (const name of names) {
 		if (/^(driver|rewardHost(-[\w-]+)?|decodingWorker)\.js$/.test(name)) {

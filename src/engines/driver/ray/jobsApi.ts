@@ -144,7 +144,10 @@ request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.A
 		} catch (error) {
 			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 			if (error instanceof TooLarge) {
-				throw new Failure('full', `The request to the Ray cluster at ${address} failed: ${error.message} (${method} ${path}).`);
+				throw new Failure(
+					'full',
+					`The request to the Ray cluster at ${address} failed: ${error.message} (${method} ${path}).`,
+				);
 			}
 			const why = timeout.aborted ? 'timed out' : causeOf(error);
 			throw new Failure(

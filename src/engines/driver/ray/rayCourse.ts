@@ -396,10 +396,7 @@ export class RayCourse {
 				return;
 			} catch (error) {
 				if (end.aborted) return;
-				await this.#event(
-					'warning',
-					`The run ended abnormally: ${Failure.from(error).message} Stopping its job.`,
-				);
+				await this.#event('warning', `The run ended abnormally: ${Failure.from(error).message} Stopping its job.`);
 			}
 		}
 		// Retry while the cluster is being polled. The loop ends when the job has ended.

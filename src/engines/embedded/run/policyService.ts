@@ -118,7 +118,11 @@ export class PolicyService implements PolicyAnswers {
 	async score(request: ControlRequest<'policy/score'>): Promise<ControlResult<'policy/score'>> {
 		const rows = this.#pairs(request, 'policy/score');
 		if (request.reference && !this.#learner.hasReference) {
-			throw new Failure('unsupported', 'This run has no reference policy because beta is 0.', 'Score without "reference".');
+			throw new Failure(
+				'unsupported',
+				'This run has no reference policy because beta is 0.',
+				'Score without "reference".',
+			);
 		}
 		const scored = rows.filter((row) => row.tokens.length > row.promptLength);
 		const of = request.reference ? 'reference' : 'policy';
@@ -154,7 +158,8 @@ export class PolicyService implements PolicyAnswers {
 	}
 
 	#checkRows(rows: number): void {
-		if (rows > maxRows) throw new Failure('invalid', `Too many completions in one request: ${rows} (maximum ${maxRows}).`);
+		if (rows > maxRows)
+			throw new Failure('invalid', `Too many completions in one request: ${rows} (maximum ${maxRows}).`);
 	}
 
 	/**

@@ -111,7 +111,11 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runHeadStage(this, () => this.stageInForce() as ResolvedHeadStage, labels);
 			}
 			default:
-				throw new Failure('unsupported', `The embedded engine does not support "${type}" stages.`, 'Use the pytorch engine.');
+				throw new Failure(
+					'unsupported',
+					`The embedded engine does not support "${type}" stages.`,
+					'Use the pytorch engine.',
+				);
 		}
 	}
 

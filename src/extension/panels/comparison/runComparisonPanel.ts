@@ -106,7 +106,11 @@ export function runComparisonPanels(context: PanelContext): PanelSet<RunComparis
 		restore(state) {
 			const { folders } = decodeOrThrow(comparisonStateSchema, state, 'The saved view state');
 			if (!folders.every((folder) => isAbsolute(folder) && normalize(folder) === folder)) {
-				throw new Failure('invalid', 'The saved view state does not contain absolute paths.', 'Compare the runs again.');
+				throw new Failure(
+					'invalid',
+					'The saved view state does not contain absolute paths.',
+					'Compare the runs again.',
+				);
 			}
 			return folders;
 		},

@@ -55,7 +55,11 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 	const checkpoints = (await listCheckpoints(view.folder)).reverse();
 	const live = isLive(view);
 	if (checkpoints.length === 0 && !live) {
-		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Wait until it has saved a checkpoint.');
+		throw new Failure(
+			'missing',
+			`${nameOf(view)} has no complete checkpoint.`,
+			'Wait until it has saved a checkpoint.',
+		);
 	}
 	const at = (path: string): PolicySpec => ({ kind: 'checkpoint', folder: path });
 	if (step === 'latest' && checkpoints[0] !== undefined) return at(checkpoints[0].path);

@@ -120,7 +120,11 @@ export function strategiesPanels(context: PanelContext, actions: StrategiesActio
 		async restore(state) {
 			const { folder } = decodeOrThrow(strategiesStateSchema, state, 'The saved view state');
 			if (!isAbsolute(folder) || normalize(folder) !== folder) {
-				throw new Failure('invalid', 'The saved view state does not contain an absolute path.', 'Open the comparison again.');
+				throw new Failure(
+					'invalid',
+					'The saved view state does not contain an absolute path.',
+					'Open the comparison again.',
+				);
 			}
 			if (!(await lstat(folder).catch(() => null))?.isDirectory()) {
 				throw new Failure('missing', `${folder} no longer exists.`, 'Open another comparison.');

@@ -107,7 +107,11 @@ export class StrategiesSession extends Disposable {
 	async treeOf(point: string, problem: number): Promise<string> {
 		const path = join(this.#options.folder, comparisonTree(point, problem));
 		if ((await lstat(path).catch(() => null))?.isFile()) return path;
-		throw new Failure('missing', 'The tree for this search was not saved.', 'Run the comparison again without --no-trees.');
+		throw new Failure(
+			'missing',
+			'The tree for this search was not saved.',
+			'Run the comparison again without --no-trees.',
+		);
 	}
 
 	async #readProblems(): Promise<readonly ComparedProblem[]> {

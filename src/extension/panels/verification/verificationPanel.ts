@@ -212,7 +212,11 @@ export function verificationPanels(
 		restore(state) {
 			const { place } = decodeOrThrow(resultStateSchema, state, 'The saved view state');
 			if (!isAbsolute(place.file) || !isRewardUri(vscode.Uri.file(place.file))) {
-				throw new Failure('invalid', 'The saved view state does not specify a reward file.', 'Verify the reward again.');
+				throw new Failure(
+					'invalid',
+					'The saved view state does not specify a reward file.',
+					'Verify the reward again.',
+				);
 			}
 			return place;
 		},

@@ -1,5 +1,4 @@
-"""Debugger mode: `reward_host.py --once REQUEST REPLY` loads and scores the request in a file and writes the result.
-"""
+"""Debugger mode: `reward_host.py --once REQUEST REPLY` loads and scores the request in a file and writes the result."""
 
 import json
 

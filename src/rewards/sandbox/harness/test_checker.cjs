@@ -99,7 +99,7 @@ function remote(target, isCallable) {
 		return ask({ ...request, target });
 	};
 	const closed = () => {
-		throw new TypeError('an object of the answer is compared with a value');
+		throw new TypeError('an object in the answer is compared with another value');
 	};
 	// biome-ignore lint/complexity/useArrowFunction: an arrow function cannot be constructed, and so could no proxy of it.
 	const callable = function () {};
@@ -201,8 +201,8 @@ const reserved = /^(?:assert.*|expect|test|it|describe|suite|(?:before|after)(?:
 
 /** `assert` for values of the answer: its objects, and promises of them, are neither true nor false. */
 function isTrue(value, ...words) {
-	if (targets.has(value)) throw new TypeError('an object of the answer is neither true nor false');
-	if (value instanceof Promise) throw new TypeError('a promise is neither true nor false');
+	if (targets.has(value)) throw new TypeError('an object in the answer has no truth value');
+	if (value instanceof Promise) throw new TypeError('a promise has no truth value');
 	assert(value, ...words);
 }
 
@@ -345,12 +345,12 @@ const noneReached = "none of the test's assertions was come to";
 /** Parts that pass, of how many, and why not all. A test, or anything that it has begun, may fail. */
 async function runCode(code, own, entryPoint, runner) {
 	const judge = entryPoint ? judgeOf(code, entryPoint, own) : null;
-	if (judge !== null) throw new Misunderstood(`they compare by ${judge}, which they do not define`);
+	if (judge !== null) throw new Misunderstood(`they compare with ${judge}, which they do not define`);
 	let run;
 	try {
 		run = new Function('scope', `return (async () => { with (scope) {\n${code}\n} })()`);
 	} catch (error) {
-		throw new Misunderstood(`the test is no JavaScript: ${error.message}`);
+		throw new Misunderstood(`the test is not valid JavaScript: ${error.message}`);
 	}
 	Object.assign(state, { asserted: 0, failure: null, status: null, fault: null });
 	late = [];
@@ -391,7 +391,7 @@ async function runCode(code, own, entryPoint, runner) {
 	if (error !== null || outcomes.length === 0) outcomes.unshift(error);
 	const [failed = null] = outcomes
 		.filter((one) => one !== null)
-		.map((one) => one ?? new Error('the test was not come to'));
+		.map((one) => one ?? new Error('the test was not reached'));
 	return {
 		parts: outcomes.length,
 		passed: outcomes.filter((one) => one === null).length,
@@ -409,7 +409,7 @@ function faultOf(error) {
 	if (error instanceof Misunderstood) return error.message;
 	if (!(error instanceof ReferenceError) || remoteErrors.has(error)) return null;
 	const [, name = ''] = /^([\w$]+) is not defined$/.exec(error.message) ?? [];
-	return reserved.test(name) ? `they use ${name}, which is not there` : null;
+	return reserved.test(name) ? `they use ${name}, which is not defined` : null;
 }
 
 /**
@@ -482,7 +482,7 @@ async function main() {
 		ask({ op: 'load' });
 	} catch (error) {
 		const stopped = error instanceof Stopped;
-		return say({ load: stopped ? 'the answer ended its process' : `${error.name}: ${error.message}`.slice(0, 300) });
+		return say({ load: stopped ? "the answer's process exited" : `${error.name}: ${error.message}`.slice(0, 300) });
 	}
 	const calls = tests.calls ? parse(tests.calls) : null;
 	const count = Math.min(tests.most, calls === null ? tests.tests.length : calls.inputs.length);
@@ -510,7 +510,7 @@ async function main() {
 			verdict = { parts: 1, passed: 0, why: wordsOf(error) };
 		}
 		if (state.stopped) {
-			return say({ test: number, parts: 1, passed: 0, why: 'the answer ended its process' });
+			return say({ test: number, parts: 1, passed: 0, why: "the answer's process exited" });
 		}
 		say({ test: number, ...verdict });
 	}

@@ -390,7 +390,12 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		expected: 'refused',
 	},
 	{ id: 'mount', area: 'kernel', tried: 'Mount, remount, unmount or change the root', expected: 'refused' },
-	{ id: 'file-handles', area: 'kernel', tried: 'Open files by handle, bypassing folder permissions', expected: 'refused' },
+	{
+		id: 'file-handles',
+		area: 'kernel',
+		tried: 'Open files by handle, bypassing folder permissions',
+		expected: 'refused',
+	},
 	{ id: 'kernel-keys', area: 'kernel', tried: 'Use kernel keyrings', expected: 'refused' },
 	{
 		id: 'kernel-interfaces',

@@ -64,7 +64,8 @@ export class ArrowColumns {
 	}
 
 	async #read(column: ArrowColumn, from: number, to: number): Promise<unknown[]> {
-		if (from > to || to > column.length) throw new Error(`rows ${from} to ${to} requested from a column of ${column.length}`);
+		if (from > to || to > column.length)
+			throw new Error(`rows ${from} to ${to} requested from a column of ${column.length}`);
 		const count = to - from;
 		if (count === 0) return [];
 		this.#source.take(8 * count);

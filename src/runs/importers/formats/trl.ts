@@ -208,7 +208,7 @@ export const trl: RunFormat = {
 	notes: [
 		'TRL records no groups: consecutive completions of the same prompt form a group.',
 		'TRL records neither the total reward nor weights: the reward is the weighted sum of the reward functions, with weights computed from the logged rewards and advantages.',
-		'TRL writes training and evaluation completions under the same names: if both ran at a step, they are told apart by the number of prompts and by the means that the evaluation logged.',
+		'TRL writes training and evaluation completions under the same names: if both ran at a step, they are distinguished by the number of prompts and by the means that the evaluation logged.',
 		'A completions file contains the last generation batch of its step.',
 		'TRL records the fraction of truncated completions but not which ones: this is known per completion only if the fraction is 0 or 1.',
 	],

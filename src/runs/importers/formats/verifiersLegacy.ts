@@ -35,7 +35,9 @@ export const verifiersLegacy: RunFormat = {
 		return {
 			versions: Object.fromEntries(versions),
 			notes:
-				average === null ? [] : [`metadata.json reports an average reward of ${average} over all rollouts that were ever added.`],
+				average === null
+					? []
+					: [`metadata.json reports an average reward of ${average} over all rollouts that were ever added.`],
 		};
 	},
 };

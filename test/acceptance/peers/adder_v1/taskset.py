@@ -1,4 +1,4 @@
-"""Sums whose answers are scored by an exported reward."""
+"""Addition problems whose answers are scored by an exported reward."""
 
 import importlib.util
 import os

@@ -21,8 +21,8 @@ function anyAddress(random: Random): DataAddress {
 	]);
 }
 
-describe('addresses of run data', () => {
-	it('are written as documented', () => {
+describe('run data addresses', () => {
+	it('are formatted as documented', () => {
 		const place = { run: 'my run', split: 'train', step: 12, group: 3, completion: 5 } as const;
 		const text = 'rl://my%20run/step/12/group/3/completion/5#tokens=40-60';
 		assert.equal(formatAddress({ kind: 'completion', ...place, tokens: [40, 60] }), text);
@@ -36,7 +36,7 @@ describe('addresses of run data', () => {
 		);
 	});
 
-	it('come back as they were', () => {
+	it('survive a round trip', () => {
 		const random = Random.of(5, 'addresses');
 		for (let i = 0; i < 2000; i++) {
 			const address = anyAddress(random);
@@ -47,22 +47,22 @@ describe('addresses of run data', () => {
 	for (const [text, why] of [
 		['http://run/step/1', /start with rl:/],
 		['rl://', /start with rl:/],
-		['rl://..', /not a folder name/],
-		['rl://a%2Fb', /not a folder name/],
-		['rl://a%', /not encoded/],
-		['rl://r/', /ends in/],
+		['rl://..', /not a valid folder name/],
+		['rl://a%2Fb', /not a valid folder name/],
+		['rl://a%', /invalid percent-encoding/],
+		['rl://r/', /ends with/],
 		['rl://r/step/x', /step must be a whole number/],
 		['rl://r/step/-1', /step must be a whole number/],
 		['rl://r/step/1e3', /step must be a whole number/],
-		['rl://r/step/1/completion/2', /unknown parts/],
-		['rl://r/step/1/group/2/completion/3#tokens=9-4', /after its last/],
+		['rl://r/step/1/completion/2', /path is not recognized/],
+		['rl://r/step/1/group/2/completion/3#tokens=9-4', /after the last/],
 		['rl://r/step/1/group/2/completion/3#tokens=4', /tokens=FIRST-LAST/],
-		['rl://r/step/1#tokens=1-2', /only a completion/],
+		['rl://r/step/1#tokens=1-2', /only completion addresses/],
 		['rl://r/step/1?split=test', /train or validation/],
 		['rl://r/step/1?split=train&split=train', /name=value/],
-		['rl://r/step/1?other=1', /unknown part "other"/],
-		['rl://r/metric/a/b', /unknown parts/],
-		[`rl://${'r'.repeat(3000)}`, /longer than/],
+		['rl://r/step/1?other=1', /"other" is not a supported parameter/],
+		['rl://r/metric/a/b', /path is not recognized/],
+		[`rl://${'r'.repeat(3000)}`, /exceeds/],
 	] as const) {
 		it(`refuse ${text.slice(0, 60)}`, () => {
 			assert.throws(() => parseAddress(text), { reason: 'invalid', message: why });

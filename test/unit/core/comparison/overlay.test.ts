@@ -11,8 +11,8 @@ const line = (step: number, values: Record<string, number | null>, time = step *
 	values,
 });
 
-describe('curves of a run', () => {
-	test('that is short are its rows', () => {
+describe('run curves', () => {
+	test('keep every row if they are short', () => {
 		const curves = new RunCurves();
 		curves.append([
 			line(1, { reward: 0.5 }),
@@ -27,7 +27,7 @@ describe('curves of a run', () => {
 		assert.deepEqual([curves.hasTokens, curves.lastStep], [true, 3]);
 	});
 
-	test('that is long are means of as many rows as fit, and none is lost', () => {
+	test('average as many rows per point as necessary if they are long, without losing any', () => {
 		const curves = new RunCurves();
 		const rows = mostPoints * 5 + 3;
 		for (let step = 1; step <= rows; step++)
@@ -36,7 +36,7 @@ describe('curves of a run', () => {
 		assert.ok(curves.points <= mostPoints);
 		const { step, values } = curves.take(['reward', 'now']);
 		assert.equal(step.at(-1), rows);
-		// The first point holds steps 1 to 8.
+		// The first point averages steps 1 to 8.
 		assert.equal(values[0]?.[0], 4.5);
 		assert.equal(step[0], 8);
 		const weights = Array.from(step, (end, i) => end - (step[i - 1] ?? 0));
@@ -45,7 +45,7 @@ describe('curves of a run', () => {
 		assert.equal(values[1]?.filter((value) => value === 1).length, Math.floor(rows / 100));
 	});
 
-	test('a step that comes again takes back what came after; one that is told twice is one row', () => {
+	test('a repeated step discards later steps, and a step reported twice is one row', () => {
 		const curves = new RunCurves();
 		curves.append([1, 2, 3, 4].map((step) => line(step, { reward: step })));
 		curves.append([line(3, { reward: 30 })]);
@@ -56,7 +56,7 @@ describe('curves of a run', () => {
 		assert.equal(values[1]?.[2], 7);
 	});
 
-	test('names are bounded', () => {
+	test('bound the number of names', () => {
 		const curves = new RunCurves();
 		curves.append([line(1, Object.fromEntries(Array.from({ length: mostNames + 7 }, (_, i) => [`m${i}`, i])))]);
 		assert.equal(curves.names.length, mostNames);
@@ -75,7 +75,7 @@ describe('an overlay', () => {
 	const a = run([1, 2, 4], [100, 110, 130], [10, 20, 40]);
 	const b = run([2, 3], [500, 505], []);
 
-	test('holds every place of any run once', () => {
+	test('contains every position from any run exactly once', () => {
 		const steps = overlay([a, b], 'step');
 		assert.deepEqual([...steps.x], [1, 2, 3, 4]);
 		assert.deepEqual([...columnOn(steps, 0, a.values[0] as Float64Array)], [0.1, 0.2, Number.NaN, 0.4]);
@@ -83,17 +83,17 @@ describe('an overlay', () => {
 		assert.deepEqual([...overlay([a, b], 'time').x], [0, 5, 10, 30]);
 	});
 
-	test('leaves out what has no place on the axis', () => {
+	test('omits rows without a position on the axis', () => {
 		const tokens = overlay([a, b], 'tokens');
 		assert.deepEqual([...tokens.x], [10, 20, 40]);
 		assert.ok(columnOn(tokens, 1, b.values[0] as Float64Array).every(Number.isNaN));
 	});
 
-	test('a clock that was set back does not turn the axis back', () => {
+	test('a clock that was set back does not move the axis backward', () => {
 		assert.deepEqual([...placesOf(run([1, 2, 3], [100, 90, 120], []), 'time')], [0, 0, 20]);
 	});
 
-	test('shared metrics are those of at least two runs', () => {
+	test('shared metrics occur in at least two runs', () => {
 		assert.deepEqual(
 			sharedNames([
 				['a', 'b'],
@@ -105,8 +105,8 @@ describe('an overlay', () => {
 	});
 });
 
-describe('recipes side by side', () => {
-	test('differ by key', () => {
+describe('recipe comparison', () => {
+	test('lists differences by key', () => {
 		const one = { model: { layers: 2 }, stages: [{ type: 'grpo', beta: 0, betas: [0.9, 0.99] }], empty: [] };
 		const two = { model: { layers: 2 }, stages: [{ type: 'grpo', beta: 0.04, betas: [0.9, 0.95] }], extra: null };
 		const diff = recipeDiff([one, two, undefined]);
@@ -119,14 +119,14 @@ describe('recipes side by side', () => {
 		assert.deepEqual([diff.same, diff.without, diff.cut], [2, [2], 0]);
 	});
 
-	test('differ in long values, too, wherever it is', () => {
+	test('detects differences anywhere in long values', () => {
 		const long = 'x'.repeat(5000);
 		const diff = recipeDiff([{ system: `${long}1` }, { system: `${long}2` }, { system: `${long}1` }]);
 		assert.deepEqual([diff.changed.map(({ key }) => key), diff.same], [['system'], 0]);
 		assert.ok(diff.changed[0]?.values.every((value) => (value?.length ?? 0) < 2100));
 	});
 
-	test('that are hostile stay bounded', () => {
+	test('stays bounded for hostile recipes', () => {
 		let deep: unknown = 1;
 		for (let i = 0; i < 5000; i++) deep = { a: deep };
 		assert.equal(flattenRecipe(deep).size, 1);

@@ -9,7 +9,7 @@ const template = resolveTemplate('r1');
 const parse = (...values: unknown[]) =>
 	parseCompletionRows(values.map((value) => JSON.stringify(value)).join('\n'), 'rows.jsonl', columns, template);
 
-test('a completion is taken as it is, or made of solution and answer', () => {
+test('a completion is used as is, or built from a solution and an answer', () => {
 	const rows = parse(
 		{ q: '1+1=', c: 'whatever <answer>2</answer>', a: 2, s: 'unread', more: true },
 		{ q: '1+2=', s: '2+1', a: '3' },
@@ -28,7 +28,7 @@ test('a completion is taken as it is, or made of solution and answer', () => {
 	assert.equal(rows[0]?.row.more, true);
 });
 
-test('a faulty line is named', () => {
+test('an invalid line is reported', () => {
 	const refused = (pattern: RegExp, ...values: unknown[]) =>
 		assert.throws(
 			() => parse(...values),

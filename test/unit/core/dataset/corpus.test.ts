@@ -7,12 +7,12 @@ import { EpochOrder } from '../../../../src/core/dataset/epochOrder.ts';
 const settings = { path: 'texts.jsonl', text: 'text', heldOutShare: 0.3 };
 const lines = (...values: unknown[]) => values.map((value) => JSON.stringify(value)).join('\n');
 
-test('a corpus is split by what its texts say', () => {
+test('a corpus is split by the content of its texts', () => {
 	const texts = Array.from({ length: 400 }, (_, i) => `text ${i}`);
 	const { training, heldOut } = parseCorpus(lines(...texts.map((text) => ({ text }))), settings);
 	assert.deepEqual([...training, ...heldOut].sort(), [...texts].sort());
 	assert.ok(heldOut.length > 80 && heldOut.length < 160, `${heldOut.length}`);
-	// Said again with other white space it stays on its side.
+	// The same text with different whitespace stays in the same split.
 	const spaced = parseCorpus(
 		`${heldOut.map((text) => ` ${text.replace(' ', '  ')}`).join('\n')}\nmore\nand more\nyet more`,
 		{
@@ -24,12 +24,12 @@ test('a corpus is split by what its texts say', () => {
 	assert.ok(spaced.training.every((text) => !text.includes('text ')));
 });
 
-test('a plain file has a text a line, and a mark of byte order is none', () => {
+test('a plain file has one text per line, and a byte order mark is ignored', () => {
 	const { training } = parseCorpus('\uFEFFone\r\n\n  \ntwo\n', { ...settings, path: 'a.TXT', heldOutShare: 0 });
 	assert.deepEqual(training, ['one', 'two']);
 });
 
-test('a faulty line is named, and so is a file without texts', () => {
+test('an invalid line and a file without texts are reported', () => {
 	const refused = (content: string, pattern: RegExp, own = settings) =>
 		assert.throws(
 			() => parseCorpus(content, own),
@@ -44,11 +44,11 @@ test('a faulty line is named, and so is a file without texts', () => {
 	refused(lines({ texts: 'a' }), /has no column "text"/);
 	refused(lines({ text: 3 }), /has a "text" that is not a string/);
 	refused(lines({ text: 'a<eos>' }), /reserved symbol <eos>/);
-	refused('\n\n', /has no texts/);
+	refused('\n\n', /contains no text/);
 	refused(lines({ text: 'a' }), /all 1 are held out/, { ...settings, heldOutShare: 1 });
 });
 
-test('rows come once an epoch, in an order that the seed and the epoch tell', () => {
+test('rows occur once per epoch, in an order determined by the seed and the epoch', () => {
 	const order = new EpochOrder(7, 5, 'test');
 	const places = Array.from({ length: 21 }, (_, i) => order.at(i));
 	for (const epoch of [0, 7, 14]) assert.equal(new Set(places.slice(epoch, epoch + 7)).size, 7);

@@ -14,24 +14,24 @@ const columnsOf = (preset: PresetName) => ({ ...datasetPresets[preset], preset }
 const parse = (preset: PresetName, row: object) => parseDatasetLine(JSON.stringify(row), 3, columnsOf(preset));
 
 describe('known datasets', () => {
-	it('are the same for the trainer (node test/scripts/writePresets.ts writes its table)', () => {
+	it('match the table in the trainer (written by node test/scripts/writePresets.ts)', () => {
 		const file = new URL('../../../../src/engines/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url);
 		assert.equal(readFileSync(file, 'utf8'), presetsText());
 	});
 
 	for (const name of presetNames) {
-		it(`of ${name} are read`, () => {
+		it(`${name} can be read`, () => {
 			const { row, problem } = datasetPresets[name].example;
 			const parsed = parse(name, row);
 			assert.ok(parsed.kind === 'row', JSON.stringify(parsed));
 			const { prompt, answer, solution } = parsed.problem;
 			assert.deepEqual({ prompt, answer, solution }, problem);
-			// Rewards see every column of the row.
+			// Rewards have access to every column in the row.
 			for (const key of Object.keys(row)) assert.ok(key in parsed.problem.row, key);
 		});
 	}
 
-	it('have faults that name the line and what to do', () => {
+	it('report errors with the line and a fix', () => {
 		const message = (preset: PresetName, row: object) => {
 			const parsed = parse(preset, row);
 			assert.ok(parsed.kind === 'fault', JSON.stringify(parsed));
@@ -39,13 +39,13 @@ describe('known datasets', () => {
 		};
 		assert.match(message('gsm8k', { question: 'How many?', answer: 'Six.' }), /3 has an "answer" without "####"/);
 		assert.match(message('gsm8k', { question: 'How many?' }), /has no column "answer" \(it has question\)/);
-		assert.match(message('math', { problem: 'Half?', solution: 'It is 3.' }), /without \\boxed\{\} around its answer/);
+		assert.match(message('math', { problem: 'Half?', solution: 'It is 3.' }), /without \\boxed\{\} around the answer/);
 		assert.match(message('countdown', { nums: '1,2', target: 3 }), /not a list of integers/);
 		assert.match(message('humaneval', { task_id: 1 }), /has no column "prompt"/);
 		assert.match(message('aime', { problem: 'Find 1.', answer: {} }), /cannot be compared/);
 	});
 
-	it('of Countdown count any expression that reaches the target, and not the target by itself', () => {
+	it('Countdown accepts any expression that reaches the target, but not the target itself', () => {
 		const parsed = parse('countdown', { target: 98, nums: [44, 19, 35] });
 		assert.ok(parsed.kind === 'row');
 		const task = verifiedTask({
@@ -67,7 +67,7 @@ describe('known datasets', () => {
 		]);
 	});
 
-	it('resolve to their place on the hub, to another one, and to a file', () => {
+	it('resolve to their hub location, to another one, and to a file', () => {
 		const machine = {
 			cores: 1,
 			resolvePath: (path: string) => `/p/${path}`,
@@ -94,7 +94,7 @@ describe('known datasets', () => {
 			path: '/p/gsm.parquet',
 			heldOut: null,
 		});
-		// A folder of that name is meant, where there is one.
+		// A local folder with that name takes precedence.
 		assert.deepEqual(of({ preset: 'gsm8k', path: 'mine/gsm', heldOut: 'test.jsonl' }), {
 			...columns,
 			path: '/p/mine/gsm',

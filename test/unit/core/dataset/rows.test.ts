@@ -10,7 +10,7 @@ import { parseDataset } from '../../../support/parseDataset.ts';
 
 const row = (i: number) => JSON.stringify({ prompt: `Question ${i}?`, answer: i, solution: `think ${i}`, extra: [i] });
 
-describe('rows of a dataset', () => {
+describe('dataset rows', () => {
 	it('are read with their columns', () => {
 		const [first, second] = parseDataset(`\uFEFF${row(1)}\r\n\n{"prompt":"x","answer":null}\n`, 'train.jsonl');
 		assert.equal(first?.prompt, 'Question 1?');
@@ -22,7 +22,7 @@ describe('rows of a dataset', () => {
 		assert.deepEqual([mapped[0]?.prompt, mapped[0]?.answer, mapped[0]?.solution], ['x', 'y', 'z']);
 	});
 
-	it('reads prompts of messages and nested columns, as verl has them', () => {
+	it('support message prompts and nested columns, as in verl', () => {
 		const columns = { prompt: 'prompt', answer: 'reward_model.ground_truth', solution: 'extra_info.notes.1' };
 		const row = {
 			prompt: [
@@ -68,7 +68,7 @@ describe('rows of a dataset', () => {
 		['{"__proto__":{"prompt":"x","answer":"y"}}', /has no column "prompt"/],
 	];
 	for (const [line, words] of faults) {
-		it(`names the line of ${line}`, () => {
+		it(`report the line with ${line}`, () => {
 			assert.throws(
 				() => parseDataset(`${row(1)}\n\n${line}\n${row(2)}`, 'data/train.jsonl'),
 				(error) =>
@@ -81,17 +81,17 @@ describe('rows of a dataset', () => {
 		});
 	}
 
-	it('must be there', () => {
+	it('must not be empty', () => {
 		for (const text of ['', '\n\n', '\uFEFF'])
 			assert.throws(() => parseDataset(text, 'empty.jsonl'), /empty\.jsonl has no rows/);
 		assert.equal(parseDatasetLine('  ', 1).kind, 'blank');
 	});
 });
 
-describe('a source of rows', () => {
+describe('row source', () => {
 	const rows = parseDataset(Array.from({ length: 200 }, (_, i) => row(i)).join('\n'), 'f');
 
-	it('shows each training row once an epoch, anew shuffled, by index alone', () => {
+	it('yields each training row once per epoch in a new order, based only on the index', () => {
 		const source = rowsSource('f', splitRows(rows, null, 0.1));
 		const size = 200 - source.heldOut(1000).length;
 		const epoch = (n: number) => Array.from({ length: size }, (_, i) => source.training(7, n * size + i).key);
@@ -107,14 +107,14 @@ describe('a source of rows', () => {
 		assert.deepEqual(source.heldOut(5), source.heldOut(1000).slice(0, 5));
 	});
 
-	it('takes the held-out file and keeps its prompts out of training', () => {
+	it('uses the held-out file and excludes its prompts from training', () => {
 		const tests = parseDataset(`${row(3)}\n{"prompt":" Question  5? ","answer":5}\n${row(3)}`, 't');
 		const split = splitRows(rows, tests, 0.1);
 		assert.equal(split.training.length, 198);
 		assert.equal(split.heldOut.length, 2);
 	});
 
-	it('puts equal prompts on one side', () => {
+	it('keeps equal prompts in the same split', () => {
 		const doubled = splitRows([...rows, ...rows], null, 0.5);
 		assert.equal(doubled.training.length % 2, 0);
 		const keys = new Set(doubled.training.map((one) => one.key));
@@ -122,7 +122,7 @@ describe('a source of rows', () => {
 		assert.equal(new Set(doubled.heldOut.map((one) => one.key)).size, doubled.heldOut.length);
 	});
 
-	it('measures what vocabulary and context need', () => {
+	it('computes the required vocabulary and context', () => {
 		const source = rowsSource(
 			'f',
 			splitRows(
@@ -138,14 +138,14 @@ describe('a source of rows', () => {
 		assert.equal(source.verify({ answer: '1,000', row: {} }, '1000'), true);
 	});
 
-	it('refuses an empty side', () => {
+	it('rejects an empty split', () => {
 		assert.throws(() => rowsSource('f', { training: [], heldOut: rows }), /no rows to train on/);
 		assert.throws(() => rowsSource('f', { training: rows, heldOut: [] }), /no rows to hold out/);
 	});
 });
 
-describe('a source of generated problems', () => {
-	it('gives the same problem for the same seed and index', () => {
+describe('generated problem source', () => {
+	it('returns the same problem for the same seed and index', () => {
 		const source = taskSource(createTask({ task: 'addition' }));
 		assert.deepEqual(source.training(1, 5), source.training(1, 5));
 		assert.notDeepEqual(source.training(1, 5), source.training(2, 5));
@@ -159,7 +159,7 @@ describe('a source of generated problems', () => {
 });
 
 describe('answers', () => {
-	it('are equal after normalization and not before', () => {
+	it('are equal only after normalization', () => {
 		const equal: [string, string][] = [
 			['42', ' 42\n'],
 			['42', '042'],
@@ -190,7 +190,7 @@ describe('answers', () => {
 		assert.ok(!answersEqual('12345678901234567890', '12345678901234567891'));
 	});
 
-	it('of gold are null when there is nothing to compare', () => {
+	it('are null for an empty gold answer', () => {
 		for (const gold of [null, undefined, '', ' ', Number.NaN, Number.POSITIVE_INFINITY, {}, [], ['1'], 1e30, 1e-9])
 			assert.equal(goldText(gold), null);
 		assert.deepEqual(
@@ -199,7 +199,7 @@ describe('answers', () => {
 		);
 	});
 
-	it('take hostile texts in linear time', () => {
+	it('process hostile text in linear time', () => {
 		for (const text of [
 			'1'.repeat(1 << 20),
 			'1,'.repeat(1 << 19),

@@ -23,7 +23,7 @@ import { ColumnFinder } from '../../../../src/core/dataset/table/tableColumns.ts
 import type { RowValue } from '../../../../src/core/dataset/table/tableRow.ts';
 import { type Condition, noFilter } from '../../../../src/protocol/datasetMessages.ts';
 
-/** The records of a text that is handed over in pieces of a size. */
+/** Splits a text that arrives in chunks of the given size into records. */
 function records(text: string, splitter: RecordSplitter, piece: number): string[] {
 	const bytes = new TextEncoder().encode(text);
 	const found: string[] = [];
@@ -33,7 +33,7 @@ function records(text: string, splitter: RecordSplitter, piece: number): string[
 	return found;
 }
 
-test('records are found however the file is cut into portions', () => {
+test('records do not depend on how the file is split into chunks', () => {
 	const lines = 'a\n\n{"b":"\u2028é"}\r\n\r\nlast';
 	const csv = 'x,"a ""quoted""\nline, and",1\n\n5" pipe,b\r\n"open';
 	const list = ' [ {"a":[1,"]"]} , [2,[3]],"x,\\"]", 4\n] {"after": 1}';
@@ -56,7 +56,7 @@ test('records are found however the file is cut into portions', () => {
 	}
 });
 
-test('lists of random rows are cut as JSON reads them', () => {
+test('arrays of random rows are split the way JSON parses them', () => {
 	const random = Random.of('json-splits');
 	const text = () => Array.from({ length: random.int(6) }, () => '"\\,]}[{:x \n'[random.int(12)]).join('');
 	const value = (depth: number): unknown => {
@@ -78,7 +78,7 @@ test('lists of random rows are cut as JSON reads them', () => {
 	}
 });
 
-test('separated values are read as RFC 4180 has them', () => {
+test('delimited values follow RFC 4180', () => {
 	assert.deepEqual(parseSeparated('a,"b ""c"", d\ne",,"f"g\r', ','), ['a', 'b "c", d\ne', '', 'fg']);
 	assert.deepEqual(parseSeparated('', ','), ['']);
 	assert.deepEqual(parseSeparated('"never closed, b', ','), ['never closed, b']);
@@ -96,7 +96,7 @@ const columnsOf = (rows: readonly RowValue[], textNumbers = false) => {
 	return finder.columns;
 };
 
-test('types of columns are those of their values', () => {
+test('column types are inferred from their values', () => {
 	const rows = [
 		{ a: 'x', b: 1, c: [1], d: null, e: true, f: 'x' },
 		{ a: 'y', b: 2.5, c: [], d: null, e: false, f: 1, g: { h: 1 } },
@@ -136,7 +136,7 @@ test('published datasets are recognized by their columns', () => {
 	assert.equal(guessMapping(columnsOf([own]), [own]).prompt, 'Frage');
 });
 
-test('conditions compare numbers as numbers and texts as texts', () => {
+test('conditions compare numbers numerically and strings as strings', () => {
 	const rows: RowValue[] = [{ n: 9, t: 'Pear' }, { n: '10', t: 'apple' }, { n: null, t: '' }, { t: 'fig' }];
 	const passing = (...conditions: Condition[]) =>
 		rows.flatMap((row, i) =>
@@ -168,14 +168,14 @@ test('conditions compare numbers as numbers and texts as texts', () => {
 	);
 });
 
-test('rows are sorted by numbers, then texts, and what is empty is last', () => {
+test('rows sort by numbers, then strings, with empty values last', () => {
 	const keys = [3, null, 'b', 1, 'a', 3];
 	const rows = keys.map((_, i) => i + 10);
 	assert.deepEqual(sortedRows(rows, keys, false), [13, 10, 15, 14, 12, 11]);
 	assert.deepEqual(sortedRows(rows, keys, true), [10, 15, 13, 12, 14, 11]);
 });
 
-test("a recipe's dataset is set, and its comments stay", () => {
+test("setting a recipe's dataset keeps its comments", () => {
 	const mapping = { prompt: 'question', answer: 'answer', solution: null, preset: null };
 	assert.deepEqual(fileBlock('data/a.jsonl', mapping, 0.1), { path: 'data/a.jsonl', prompt: 'question' });
 	assert.deepEqual(fileBlock('a.jsonl', { ...mapping, solution: 'answer', preset: 'gsm8k' }, 0.2), {
@@ -201,7 +201,7 @@ test("a recipe's dataset is set, and its comments stay", () => {
 	assert.throws(() => setDataset('[1]', { path: 'a' }), /not a JSON object/);
 });
 
-test('a row is taken apart: prompt, solution, answer, and what a policy wrote', () => {
+test('a row is split into prompt, solution, answer, and policy output', () => {
 	const mapping = { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' } as const;
 	const parts = rowDetail({ question: 'q', answer: '1+1 = 2\n#### 2', id: 3 }, mapping);
 	assert.deepEqual(
@@ -230,7 +230,7 @@ test('a row is taken apart: prompt, solution, answer, and what a policy wrote', 
 	);
 });
 
-test('an answer inside of an object is found, as verl has it', () => {
+test('finds an answer inside an object, as in verl', () => {
 	const row = {
 		data_source: 'x',
 		prompt: [{ role: 'user', content: '1+1' }],

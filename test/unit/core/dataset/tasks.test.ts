@@ -33,7 +33,7 @@ const variants: TaskDataset[] = [
 	{ task: 'bilingual', general: 1 },
 ];
 
-/** Checks each `left=right` of the worked thinking by itself, with a calculator that knows nothing of the generator. */
+/** Checks each `left=right` in the worked thinking with a calculator that is independent of the generator. */
 function calculates(step: string): boolean {
 	const [left = '', right = ''] = step.split('=');
 	if (!/^[-+*\d]+$/.test(left)) return false;
@@ -51,7 +51,7 @@ for (const dataset of variants) {
 		const task = createTask(dataset);
 		const problems = Array.from({ length: 1500 }, (_, i) => task.sample(Random.of('tasks', i)));
 
-		it('accepts its own answers and no near ones', () => {
+		it('accepts its own answers and rejects close ones', () => {
 			for (const problem of problems) {
 				assert.ok(task.verify(problem, problem.answer), problem.prompt);
 				assert.ok(task.verify(problem, ` ${problem.answer}\n`), problem.prompt);
@@ -60,7 +60,7 @@ for (const dataset of variants) {
 			}
 		});
 
-		it('keeps its bounds and its alphabet, and comes near the bounds', () => {
+		it('stays within its bounds and its alphabet, and gets close to the bounds', () => {
 			const known = new Set(task.symbols);
 			assert.equal(known.size, task.symbols.length, 'a symbol twice');
 			const longest = { prompt: 0, solution: 0, answer: 0 };
@@ -77,12 +77,12 @@ for (const dataset of variants) {
 			assert.ok(longest.solution >= task.maxSolutionLength * 0.45, `${longest.solution} of ${task.maxSolutionLength}`);
 		});
 
-		it('is a function of its random source', () => {
+		it('depends only on its random source', () => {
 			assert.deepEqual(task.sample(Random.of(3)), task.sample(Random.of(3)));
 			assert.deepEqual(createTask(dataset).sample(Random.of(3)), task.sample(Random.of(3)));
 		});
 
-		it('gives one answer to one prompt', () => {
+		it('has one answer per prompt', () => {
 			const answers = new Map<string, string>();
 			for (const { prompt, answer, key } of problems) {
 				const known = answers.get(prompt);
@@ -92,7 +92,7 @@ for (const dataset of variants) {
 			}
 		});
 
-		it('never trains on a held-out problem, and holds out distinct ones', () => {
+		it('never trains on held-out problems, and holds out distinct ones', () => {
 			let held: TaskProblem[];
 			try {
 				held = heldOutProblems(task, 64);
@@ -111,7 +111,7 @@ for (const dataset of variants) {
 
 describe('worked thinking', () => {
 	for (const dataset of variants.filter((one) => ['addition', 'arithmetic', 'countdown'].includes(one.task))) {
-		it(`of ${JSON.stringify(dataset)} is right in each step`, () => {
+		it(`is correct in every step for ${JSON.stringify(dataset)}`, () => {
 			const task = createTask(dataset);
 			for (let i = 0; i < 300; i++) {
 				const problem = task.sample(Random.of('steps', i));
@@ -120,7 +120,7 @@ describe('worked thinking', () => {
 		});
 	}
 
-	it('adds and subtracts in columns with carry and borrow', () => {
+	it('adds and subtracts by column with carry and borrow', () => {
 		const find = (dataset: TaskDataset, prompt: string) => {
 			const task = createTask(dataset);
 			for (let i = 0; ; i++) {
@@ -140,7 +140,7 @@ describe('worked thinking', () => {
 		assert.equal(find({ task: 'string', length: 2 }, 'r:ab=').solution, 'a1b2;b2a1');
 	});
 
-	it('in two languages is right in each step but a slip, which the next step puts right', () => {
+	it('in two languages is correct in every step except for a mistake that the next step corrects', () => {
 		const task = createTask({ task: 'bilingual', digits: 3 });
 		const seen = { brief: 0, full: 0, slip: 0 };
 		for (let i = 0; i < 600; i++) {
@@ -169,7 +169,7 @@ describe('worked thinking', () => {
 		assert.ok(seen.brief > 180 && seen.full > 180 && seen.slip > 40, JSON.stringify(seen));
 	});
 
-	it('in two languages keeps to the language and the kind that it is asked for', () => {
+	it('in two languages keeps to the requested language and type', () => {
 		const samples = (dataset: Omit<TaskDataset, 'task'>) => {
 			const task = createTask({ task: 'bilingual', ...dataset });
 			return Array.from({ length: 200 }, (_, i) => task.sample(Random.of('languages', i)));
@@ -188,10 +188,13 @@ describe('worked thinking', () => {
 		const turned = samples({ general: 1, language: 'en' })[0] as TaskProblem;
 		assert.equal(turned.answer, [...(turned.row.word as string)].reverse().join(''));
 		assert.ok(turned.solution.endsWith(`back ${[...turned.answer].join()}`));
-		assert.throws(() => createTask({ task: 'bilingual', digits: 5 }), { reason: 'invalid', message: /5 digits/ });
+		assert.throws(() => createTask({ task: 'bilingual', digits: 5 }), {
+			reason: 'invalid',
+			message: /5-digit numbers/,
+		});
 	});
 
-	it('comes with plain text in both alphabets that asks for nothing', () => {
+	it('includes plain text without questions in both alphabets', () => {
 		const source = taskSource(createTask({ task: 'bilingual' }));
 		const known = new Set(source.symbols);
 		const texts = Array.from({ length: 300 }, (_, i) => source.text?.(7, i) as string);
@@ -206,7 +209,7 @@ describe('worked thinking', () => {
 		}
 	});
 
-	it('agrees with the columns of the answer: the last digits of addition, read backwards, are the sum', () => {
+	it('agrees with the columns of the answer: the last digits of the additions, read backward, are the sum', () => {
 		const task = createTask({ task: 'addition', digits: 4, subtraction: true });
 		for (let i = 0; i < 500; i++) {
 			const { prompt, solution, answer } = task.sample(Random.of('columns', i));
@@ -218,8 +221,8 @@ describe('worked thinking', () => {
 	});
 });
 
-describe('the split', () => {
-	it('puts a+b and b+a on the same side', () => {
+describe('split', () => {
+	it('puts a+b and b+a in the same split', () => {
 		const task = createTask({ task: 'addition', digits: 2 });
 		const keys = new Map<string, string>();
 		for (let i = 0; i < 20_000; i++) {
@@ -237,7 +240,7 @@ describe('the split', () => {
 		assert.ok(pairs > 1000);
 	});
 
-	it('knows what commutes in expressions, chains and countdown', () => {
+	it('accounts for commutativity in expressions, chains and countdown', () => {
 		const keysOf = (dataset: TaskDataset, n: number) => {
 			const task = createTask(dataset);
 			return new Map(
@@ -255,22 +258,22 @@ describe('the split', () => {
 		assert.ok(sums.has('1+2*3=') && chains.has('1;+2;-3%4=') && targets.has('1,2:3='));
 	});
 
-	it('holds out about its share, the same everywhere', () => {
+	it('holds out about the requested fraction, the same everywhere', () => {
 		const task = createTask({ task: 'addition' });
 		let held = 0;
 		for (let i = 0; i < 20_000; i++) if (isHeldOut(task.sample(Random.of('share', i)).key, 0.1)) held++;
 		assert.ok(Math.abs(held / 20_000 - 0.1) < 0.01, `${held}`);
-		// Fixed for ever: a change would leak held-out problems of older checkpoints into training.
+		// Must never change: a change would leak older checkpoints' held-out problems into training.
 		const sides = ['123+456', '100+100', '999+999', '250+750', '111+222'].map((key) => isHeldOut(key, 0.5));
 		assert.deepEqual(sides, [false, false, true, false, true]);
 	});
 
-	it('keeps held-out problems in distribution', () => {
+	it('held-out problems have the same distribution', () => {
 		const task = createTask({ task: 'addition' });
 		const mean = (list: TaskProblem[]) => list.reduce((sum, p) => sum + Number(p.answer), 0) / list.length;
 		const held = mean(heldOutProblems(task, 2000));
 		const trained = mean(Array.from({ length: 2000 }, (_, i) => sampleTraining(task, Random.of('mean', i))));
-		// The sum of two operands of 100..999 has deviation 367: a mean of 2000 has 8.
+		// The sum of two operands in 100..999 has standard deviation 367, and its mean over 2000 has 8.
 		assert.ok(Math.abs(held - 1099) < 40 && Math.abs(trained - 1099) < 40, `${held} ${trained}`);
 	});
 });
@@ -279,13 +282,13 @@ describe('countdown', () => {
 	const task = createTask({ task: 'countdown' });
 	const question = { answer: '(3+5)*2', row: { numbers: [3, 5, 2], target: 16 } };
 
-	it('takes any right expression', () => {
+	it('accepts any correct expression', () => {
 		for (const right of ['(3+5)*2', '2*(5+3)', '2 * ( 3 + 5 )', '((3)+5)*2'])
 			assert.ok(task.verify(question, right), right);
 		assert.ok(task.verify({ answer: null, row: { numbers: [1, 3, 4, 6], target: 24 } }, '6/(1-3/4)'));
 	});
 
-	it('refuses everything else', () => {
+	it('rejects everything else', () => {
 		const wrong = [
 			'16',
 			'3+5*2',
@@ -311,7 +314,7 @@ describe('countdown', () => {
 		for (const text of wrong) assert.ok(!task.verify(question, text), text.slice(0, 40));
 	});
 
-	it('refuses a row that is no question', () => {
+	it('rejects a row that is not a question', () => {
 		for (const row of [
 			{},
 			{ numbers: 'x', target: 1 },
@@ -330,9 +333,12 @@ describe('task settings', () => {
 			(error) => error instanceof Failure && error.reason === 'invalid' && words.test(error.toString()),
 		);
 
-	it('refuses settings that do nothing or make no task', () => {
+	it('reject values that have no effect or do not define a task', () => {
 		invalid({ task: 'addition', modulus: 3 }, /"addition" has no setting "modulus".*digits, subtraction/);
-		invalid({ task: 'countdown', terms: 8, largest: 20 }, /almost no problems\. Choose a "largest" of at least 40/);
+		invalid(
+			{ task: 'countdown', terms: 8, largest: 20 },
+			/almost no problems with 8 terms and targets up to 20\. Set "largest" to at least 40/,
+		);
 		invalid({ task: 'base-conversion', base: 10 }, /base 10/);
 		invalid({ task: 'arithmetic', terms: 8, largest: 1_000_000 }, /exact/);
 	});

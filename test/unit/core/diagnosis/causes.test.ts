@@ -8,7 +8,7 @@ import { verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import { alive, but, fill, foreignRun, group, healthy, ownRun, rows, steps } from './syntheticRun.ts';
 
-/** Ranked alerts of a run. */
+/** Returns a run's ranked alerts. */
 function ranked(whole: WholeRun, run: DiagnosisRun = ownRun) {
 	const diagnosis = new Diagnosis(run);
 	const facts = whole.steps ?? [];
@@ -27,7 +27,7 @@ const grpo = (settings: Record<string, unknown>): DiagnosisRun => ({
 	],
 });
 
-/** Nothing rises, and groups would teach. */
+/** Metrics of a run in which nothing improves although groups are informative. */
 const standing = (kl: number) =>
 	rows(
 		60,
@@ -40,18 +40,18 @@ const standing = (kl: number) =>
 		})),
 	);
 
-describe('a policy that does not move', () => {
-	it('has a rate that is too low where KL bounds what can have changed', () => {
+describe('a policy that does not change', () => {
+	it('has a learning rate that is too low if KL bounds the change', () => {
 		const [alert, ...more] = ranked({ metrics: standing(1e-6) }, grpo({ learning_rate: 1e-7 }));
 		assert.equal(alert?.id, 'learning-rate-low');
 		assert.equal(more.length, 0);
-		// sqrt(1e-6 x 145 / 2) is 0.0085: a rate 120 times as high.
+		// sqrt(1e-6 x 145 / 2) is 0.0085, so the rate should be 120 times higher.
 		const [edit] = alert?.recipe?.edits ?? [];
 		assert.deepEqual(edit?.path, ['stages', 0, 'learning_rate']);
 		assert.ok((edit?.value as number) >= 9e-6 && (edit?.value as number) <= 2e-5, `${edit?.value}`);
 	});
 
-	it('is none where it moves, where KL is not measured, where reward rises, and where groups are dead', () => {
+	it('is not reported if it changes, KL is not measured, reward rises, or groups are dead', () => {
 		assert.deepEqual(ids({ metrics: standing(0.01) }, grpo({})), []);
 		assert.deepEqual(
 			ids(
@@ -72,7 +72,7 @@ describe('a policy that does not move', () => {
 		assert.deepEqual(ids({ metrics: rising }, grpo({})), []);
 		const dead = standing(1e-6).map((line) => ({ ...line, values: { ...line.values, frac_reward_zero_std: 1 } }));
 		assert.ok(!ids({ metrics: dead }, grpo({})).includes('learning-rate-low'));
-		// Scaled by the batch, TRL's share is 0 although all groups are dead.
+		// With rewards scaled by batch, TRL's fraction is 0 although all groups are dead.
 		const batch = standing(1e-6).map((line) => ({
 			...line,
 			values: { ...line.values, frac_reward_zero_std: 0, 'groups/dead': 1 },
@@ -81,7 +81,7 @@ describe('a policy that does not move', () => {
 		assert.deepEqual(ids({ metrics: standing(1e-6).slice(0, 35) }, grpo({})), []);
 	});
 
-	it('is held by beta where that is high', () => {
+	it('is attributed to beta if beta is high', () => {
 		for (const kl of [1e-6, 3e-3]) {
 			const [alert, ...more] = ranked({ metrics: standing(kl) }, grpo({ beta: 5 }));
 			assert.equal(alert?.id, 'beta-high');
@@ -100,7 +100,7 @@ describe('a clip range', () => {
 			but(() => ({ 'clip_ratio/region_mean': share })),
 		);
 
-	it('is too small where it clips what a usual one would not', () => {
+	it('is too small if it clips what a usual range would not', () => {
 		const [alert] = ranked({ metrics: clipped(0.2) }, grpo({ epsilon: 1e-4 }));
 		assert.equal(alert?.id, 'epsilon-low');
 		assert.deepEqual(alert?.recipe?.edits, [
@@ -109,7 +109,7 @@ describe('a clip range', () => {
 		]);
 	});
 
-	it('is not looked at where little is clipped, it is usual, or ratios are of whole sequences', () => {
+	it('is not checked if little is clipped, it has a usual size, or ratios are for whole sequences', () => {
 		assert.deepEqual(ids({ metrics: clipped(0.01) }, grpo({ epsilon: 1e-4 })), []);
 		assert.deepEqual(ids({ metrics: clipped(0.2) }, grpo({})), []);
 		assert.deepEqual(ids({ metrics: clipped(0.2) }, grpo({ epsilon: 3e-4, loss_type: 'luspo' })), []);
@@ -117,7 +117,7 @@ describe('a clip range', () => {
 	});
 });
 
-describe('a reward that fails', () => {
+describe('a failing reward', () => {
 	const failing = (every: number, count = 12) =>
 		rows(
 			60,
@@ -125,14 +125,14 @@ describe('a reward that fails', () => {
 		);
 	const run = { ...ownRun, rewards: [...ownRun.rewards, { name: 'check', weight: 1 }] };
 
-	it('is named, and what to remove', () => {
+	it('is reported with what to remove', () => {
 		const [alert] = ranked({ metrics: failing(1) }, run);
 		assert.equal(alert?.id, 'reward-errors:check');
 		assert.equal(alert?.level, 'error');
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['rewards', 2] }]);
 	});
 
-	it('is none of a timeout now and then, and the judge of answers is not removed', () => {
+	it('is not reported for occasional timeouts, and the accuracy reward is not removed', () => {
 		assert.deepEqual(ids({ metrics: failing(5) }, run), []);
 		const judge = rows(
 			60,
@@ -142,7 +142,7 @@ describe('a reward that fails', () => {
 	});
 });
 
-describe('facts of a group', () => {
+describe('group facts', () => {
 	const line = (index: number, completion: string, rewards: RolloutLine['rewards']): RolloutLine => ({
 		...{ step: 1, stage: 'grpo', group: 0, index, prompt: 'p', completion, rewards },
 		...{ reward: 0, advantage: 0, truncated: false },
@@ -154,7 +154,7 @@ describe('facts of a group', () => {
 	};
 	const solution = (answer: string, think = 'a') => `<think>${think}</think><answer>${answer}</answer>`;
 
-	it('have answers, equal completions that are scored apart, and completions of two languages', () => {
+	it('include answers, equal completions with different scores, and completions in two languages', () => {
 		const facts = factsOf(
 			line(0, solution('X1'), { accuracy: 1, quality: 0.3 }),
 			line(1, solution('X1'), { accuracy: 1, quality: 0.4 }),
@@ -169,13 +169,13 @@ describe('facts of a group', () => {
 		);
 	});
 
-	it('name the prompt where the row of a file has it', () => {
+	it('include the prompt if it comes from a file row', () => {
 		const of = (row: unknown) => factsOf({ ...line(0, solution('1'), {}), row })?.prompt;
 		assert.equal(of({ q: 'p', a: '1' }), 'p');
 		for (const row of [undefined, 'p', null, { q: ['p'] }, { q: 'other' }]) assert.equal(of(row), undefined);
 	});
 
-	it('survive rewards with hostile names', () => {
+	it('handle rewards with hostile names', () => {
 		const rewards = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}') as RolloutLine['rewards'];
 		const facts = factsOf(line(0, solution('1'), rewards), line(1, solution('1'), rewards));
 		assert.deepEqual(new Map(Object.entries(facts?.repeats ?? {})).get('constructor'), { pairs: 1, differ: 0 });
@@ -187,14 +187,14 @@ describe('a noisy reward', () => {
 	const run = { ...ownRun, rewards: [...ownRun.rewards, { name: 'quality', weight: 3 }] };
 	const metrics = rows(40, healthy);
 
-	it('scores equal completions differently', () => {
+	it('is detected if equal completions get different scores', () => {
 		const [alert] = ranked({ metrics, steps: steps(40, [repeats(3), alive]) }, run);
 		assert.equal(alert?.id, 'noisy-reward:quality');
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['rewards', 2] }]);
 		assert.equal(alert?.evidence.length, 5);
 	});
 
-	it('is none where they agree, or too few are equal', () => {
+	it('is not reported if they agree, or if too few are equal', () => {
 		assert.deepEqual(ids({ metrics, steps: steps(40, [repeats(0), alive]) }, run), []);
 		const few = [group({ ...alive, repeats: { quality: { pairs: 1, differ: 1 } } })];
 		assert.deepEqual(ids({ metrics, steps: steps(40, few) }, run), []);
@@ -207,7 +207,7 @@ describe('mixed languages', () => {
 		group({ ...alive, mixed: Array.from({ length: 8 }, (_, i) => (i < 8 * share ? 'Cyrillic' : null)) });
 	const metrics = rows(40, healthy);
 
-	it('are named, with the reward against them', () => {
+	it('are reported with a reward against them', () => {
 		const [alert] = ranked({ metrics, steps: steps(40, [mixed(0.5)]) });
 		assert.equal(alert?.id, 'language-mix');
 		assert.deepEqual(alert?.recipe?.edits, [
@@ -215,7 +215,7 @@ describe('mixed languages', () => {
 		]);
 	});
 
-	it('are none in a completion here and there; a reward that is there is not added again', () => {
+	it('are not reported for a few completions, and an existing reward is not added again', () => {
 		assert.deepEqual(ids({ metrics, steps: steps(40, [mixed(0.125), alive]) }), []);
 		const has = { ...ownRun, rewards: [...ownRun.rewards, { name: 'language-consistency', weight: 1 }] };
 		assert.equal(ranked({ metrics, steps: steps(40, [mixed(0.5)]) }, has)[0]?.recipe?.edits, undefined);
@@ -233,16 +233,16 @@ describe('incorrect answers in the data', () => {
 			})),
 		);
 
-	it('are what completions agree against, where held-out problems are solved', () => {
+	it('are detected if completions agree on another answer and held-out problems are solved', () => {
 		const [alert] = ranked({ metrics: course(0.95), steps: steps(40, [agreed, alive, alive, alive]) });
 		assert.equal(alert?.id, 'wrong-answers');
 		assert.ok((alert?.evidence.length ?? 0) > 0);
 	});
 
-	it('can be left out by their prompts as far as they were seen, those of a generator not', () => {
+	it('can be excluded by the prompts seen so far, but not in generated data', () => {
 		const ofFile = { ...ownRun, dataset: { path: '/rows.jsonl', prompt: 'prompt', exclude: ['known'] } };
 		const named = (prompt: string, more: Partial<GroupFacts> = {}) => group({ answers: fill('12'), prompt, ...more });
-		// At each step a row of its own, one that comes again, and one on which later groups no longer agree.
+		// Each step has a new row, a repeated row, and a row on which later groups no longer agree.
 		const facts = Array.from({ length: 40 }, (_, i) => ({
 			step: i + 1,
 			groups: [named(`row ${i}`), named('again'), named('unsure', i > 20 ? { correct: alive.correct } : {}), alive],
@@ -260,14 +260,14 @@ describe('incorrect answers in the data', () => {
 		assert.equal(exclude(ownRun), undefined);
 	});
 
-	it('are not suspected where held-out accuracy is no better, or completions disagree', () => {
+	it('are not suspected if held-out accuracy is no better, or completions disagree', () => {
 		assert.deepEqual(ids({ metrics: course(0.6), steps: steps(40, [agreed, alive, alive, alive]) }), []);
 		const apart = group({ answers: ['1', '2', '3', '4', '5', '6', '7', null] });
 		assert.deepEqual(ids({ metrics: course(0.95), steps: steps(40, [apart, alive, alive, alive]) }), []);
 	});
 });
 
-describe('a limit that leaves no room', () => {
+describe('a length limit that is too low', () => {
 	const squeezed = (accuracy: number) =>
 		rows(
 			60,
@@ -281,13 +281,13 @@ describe('a limit that leaves no room', () => {
 			})),
 		);
 
-	it('is told although the policy has learned to be short', () => {
+	it('is reported even if the policy has learned to be short', () => {
 		const [alert] = ranked({ metrics: squeezed(0) });
 		assert.equal(alert?.id, 'overlong:squeezed');
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['stages', 1, 'max_completion_length'], value: 128 }]);
 	});
 
-	it('is none where short completions are right', () => {
+	it('is not reported if short completions are correct', () => {
 		assert.ok(!ids({ metrics: squeezed(0.4) }).includes('overlong:squeezed'));
 	});
 });
@@ -300,20 +300,20 @@ describe('advice on dead groups', () => {
 	const sums = { ...ownRun, dataset: { task: 'addition', digits: 4 } };
 	const solved = group({ reward: fill(1), correct: fill(true) });
 
-	it('halves problems that are too hard, and makes solved ones larger by one', () => {
+	it('halves problems that are too hard, and enlarges solved ones by one', () => {
 		const edits = (facts: typeof solved) =>
 			ranked({ metrics: dead, steps: steps(60, [facts]) }, sums)[0]?.recipe?.edits;
 		assert.deepEqual(edits(group()), [{ path: ['dataset', 'digits'], value: 2 }]);
 		assert.deepEqual(edits(solved), [{ path: ['dataset', 'digits'], value: 5 }]);
 	});
 
-	it('calls completions that are alike too hard where none of hundreds is right', () => {
+	it('treats similar completions as too hard if none of hundreds is correct', () => {
 		const alike = group({ distinct: 2 });
 		assert.equal(ids({ metrics: dead, steps: steps(60, [alike]) })[0], 'dead-groups:too-hard');
 		assert.equal(ids({ metrics: dead, steps: steps(60, [alike, alike, alike, alive]) })[0], 'dead-groups:alike');
 	});
 
-	it('explains a fall by a temperature that is too low', () => {
+	it('attributes a drop to a temperature that is too low', () => {
 		const cold = grpo({ temperature: 0.05 });
 		const falling = rows(
 			60,

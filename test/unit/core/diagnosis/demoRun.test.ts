@@ -8,13 +8,13 @@ import { metricsLineSchema } from '../../../../src/protocol/metricsLine.ts';
 import { root } from '../../../scripts/paths.ts';
 import { foreignRun, ownRun } from './syntheticRun.ts';
 
-/** Metrics of the demo as an engine wrote them, 480 steps, fewer digits: accuracy goes from 0.37 to 0.90. */
+/** Demo metrics as written by an engine, with fewer digits: 480 steps, with accuracy rising from 0.37 to 0.90. */
 const metrics = readFileSync(join(root, 'test/fixtures/diagnosis/demo-run.jsonl'), 'utf8')
 	.trimEnd()
 	.split('\n')
 	.map((line) => decodeOrThrow(metricsLineSchema, JSON.parse(line), 'demo-run.jsonl'));
 
-test('no rule fires on the demo, at any moment of it', () => {
+test('no rule fires at any point of the demo', () => {
 	assert.ok(metrics.length > 400);
 	for (const run of [ownRun, foreignRun]) {
 		assert.deepEqual(diagnose(run, { metrics }), []);
@@ -24,7 +24,7 @@ test('no rule fires on the demo, at any moment of it', () => {
 	}
 });
 
-test('rules fire on the demo when something happens to it', () => {
+test('rules fire if something goes wrong in the demo', () => {
 	const last = metrics.at(-1);
 	assert.ok(last);
 	const after = (values: Record<string, number | null>) =>

@@ -15,7 +15,7 @@ const trouble = but((i) => ({
 }));
 
 describe('a diagnosis', () => {
-	it('says the same in one go and row by row', () => {
+	it('gives the same result at once and row by row', () => {
 		const metrics = rows(300, trouble);
 		const facts = steps(300, [group(), alive]);
 		const whole = diagnose(ownRun, { metrics, steps: facts });
@@ -28,7 +28,7 @@ describe('a diagnosis', () => {
 		assert.deepEqual(diagnosis.alerts, whole);
 	});
 
-	it('counts its changes: what begins, what ends, and nothing in between', () => {
+	it('reports changes only when an alert starts or ends', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		const metrics = rows(300, trouble);
 		const seen: string[] = [];
@@ -45,7 +45,7 @@ describe('a diagnosis', () => {
 		}
 	});
 
-	it('takes evidence that comes after the metrics', () => {
+	it('accepts evidence that arrives after the metrics', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		diagnosis.addMetrics(
 			rows(
@@ -67,7 +67,7 @@ describe('a diagnosis', () => {
 		assert.equal(diagnosis.alerts[0]?.evidence.length, 3);
 	});
 
-	it('waits with evaluations for the training before them', () => {
+	it('delays evaluations until the training before them has arrived', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		const summary = { name: 'x', problems: 1, samples: 1, temperature: 1, accuracy: 0.4, low: 0.35, high: 0.45 };
 		diagnosis.addEvaluations(Array.from({ length: 10 }, (_, i) => ({ ...summary, step: 20 * (i + 1) })));
@@ -76,7 +76,7 @@ describe('a diagnosis', () => {
 		assert.deepEqual([...diagnosis.holding], ['reward-hacking:eval/x/accuracy']);
 	});
 
-	it('keeps alerts of another stage, and begins anew', () => {
+	it('keeps alerts from another stage and starts over', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		diagnosis.addMetrics(
 			rows(
@@ -91,8 +91,9 @@ describe('a diagnosis', () => {
 		assert.equal(diagnosis.alerts[0]?.lastStep, 60);
 	});
 
-	it('reads a long run of many metrics in memory that does not grow with it', () => {
-		// 100,000 rows of 60 metrics are 60 MB as doubles alone; a process with a heap of 40 MB ends when they are kept.
+	it('reads a long run with many metrics in constant memory', () => {
+		// 100,000 rows with 60 metrics take 60 MB as doubles alone, so a process with a 40 MB heap crashes if they are
+		// kept.
 		const script = `
 			const { Diagnosis } = await import('./src/core/diagnosis/diagnosis.ts');
 			const { alive, group, healthy, ownRun, rows, steps } = await import('./test/unit/core/diagnosis/syntheticRun.ts');
@@ -114,7 +115,7 @@ describe('a diagnosis', () => {
 		assert.deepEqual([child.status, child.stdout.trim()], [0, '[]'], child.stderr);
 	});
 
-	it('is not misled by hostile names and values', () => {
+	it('handles hostile names and values', () => {
 		const metrics = rows(200, (i) => ({
 			__proto__: 1,
 			constructor: 2,
@@ -133,7 +134,7 @@ describe('a diagnosis', () => {
 	});
 });
 
-describe('facts of rollouts', () => {
+describe('rollout facts', () => {
 	const line = (group: number, index: number, completion: RolloutLine['completion'], more = {}): RolloutLine => ({
 		step: 1,
 		stage: 'grpo',
@@ -149,7 +150,7 @@ describe('facts of rollouts', () => {
 	});
 	const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 
-	it('reduce each group to what rules need', () => {
+	it('reduce each group to what the rules need', () => {
 		const facts = new FactsOfRollouts(tags);
 		facts.add(line(7, 0, '<think>a</think><answer>1</answer>', { rewards: { accuracy: 1 }, reward: 1.2 }));
 		facts.add(line(7, 1, '<think>a</think>', { rewards: { accuracy: 0 }, truncated: true }));
@@ -171,7 +172,7 @@ describe('facts of rollouts', () => {
 		assert.deepEqual(groups[1]?.correct, [null]);
 	});
 
-	it('see loops, but not in short texts', () => {
+	it('detect repetition, but not in short texts', () => {
 		const facts = new FactsOfRollouts(tags);
 		facts.add(line(0, 0, 'go on and on '.repeat(100)));
 		facts.add(line(0, 1, 'go on and on '.repeat(3)));
@@ -180,7 +181,7 @@ describe('facts of rollouts', () => {
 		assert.equal(second, 0);
 	});
 
-	it('look for the marks that the prompt of another trainer asks for', () => {
+	it("look for the tags that another trainer's prompt asks for", () => {
 		const facts = new FactsOfRollouts(null);
 		const boxed = { prompt: 'Put the answer into \\boxed{}.' };
 		facts.add(line(0, 0, 'so \\boxed{4}', boxed));
@@ -191,7 +192,7 @@ describe('facts of rollouts', () => {
 });
 
 describe('series', () => {
-	it('keep the last values, in their order', () => {
+	it('keep the last values in order', () => {
 		const recent = new Recent(4);
 		for (const value of [1, 2, 3, 4, 5, 6]) recent.push(value);
 		assert.equal(recent.mean(), 4.5);
@@ -200,7 +201,7 @@ describe('series', () => {
 		assert.equal(recent.median(), 4.5);
 	});
 
-	it('keep a whole course in few values', () => {
+	it('keep the whole course in a few values', () => {
 		const course = new Course();
 		for (let i = 0; i < 100_000; i++) course.push(i);
 		assert.ok(Math.abs(course.median() - 50_000) < 1000, `${course.median()}`);

@@ -8,13 +8,13 @@ import type { StepFacts } from '../../../../src/core/diagnosis/stepFacts.ts';
 import { verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
 import { root } from '../../../scripts/paths.ts';
 
-/** Made of runs of the embedded engine by test/scripts/recordDiagnosis.ts. */
+/** Extracted from embedded engine runs by test/scripts/recordDiagnosis.ts. */
 interface Recorded {
-	/** Ids of alerts that name what was planted; none: a healthy run. */
+	/** Ids of alerts that name the planted failure. Empty for a healthy run. */
 	readonly names: readonly string[];
 	readonly run: DiagnosisRun;
 	readonly columns: readonly string[];
-	/** Step, then a value for each column. */
+	/** Step, followed by a value for each column. */
 	readonly lines: readonly (readonly (number | null)[])[];
 	readonly steps: readonly StepFacts[];
 }
@@ -25,7 +25,7 @@ const recorded = readdirSync(folder).map((file) => ({
 	...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recorded),
 }));
 
-/** The verdict after so many rows. */
+/** Returns the verdict after the first `count` rows. */
 function verdictAfter({ run, columns, lines, steps }: Recorded, count = lines.length) {
 	const diagnosis = new Diagnosis(run);
 	for (const [step, ...values] of lines.slice(0, count)) {
@@ -38,13 +38,13 @@ function verdictAfter({ run, columns, lines, steps }: Recorded, count = lines.le
 }
 
 describe('recorded runs', () => {
-	it('are of every kind, planted and healthy', () => {
+	it('cover every failure type, planted and healthy', () => {
 		assert.ok(recorded.filter(({ names }) => names.length === 0).length >= 4);
 		assert.ok(recorded.filter(({ names }) => names.length > 0).length >= 14);
 	});
 
 	for (const one of recorded.filter(({ names }) => names.length > 0)) {
-		it(`name what was planted: ${one.file}`, () => {
+		it(`report the planted failure: ${one.file}`, () => {
 			const { kind, alerts } = verdictAfter(one);
 			assert.equal(kind, 'alerts');
 			assert.ok(one.names.includes(alerts[0]?.id ?? ''), alerts.map(({ id }) => id).join(' '));
@@ -52,7 +52,7 @@ describe('recorded runs', () => {
 	}
 
 	for (const one of recorded.filter(({ names }) => names.length === 0)) {
-		it(`have no alert at any moment: ${one.file}`, () => {
+		it(`have no alert at any point: ${one.file}`, () => {
 			for (let count = 1; count <= one.lines.length; count += 3) {
 				const { alerts } = verdictAfter(one, count);
 				assert.deepEqual(

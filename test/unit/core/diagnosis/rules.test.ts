@@ -33,7 +33,7 @@ describe('no rule', () => {
 		}
 	});
 
-	it('fires on a run of a few batches', () => {
+	it('fires on a run with only a few batches', () => {
 		const bad = but(() => ({
 			frac_reward_zero_std: 1,
 			entropy: 1e-6,
@@ -44,14 +44,14 @@ describe('no rule', () => {
 		assert.deepEqual(ids({ metrics: rows(8, bad), steps: steps(4, [group({ repetition: fill(1) })]) }), []);
 	});
 
-	it('fires on a cold start, on an empty run or on one without known metrics', () => {
+	it('fires on a cold start, an empty run, or a run without known metrics', () => {
 		const cold = rows(300, () => ({ loss: 0.1, entropy: 1e-4, 'completions/clipped_ratio': 1 }), { stage: 'sft' });
 		assert.deepEqual(ids({ metrics: cold }), []);
 		assert.deepEqual(ids({ metrics: [] }), []);
 		assert.deepEqual(ids({ metrics: rows(300, (i) => ({ mine: i, 'rewards//mean': null })) }, foreignRun), []);
 	});
 
-	it('finds no collapse where nothing is sampled, and a loss that is no number everywhere', () => {
+	it('detects collapse in stages without sampling, but NaN loss is reported in every stage', () => {
 		for (const stage of ['sft', 'distill', 'dpo', 'reward-model']) {
 			const falling = rows(300, (i) => ({ loss: 0.1, entropy: i < 40 ? 1 : 1e-4, kl: i < 40 ? 0.01 : 90 }), { stage });
 			assert.deepEqual(ids({ metrics: falling }), [], stage);
@@ -61,7 +61,7 @@ describe('no rule', () => {
 		}
 	});
 
-	it('says more of a run that never earns anything than that its groups are dead and cut off', () => {
+	it('reports more than dead and truncated groups for a run that never earns a reward', () => {
 		const nothing = rows(600, (i) => ({
 			reward: 0,
 			reward_std: 0,
@@ -80,7 +80,7 @@ describe('no rule', () => {
 		assert.deepEqual(ids({ metrics: nothing }).toSorted(), ['dead-groups', 'overlong']);
 	});
 
-	it('takes what was learned in one stage for the beginning of the next', () => {
+	it('mistakes the end of one stage for the start of the next', () => {
 		const first = rows(
 			100,
 			but(() => ({ entropy: 3, 'completions/mean_length': 20, 'throughput/tokens': 1e6 })),
@@ -106,7 +106,7 @@ describe('dead groups', () => {
 	] as const;
 
 	for (const [cause, facts, level, path] of causes) {
-		it(`are told with their cause: ${cause}`, () => {
+		it(`are reported with their cause: ${cause}`, () => {
 			const alert = only({ metrics: rows(60, dead), steps: steps(60, [facts, facts, facts, alive]) });
 			assert.equal(alert.id, `dead-groups:${cause}`);
 			assert.equal(alert.level, level);
@@ -116,13 +116,13 @@ describe('dead groups', () => {
 		});
 	}
 
-	it('are told without a cause when there are no rollouts, or causes differ', () => {
+	it('are reported without a cause if there are no rollouts or causes differ', () => {
 		assert.equal(only({ metrics: rows(60, dead) }).id, 'dead-groups');
 		const mixed = causes.map(([, facts]) => facts);
 		assert.equal(only({ metrics: rows(60, dead), steps: steps(60, mixed) }).id, 'dead-groups');
 	});
 
-	it('are counted in the rollouts where no metric tells', () => {
+	it('are counted from rollouts if there is no metric', () => {
 		const metrics = rows(
 			60,
 			but(() => ({ frac_reward_zero_std: undefined })),
@@ -131,7 +131,7 @@ describe('dead groups', () => {
 		assert.deepEqual(ids({ metrics, steps: steps(60, [group(), alive]) }), []);
 	});
 
-	it('are added up from groups all right and all wrong', () => {
+	it('are summed from all-correct and all-incorrect groups', () => {
 		const metrics = rows(
 			60,
 			but(() => ({ frac_reward_zero_std: undefined, 'groups/solved_all': 0.1, 'groups/solved_none': 0.8 })),
@@ -139,7 +139,7 @@ describe('dead groups', () => {
 		assert.equal(only({ metrics }).id, 'dead-groups');
 	});
 
-	it('have a cause by the scale of rewards where nothing judges answers', () => {
+	it('have a cause based on the reward scale if no reward checks answers', () => {
 		const unjudged = (reward: number) => group({ correct: fill(null), answered: fill(null), reward: fill(reward) });
 		const some = group({ correct: fill(null), answered: fill(null), reward: [-1, 2, 2, -1, -1, 2, 2, 2] });
 		const of = (reward: number) =>
@@ -149,7 +149,7 @@ describe('dead groups', () => {
 		assert.equal(of(0.5), 'dead-groups');
 	});
 
-	it('are called right or wrong only where something judges answers', () => {
+	it('are called correct or incorrect only if a reward checks answers', () => {
 		const facts = { correct: fill(null), answered: fill(null) };
 		const some = group({ ...facts, reward: [-1, 2, 2, -1, -1, 2, 2, 2] });
 		const told = (of: Partial<Parameters<typeof group>[0]>) =>
@@ -166,14 +166,14 @@ describe('dead groups', () => {
 		assert.match(judged.message, /no completion is correct/);
 	});
 
-	it('are no matter while they are few, or for a moment', () => {
+	it('are not reported if there are few of them, or only briefly', () => {
 		const few = but((_, noise) => ({ frac_reward_zero_std: Math.max(0, 0.6 + noise(0.2)) }));
 		assert.deepEqual(ids({ metrics: rows(200, few) }), []);
 		const once = but((i) => (i % 40 < 4 ? { frac_reward_zero_std: 1 } : {}));
 		assert.deepEqual(ids({ metrics: rows(200, once) }), []);
 	});
 
-	it('cease to hold when groups come alive again', () => {
+	it('stop being reported when groups are informative again', () => {
 		const alert = only({
 			metrics: rows(
 				200,
@@ -194,14 +194,14 @@ describe('entropy collapse', () => {
 		}));
 	const collapse = (i: number) => 0.3 * Math.exp(-i / 15) + 1e-4;
 
-	it('is told when reward rises no more', () => {
+	it('is reported when reward stops rising', () => {
 		const alert = only({ metrics: rows(200, stuck(collapse)) });
 		assert.equal(alert.rule, 'entropy-collapse');
 		assert.match(alert.message, /nats per token .*\(accuracy 0\.\d/);
 		assert.deepEqual(alert.recipe?.path, ['stages', 1, 'epsilon_high']);
 	});
 
-	it('is none while reward rises, once the task is solved, or above the floor', () => {
+	it('is not reported while reward rises, once the task is solved, or above the floor', () => {
 		const rising = but((i) => ({
 			entropy: collapse(i),
 			reward: 0.1 + i / 250,
@@ -237,7 +237,7 @@ describe('entropy collapse', () => {
 });
 
 describe('KL blow-up', () => {
-	it('is told with the level before', () => {
+	it('is reported with the level before it', () => {
 		const alert = only({
 			metrics: rows(
 				200,
@@ -260,7 +260,7 @@ describe('KL blow-up', () => {
 		);
 	});
 
-	it('is none for spikes, for a level that was always there and for slow growth below the limit', () => {
+	it('is not reported for spikes, for a constant level, or for slow growth below the limit', () => {
 		assert.deepEqual(
 			ids({
 				metrics: rows(
@@ -290,7 +290,7 @@ describe('KL blow-up', () => {
 		);
 	});
 
-	it('ends with its stage, also where the next one measures no KL to a reference', () => {
+	it('ends with its stage, even if the next one measures no KL to a reference', () => {
 		const high = but((i) => (i < 120 ? {} : { kl: 40 }));
 		const next = but(() => ({ kl: undefined, policy_kl: 0.001 }));
 		const [alert] = diagnose(ownRun, {
@@ -300,7 +300,7 @@ describe('KL blow-up', () => {
 		assert.equal(alert.lastStep, 200);
 	});
 
-	it('tells updates that are too large apart from it', () => {
+	it('is distinguished from updates that are too large', () => {
 		assert.equal(
 			only({
 				metrics: rows(
@@ -325,7 +325,7 @@ describe('KL blow-up', () => {
 describe('length drift', () => {
 	const flat = { reward: 0.6, 'rewards/accuracy/mean': 0.42, 'eval/heldout/accuracy': undefined };
 
-	it('is told when completions grow for nothing', () => {
+	it('is reported when completions get longer without benefit', () => {
 		const metrics = rows(
 			300,
 			but((i) => ({ ...flat, 'completions/mean_length': 100 + i })),
@@ -335,16 +335,16 @@ describe('length drift', () => {
 		assert.ok(alert.evidence.length > 0);
 	});
 
-	it('is told when they shrink and earn less', () => {
+	it('is reported when completions get shorter and reward falls', () => {
 		const metrics = rows(
 			300,
 			but((i) => ({ ...flat, reward: 0.9 - i / 400, 'completions/mean_length': Math.max(5, 200 - i) })),
 		);
-		// Reward is below that of the start, too: why is for the ranking to say.
+		// Reward is also below its starting value; ranking decides which alert comes first.
 		assert.deepEqual(ids({ metrics }), ['learning-rate-high', 'length-drift:shorter']);
 	});
 
-	it('is none when growth pays, when short answers earn as much, or without a deviation to compare with', () => {
+	it('is not reported if length improves reward, if short answers earn as much, or without a standard deviation to compare with', () => {
 		const pays = but((i) => ({ ...flat, reward: 0.1 + i / 200, 'completions/mean_length': 100 + 3 * i }));
 		assert.deepEqual(ids({ metrics: rows(300, pays) }), []);
 		const brief = but((i) => ({ ...flat, 'completions/mean_length': Math.max(5, 200 - i) }));
@@ -355,7 +355,7 @@ describe('length drift', () => {
 });
 
 describe('overlong completions', () => {
-	it('are told with truncated rollouts', () => {
+	it('are reported with truncated rollouts', () => {
 		const cut = group({ reward: [1, 0, 0, 0, 0, 0, 0, 0], truncated: [false, ...fill(true, 7)] });
 		const metrics = rows(
 			100,
@@ -368,7 +368,7 @@ describe('overlong completions', () => {
 		assert.ok(alert.evidence.every((place) => place.group === 0 && place.index === 1));
 	});
 
-	it('are no matter while they become fewer, or below the limit', () => {
+	it('are not reported while they are decreasing or below the limit', () => {
 		assert.deepEqual(
 			ids({
 				metrics: rows(
@@ -406,7 +406,7 @@ describe('a dominant reward', () => {
 			'rewards/brevity/std': 0.5 + noise(0.05),
 		}));
 
-	it('is told with its share and its line of the recipe', () => {
+	it('is reported with its share and its line in the recipe', () => {
 		const alert = only({ metrics: dominated(() => 0.02) }, run);
 		assert.equal(alert.id, 'dominant-reward:brevity');
 		assert.deepEqual(alert.recipe?.path, ['rewards', 1, 'weight']);
@@ -414,7 +414,7 @@ describe('a dominant reward', () => {
 		assert.equal(only({ metrics: dominated(() => 0.02) }, foreignRun).recipe, null);
 	});
 
-	it('is none when answers improve, are solved, carry their share, or nobody knows which reward judges them', () => {
+	it('is not reported if answers improve or are solved, if they carry their share, or if it is unknown which reward checks them', () => {
 		assert.deepEqual(ids({ metrics: dominated((i) => 0.02 + i / 400) }, run), []);
 		assert.deepEqual(ids({ metrics: dominated(() => 0.95) }, run), []);
 		assert.deepEqual(ids({ metrics: dominated(() => 0.3, 0.5) }, run), []);
@@ -426,7 +426,7 @@ describe('a dominant reward', () => {
 	});
 });
 
-describe('form without answers', () => {
+describe('format without answers', () => {
 	const course = (format: (i: number) => number, accuracy: (i: number) => number) =>
 		rows(300, (i, noise) => ({
 			'rewards/accuracy/mean': Math.max(0, accuracy(i) + noise(0.01)),
@@ -434,14 +434,14 @@ describe('form without answers', () => {
 		}));
 	const learns = (i: number) => Math.min(0.98, i / 50);
 
-	it('is told when the form has been there for long', () => {
+	it('is reported when the format was learned long ago', () => {
 		const alert = only({ metrics: course(learns, () => 0.03), steps: steps(300, [alive]) });
 		assert.equal(alert.id, 'format-without-accuracy');
 		assert.ok(alert.step > 100);
 		assert.ok(alert.evidence.every((place) => alive.correct[place.index ?? 0] === false));
 	});
 
-	it('is none while answers improve, when they are mostly right, or the form is not there yet', () => {
+	it('is not reported while answers improve, when they are mostly correct, or before the format is learned', () => {
 		assert.deepEqual(ids({ metrics: course(learns, (i) => 0.03 + i / 600) }), []);
 		assert.deepEqual(ids({ metrics: course(learns, () => 0.4) }), []);
 		assert.deepEqual(
@@ -475,7 +475,7 @@ describe('reward hacking', () => {
 		}));
 	const rises = (i: number) => 0.2 + i / 500;
 
-	it('is told when reward rises and held-out accuracy does not', () => {
+	it('is reported when reward rises and held-out accuracy does not', () => {
 		const facts = group({ reward: [1, 1, 0, 0, 0, 0, 0, 0] });
 		const alert = only({ metrics: course(() => 0.4, rises), steps: steps(400, [facts]) });
 		assert.equal(alert.id, 'reward-hacking:eval/heldout/accuracy');
@@ -483,7 +483,7 @@ describe('reward hacking', () => {
 		assert.ok(alert.evidence.every((place) => (place.index ?? 9) < 2));
 	});
 
-	it('is an error when it falls, and names the component that rose', () => {
+	it('is an error when held-out accuracy falls, and names the component that rose', () => {
 		const metrics = rows(400, (i, noise) => ({
 			reward: rises(i) + noise(0.03),
 			reward_std: 0.3,
@@ -496,7 +496,7 @@ describe('reward hacking', () => {
 		assert.match(alert.message, /"length" rose most/);
 	});
 
-	it('reads evaluations that are told apart from the metrics, each once', () => {
+	it('reads evaluations reported separately from the metrics, each once', () => {
 		const metrics = course(() => 0.4, rises).map((line) => ({ ...line, values: { ...line.values } }));
 		for (const line of metrics) delete (line.values as Record<string, unknown>)['eval/heldout/accuracy'];
 		const evaluations = Array.from({ length: 20 }, (_, i) => ({
@@ -512,7 +512,7 @@ describe('reward hacking', () => {
 		assert.equal(only({ metrics, evaluations }).rule, 'reward-hacking');
 	});
 
-	it('is none when both rise, both are flat, the form is learned first, or it is solved', () => {
+	it('is not reported if both rise, both are flat, the format is learned first, or the task is solved', () => {
 		assert.deepEqual(ids({ metrics: course((i) => 0.2 + i / 600, rises) }), []);
 		assert.deepEqual(
 			ids({
@@ -537,7 +537,7 @@ describe('reward hacking', () => {
 });
 
 describe('repeated n-grams', () => {
-	it('are told with the completions that go in circles', () => {
+	it('are reported with the completions that repeat', () => {
 		const looping = group({ repetition: [0.9, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], reward: [0, 0, 1, 0, 0, 0, 0, 0] });
 		const alert = only({ metrics: rows(20, healthy), steps: steps(20, [looping, alive]) });
 		assert.equal(alert.id, 'repetition');
@@ -545,14 +545,14 @@ describe('repeated n-grams', () => {
 		assert.deepEqual(alert.recipe?.path, ['rewards']);
 	});
 
-	it('are no matter when they are few', () => {
+	it('are not reported if there are few', () => {
 		const few = group({ repetition: [0.9, ...fill(0.3, 7)], reward: [1, ...fill(0, 7)] });
 		assert.deepEqual(ids({ metrics: rows(20, healthy), steps: steps(20, [few, alive, alive]) }), []);
 	});
 });
 
-describe('not a number', () => {
-	it('is told of the loss at once, of anything else after it had values', () => {
+describe('NaN', () => {
+	it('is reported immediately for the loss, and for other metrics once they have had values', () => {
 		const alert = only({
 			metrics: rows(
 				60,
@@ -574,7 +574,7 @@ describe('not a number', () => {
 		);
 	});
 
-	it('is none for a single update, nor for a metric that never had a number', () => {
+	it('is not reported for a single update, or for a metric that never had a value', () => {
 		assert.deepEqual(
 			ids({
 				metrics: rows(
@@ -597,7 +597,7 @@ describe('not a number', () => {
 });
 
 describe('sampler mismatch', () => {
-	it('is told by each of its measures', () => {
+	it('is reported for each of its metrics', () => {
 		for (const [metric, value] of [
 			['sampling/mismatch_kl', 0.02],
 			['sampling/sampling_logp_difference/mean', 0.08],
@@ -624,7 +624,7 @@ describe('sampler mismatch', () => {
 		);
 	});
 
-	it('is none at the usual distance of server and trainer, nor for single tokens', () => {
+	it('is not reported at the usual difference between server and trainer, or for single tokens', () => {
 		const usual = but((_, noise) => ({
 			'sampling/mismatch_kl': 0.001 + noise(0.0005),
 			'sampling/sampling_logp_difference/mean': 0.012,
@@ -637,7 +637,7 @@ describe('sampler mismatch', () => {
 });
 
 describe('a throughput drop', () => {
-	it('is told as information, until it is over', () => {
+	it('is reported as information until it is over', () => {
 		const slow = but((i, noise) => (i > 120 && i < 220 ? { 'throughput/tokens': 6000 + noise(1000) } : {}));
 		const alert = only({ metrics: rows(400, slow) });
 		assert.equal(alert.id, 'throughput-drop');
@@ -645,7 +645,7 @@ describe('a throughput drop', () => {
 		assert.ok(alert.step < 160 && alert.lastStep < 260, `${alert.step} ${alert.lastStep}`);
 	});
 
-	it('is computed from tokens and time where no metric tells', () => {
+	it('is computed from tokens and time if there is no metric', () => {
 		let tokens = 0;
 		const metrics = rows(300, (i) => {
 			tokens += 1000;
@@ -654,7 +654,7 @@ describe('a throughput drop', () => {
 		assert.equal(only({ metrics }, foreignRun).id, 'throughput-drop');
 	});
 
-	it('is none for checkpoints, evaluations and half the speed', () => {
+	it('is not reported for checkpoints, evaluations, or half the speed', () => {
 		assert.deepEqual(
 			ids({
 				metrics: rows(
@@ -670,7 +670,7 @@ describe('a throughput drop', () => {
 });
 
 describe('the rules', () => {
-	it('have names of their own, and use every threshold', () => {
+	it('have unique names and use every threshold', () => {
 		assert.equal(new Set(rules.map(({ name }) => name)).size, rules.length);
 		const used = new Set(rules.flatMap((rule) => [...rule.thresholds]));
 		assert.deepEqual(
@@ -688,7 +688,7 @@ describe('the rules', () => {
 });
 
 describe('a learning rate that is too high', () => {
-	/** What GRPO does at ten times its rate: reward and accuracy fall within a few updates, KL rises. */
+	/** What GRPO does at ten times its learning rate: reward and accuracy fall within a few updates, and KL rises. */
 	const ruined = (extra: Record<string, number | undefined> = {}) =>
 		but((i, noise) => ({
 			reward: Math.max(0, i < 1 ? 0.42 : 0.2 + 0.2 * Math.exp(-i / 2)) + noise(0.03),
@@ -701,7 +701,7 @@ describe('a learning rate that is too high', () => {
 			...extra,
 		}));
 
-	it('ranks first, with a rate to set, above the dead groups that follow from it', () => {
+	it('ranks first, with a suggested rate, above the dead groups it causes', () => {
 		for (let seed = 1; seed <= 10; seed++) {
 			const diagnosis = new Diagnosis(ownRun);
 			for (const facts of steps(60, [group(), group()])) diagnosis.addStep(facts);
@@ -715,7 +715,7 @@ describe('a learning rate that is too high', () => {
 		}
 	});
 
-	it('names the missing KL term where beta is 0, and says nothing of a recipe that is not ours', () => {
+	it('names the missing KL term if beta is 0, and does not apply to recipes that are not ours', () => {
 		const stage = { type: 'grpo', settings: { learning_rate: 1e-3, beta: 0 } };
 		const free = { ...ownRun, stages: [stage] };
 		const [alert] = diagnose(free, { metrics: rows(60, ruined({ kl: undefined })) });
@@ -727,7 +727,7 @@ describe('a learning rate that is too high', () => {
 		assert.equal(diagnose(foreignRun, { metrics: rows(60, ruined()) })[0]?.recipe, null);
 	});
 
-	it('is seen in held-out accuracy alone, and not where reward rises', () => {
+	it('is also detected from held-out accuracy alone, but not if reward rises', () => {
 		const heldOut = (rise: number) =>
 			but((i, noise) => ({
 				reward: 0.4 + rise * Math.min(1, i / 30) + noise(0.05),
@@ -740,7 +740,7 @@ describe('a learning rate that is too high', () => {
 		assert.ok(!ids({ metrics: rows(60, heldOut(0.4)) }).includes('learning-rate-high'));
 	});
 
-	it('is not seen in noise, however few completions a batch has', () => {
+	it('is not detected in noise, however few completions a batch has', () => {
 		for (let seed = 1; seed <= 200; seed++) {
 			const flat = rows(100, (_, noise) => ({ reward: 0.4 + noise(0.2), reward_std: 0.45 }), { seed });
 			assert.deepEqual(ids({ metrics: flat }), [], `${seed}`);
@@ -749,7 +749,7 @@ describe('a learning rate that is too high', () => {
 });
 
 describe('a verdict', () => {
-	it('does not call a run fine that is too short to tell', () => {
+	it('does not call a run healthy if it is too short to judge', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		diagnosis.addMetrics(rows(6, () => ({ reward: 0, reward_std: 0, frac_reward_zero_std: 1 })));
 		assert.deepEqual(verdictOf(diagnosis), {
@@ -761,13 +761,13 @@ describe('a verdict', () => {
 		assert.deepEqual(verdictOf(diagnosis), { kind: 'clear', summary: 'No issues detected.', alerts: [] });
 	});
 
-	it('says what it looked at where nothing is sampled', () => {
+	it('says what was checked if nothing is sampled', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		diagnosis.addMetrics(rows(60, () => ({ loss: 0.1 }), { stage: 'sft' }));
 		assert.match(verdictOf(diagnosis).summary, /^No generation batches to diagnose/);
 	});
 
-	it('counts batches, not updates, and rollouts where there are no metrics', () => {
+	it('counts batches rather than updates, and rollouts if there are no metrics', () => {
 		const updates = new Diagnosis(ownRun);
 		updates.addMetrics(rows(60, (i) => (i % 4 === 0 ? { reward: 0.5 } : { loss: 0.1 })));
 		assert.equal(updates.batches, 15);
@@ -776,7 +776,7 @@ describe('a verdict', () => {
 		assert.equal(rollouts.batches, 25);
 	});
 
-	it('ranks what is ongoing first, then causes, then by level', () => {
+	it('ranks ongoing alerts first, then by cause, then by level', () => {
 		const alert = (rule: string, level: 'info' | 'warning' | 'error', step = 20, holds = true) => ({
 			...{ id: rule, rule, level, step, lastStep: 60, holds },
 		});
@@ -798,8 +798,8 @@ describe('a verdict', () => {
 	});
 });
 
-describe('edits of a recipe', () => {
-	it('set, append and remove, on a copy', () => {
+describe('recipe edits', () => {
+	it('set, append and remove values on a copy', () => {
 		const recipe = { stages: [{ type: 'grpo', beta: 0 }], rewards: [{ use: 'accuracy' }, { use: 'format' }] };
 		const edited = applyRecipeEdits(recipe, [
 			{ path: ['stages', 0, 'beta'], value: 0.04 },

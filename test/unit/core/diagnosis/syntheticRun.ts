@@ -20,10 +20,10 @@ export const ownRun: DiagnosisRun = {
 
 export const foreignRun: DiagnosisRun = { format: 'trl', rewards: [], stages: [] };
 
-/** A value of each metric at a batch; null as in metrics.jsonl; undefined: the row does not have it. */
+/** Returns the metric values for a batch. null as in metrics.jsonl; undefined if the row does not have the metric. */
 export type Course = (batch: number, noise: (scale: number) => number) => Record<string, number | null | undefined>;
 
-/** Rows of a run, one a batch, with noise by a seed. */
+/** Returns a run's rows, one per batch, with seeded noise. */
 export function rows(count: number, course: Course, { seed = 1, from = 1, stage = 'grpo' } = {}): MetricsLine[] {
 	const random = Random.of(seed, 'synthetic run');
 	const noise = (scale: number) => scale * (random.next() + random.next() + random.next() - 1.5);
@@ -38,7 +38,7 @@ export function rows(count: number, course: Course, { seed = 1, from = 1, stage 
 	});
 }
 
-/** Learning as it should be: reward and accuracy rise together, entropy falls and levels off, length grows a little. */
+/** Healthy training: reward and accuracy rise together, entropy falls and levels off, length grows slightly. */
 export const healthy: Course = (batch, noise) => {
 	const learnt = 1 - Math.exp(-batch / 80);
 	const accuracy = 0.15 + 0.6 * learnt + noise(0.08);
@@ -65,12 +65,12 @@ export const healthy: Course = (batch, noise) => {
 	};
 };
 
-/** The healthy run with some of its metrics replaced. */
+/** The healthy run with some metrics replaced. */
 export const but =
 	(change: Course): Course =>
 	(batch, noise) => ({ ...healthy(batch, noise), ...change(batch, noise) });
 
-/** A group of eight wrong, ended, readable, different completions, but for what is given. */
+/** A group of eight incorrect, finished, parseable and distinct completions, except for the given facts. */
 export function group(facts: Partial<GroupFacts> = {}, size = 8): GroupFacts {
 	const fill = <T>(value: T): T[] => Array.from({ length: size }, () => value);
 	return {
@@ -86,7 +86,7 @@ export function group(facts: Partial<GroupFacts> = {}, size = 8): GroupFacts {
 	};
 }
 
-/** The same groups at many steps. */
+/** Repeats the same groups for many steps. */
 export function steps(count: number, groups: readonly GroupFacts[], from = 1): StepFacts[] {
 	return Array.from({ length: count }, (_, i) => ({
 		step: from + i,
@@ -94,7 +94,7 @@ export function steps(count: number, groups: readonly GroupFacts[], from = 1): S
 	}));
 }
 
-/** A group with right and wrong completions. */
+/** A group with correct and incorrect completions. */
 export const alive = group({
 	reward: [1, 0, 0, 1, 0, 0, 0, 1],
 	correct: [true, false, false, true, false, false, false, true],

@@ -16,7 +16,7 @@ const sums = (settings: Record<string, unknown> = {}): DiagnosisRun => ({
 const right = group({ reward: fill(1), correct: fill(true), distinct: 1 });
 const wrong = group({ distinct: 1 });
 
-describe('a stage that begins without entropy', () => {
+describe('a stage that starts without entropy', () => {
 	const cold = (more: Record<string, number> = {}) =>
 		rows(
 			60,
@@ -30,7 +30,7 @@ describe('a stage that begins without entropy', () => {
 			})),
 		);
 
-	it('has collapsed where groups with wrong completions do not differ either', () => {
+	it('has collapsed if groups with incorrect completions do not vary either', () => {
 		const [alert, ...more] = alertsOf({ metrics: cold(), steps: steps(60, [right, wrong, alive]) }, sums());
 		assert.equal(alert?.id, 'entropy-collapse');
 		assert.deepEqual(more, []);
@@ -38,22 +38,22 @@ describe('a stage that begins without entropy', () => {
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['stages', 0, 'temperature'], value: 2.5 }]);
 	});
 
-	it('is read from metrics where no rollouts are recorded', () => {
+	it('is detected from metrics if no rollouts are recorded', () => {
 		const shares = (dead: number) => cold({ 'groups/dead': dead, 'groups/solved_all': 0.4 });
 		assert.deepEqual(ids({ metrics: shares(0.7) }, foreignRun), ['entropy-collapse']);
 		assert.deepEqual(ids({ metrics: shares(0.45) }, foreignRun), []);
 		assert.deepEqual(ids({ metrics: cold() }, foreignRun), []);
 	});
 
-	it('is as it should be where dead groups are solved, or sampling is cold', () => {
+	it('is normal if dead groups are solved or the sampling temperature is low', () => {
 		assert.deepEqual(ids({ metrics: cold(), steps: steps(60, [right, right, alive]) }, sums()), []);
 		const groups = steps(60, [right, wrong, alive]);
 		assert.deepEqual(ids({ metrics: cold(), steps: groups }, sums({ temperature: 0.1 })), []);
 	});
 });
 
-describe('problems of which none is ever right', () => {
-	// Groups differ by their format, so they are not dead.
+describe('problems that are never solved', () => {
+	// Groups vary in format, so they are not dead.
 	const formed = group({ reward: [0.2, 0, 0.2, 0.2, 0, 0.2, 0.2, 0.2] });
 	const course = (accuracy: (i: number) => number) =>
 		rows(
@@ -71,11 +71,11 @@ describe('problems of which none is ever right', () => {
 			})),
 		);
 
-	it('are too hard although another reward makes groups differ, and that explains its dominance and its drift', () => {
+	it('are too hard even if another reward varies within groups, which explains its dominance and drift', () => {
 		const [alert, ...more] = alertsOf({ metrics: course(() => 0), steps: steps(80, [formed]) }, sums());
 		assert.equal(alert?.id, 'dead-groups:too-hard');
 		assert.equal(alert?.step, thresholds.deadBatches.value);
-		assert.match(alert?.message ?? '', /^Problems are too hard: in 100% of the groups/);
+		assert.match(alert?.message ?? '', /^Problems are too hard: no completion is correct in 100% of the groups/);
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['dataset', 'digits'], value: 2 }]);
 		assert.equal(alert?.evidence.length, 5);
 		assert.deepEqual(
@@ -85,7 +85,7 @@ describe('problems of which none is ever right', () => {
 		assert.ok(alert?.explains?.includes('kl-blow-up'));
 	});
 
-	it('are not what a ruined policy, or one that does not mark its answers, is about', () => {
+	it('are not reported if the policy is ruined or does not mark its answers', () => {
 		const ruined = ids({ metrics: course((i) => (i < 10 ? 0.4 : 0)), steps: steps(80, [formed]) }, sums());
 		assert.ok(!ruined.includes('dead-groups:too-hard'), ruined.join());
 		const unmarked = { ...formed, answered: fill(false) };
@@ -94,7 +94,7 @@ describe('problems of which none is ever right', () => {
 	});
 });
 
-describe('a reward that pulls away from correct answers', () => {
+describe('a reward that conflicts with correct answers', () => {
 	const run: DiagnosisRun = { ...ownRun, rewards: [...ownRun.rewards, { name: 'style', weight: 20 }] };
 	const course = (accuracy: (i: number) => number, style: (i: number) => number) =>
 		rows(100, (i) => ({
@@ -106,14 +106,14 @@ describe('a reward that pulls away from correct answers', () => {
 	const rises = (i: number) => 0.5 + i / 300;
 	const editsOf = (metrics: WholeRun['metrics']) => alertsOf({ metrics }, run)[0]?.recipe?.edits;
 
-	it('is removed where answers got worse while it rose', () => {
+	it('is removed if answers got worse while it rose', () => {
 		const [alert] = alertsOf({ metrics: course((i) => Math.max(0.05, 0.3 - i / 100), rises) }, run);
 		assert.equal(alert?.id, 'dominant-reward:style');
 		assert.deepEqual(alert?.recipe?.edits, [{ path: ['rewards', 2] }]);
 		assert.match(alert?.action ?? '', /^Remove "style"/);
 	});
 
-	it('gets a tenth of the spread of the one that judges answers where these stand still', () => {
+	it("is scaled to a tenth of the accuracy reward's spread if accuracy is flat", () => {
 		// 0.1 x 0.4 / 0.2
 		const balanced = [{ path: ['rewards', 2, 'weight'], value: 0.2 }];
 		assert.deepEqual(editsOf(course(() => 0.3, rises)), balanced);
@@ -129,7 +129,7 @@ describe('a reward that pulls away from correct answers', () => {
 	});
 });
 
-describe('a held-out set that is too small to show a rise', () => {
+describe('a held-out set too small to show an improvement', () => {
 	const course = (margin: number) =>
 		rows(80, (i, noise) => ({
 			reward: 0.9 + i / 800 + noise(0.01),
@@ -145,7 +145,7 @@ describe('a held-out set that is too small to show a rise', () => {
 				: {}),
 		}));
 
-	it('says nothing against a reward that judges answers', () => {
+	it('is no evidence against a reward that checks answers', () => {
 		assert.deepEqual(ids({ metrics: course(0.2) }), []);
 		assert.deepEqual(ids({ metrics: course(0.01) }), ['reward-hacking:eval/heldout/accuracy']);
 	});

@@ -5,7 +5,7 @@ import { benchmarkProblem, benchmarks } from '../../../../src/core/evaluation/be
 import { publishedResults } from '../../../../src/core/evaluation/publishedResults.ts';
 import { benchmarkNames } from '../../../../src/protocol/benchmarks.ts';
 
-test('rows of mathematics become questions with the answer alone', () => {
+test('math rows become questions with only the answer', () => {
 	for (const [name, preset] of [
 		['gsm8k', 'gsm8k'],
 		['aime', 'aime'],
@@ -27,7 +27,7 @@ test('rows of mathematics become questions with the answer alone', () => {
 	assert.ok(typeof plain === 'object' && plain.answer === '7');
 });
 
-test('options of GPQA have an order that depends on the question alone, and the right one is anywhere', () => {
+test('the order of GPQA options depends only on the question, and the correct option can be anywhere', () => {
 	const row = (i: number) => ({
 		Question: `Which is it, ${i}?`,
 		'Correct Answer': 'right ',
@@ -48,7 +48,7 @@ test('options of GPQA have an order that depends on the question alone, and the 
 	assert.deepEqual([...letters].sort(), ['A', 'B', 'C', 'D']);
 });
 
-test('rows of code bring tests and no answer', () => {
+test('code rows have tests and no answer', () => {
 	const human = benchmarkProblem('humaneval', datasetPresets.humaneval.example.row);
 	assert.ok(typeof human === 'object' && human.answer === null);
 	assert.match(human.prompt, /give it whole:\n\ndef double/);
@@ -63,22 +63,22 @@ test('rows of code bring tests and no answer', () => {
 	assert.match(typeof started === 'object' ? started.prompt : '', /begins with this:\n\nclass Solution:$/);
 });
 
-test('what is no row of the benchmark is said', () => {
+test('rows that do not belong to the benchmark are reported', () => {
 	for (const [name, row, words] of [
 		['gsm8k', [], /is not a JSON object/],
 		['gsm8k', { answer: '1' }, /has no column "question" or "problem" or "prompt"/],
 		['aime', { problem: 'p' }, /has no column "answer" or "Answer"/],
 		['aime', { problem: 'p', answer: { a: 1 } }, /has a "answer" that cannot be compared/],
-		['gpqa-diamond', { Question: 'q', 'Correct Answer': 'a' }, /has options that are no texts/],
+		['gpqa-diamond', { Question: 'q', 'Correct Answer': 'a' }, /has options that are not strings/],
 		['humaneval', { prompt: 'p' }, /has no tests/],
-		['mbpp', { text: ' ', test_list: [] }, /has a "text" that is no text/],
+		['mbpp', { text: ' ', test_list: [] }, /has a "text" that is not a non-empty string/],
 	] as const) {
 		const read = benchmarkProblem(name, row);
 		assert.match(typeof read === 'string' ? read : 'a problem', words);
 	}
 });
 
-test('published results have their source, and those of a benchmark nobody published are none', () => {
+test('published results have a source, and benchmarks without published results have none', () => {
 	const aime = publishedResults('aime');
 	assert.equal(aime.length, 28);
 	assert.deepEqual(aime[0], {
@@ -105,7 +105,7 @@ test('published results have their source, and those of a benchmark nobody publi
 	);
 	assert.deepEqual(publishedResults('gsm8k'), []);
 	for (const name of benchmarkNames) {
-		// As published: 4 to 64 samples.
+		// 4 to 64 samples, as published.
 		assert.ok(benchmarks[name].samples >= 4 && benchmarks[name].samples <= 64, name);
 		for (const { source, accuracy } of publishedResults(name)) {
 			assert.match(source, /^DeepSeek-R1 \(Guo et al\. 2025, arXiv:2501\.12948v1\), table [2456]$/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type EvaluatedSample, evaluationReport } from '../../../../src/core/evaluation/evaluationReport.ts';
 
-/** One question a text: its answers, of which "1" is right; "-" states none. */
+/** Builds samples from one string of answers per question; "1" is correct and "-" states no answer. */
 function samplesOf(...questions: readonly string[]): EvaluatedSample[] {
 	return questions.flatMap((answers, problem) =>
 		[...answers].map((answer, i) => ({
@@ -19,7 +19,7 @@ function samplesOf(...questions: readonly string[]): EvaluatedSample[] {
 const near = (actual: number | undefined, expected: number) =>
 	assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 1e-12, `${actual} is not ${expected}`);
 
-/** All subsets of k of n places. */
+/** Yields all subsets of k out of n positions. */
 function* subsets(n: number, k: number, from = 0): Iterable<number[]> {
 	if (k === 0) {
 		yield [];
@@ -28,8 +28,8 @@ function* subsets(n: number, k: number, from = 0): Iterable<number[]> {
 	for (let i = from; i <= n - k; i++) for (const rest of subsets(n, k - 1, i + 1)) yield [i, ...rest];
 }
 
-describe('a report of an evaluation', () => {
-	test('best of k takes the likeliest of every subset', () => {
+describe('evaluation report', () => {
+	test('best-of-k picks the most likely sample of every subset', () => {
 		const questions = ['1223', '3211'];
 		const likely = [0.9, 0.2, 0.6, 0.4];
 		const samples = samplesOf(...questions).map((sample, i) => ({
@@ -53,7 +53,7 @@ describe('a report of an evaluation', () => {
 		assert.deepEqual(evaluationReport([...samples, ...samplesOf('1111')]).bestAtK, []);
 	});
 
-	test('best of k by a judge takes the one that it values most, and no sample that was cut off', () => {
+	test('best-of-k by judge picks the highest-rated sample, and no truncated one', () => {
 		const valued = (text: string, ...scores: (number | null)[]) =>
 			samplesOf(text).map((sample, i) => ({ ...sample, score: scores[i] ?? null }));
 		const { judgedAtK, bestAtK } = evaluationReport(valued('12', 0.9, 0.1));
@@ -67,13 +67,13 @@ describe('a report of an evaluation', () => {
 				[2, 0.5],
 			],
 		);
-		// What was cut off has no value and is not chosen.
+		// Truncated samples have no value and are never picked.
 		const cut = evaluationReport(valued('1-', 0.1, null)).judgedAtK;
 		near(cut.at(-1)?.accuracy, 1);
 		assert.deepEqual(evaluationReport(valued('12', 0.1, null)).judgedAtK, [], 'a value is missing');
 	});
 
-	test('pass@k and cons@k are the means over all subsets of k samples', () => {
+	test('pass@k and cons@k are means over all subsets of k samples', () => {
 		const questions = ['1123', '2213', '1--2', '22-1'];
 		const report = evaluationReport(samplesOf(...questions));
 		assert.deepEqual(
@@ -88,7 +88,7 @@ describe('a report of an evaluation', () => {
 				for (const places of all) {
 					const drawn = places.map((place) => answers[place] as string);
 					pass += Number(drawn.includes('1')) / all.length;
-					// Where answers are even, that of the first sample counts, and each is as likely the first.
+					// A tie goes to the answer of the first sample, and each is equally likely to come first.
 					const stated = drawn.filter((answer) => answer !== '-');
 					const votes = [...new Set(stated)].map((answer) => stated.filter((other) => other === answer).length);
 					const most = Math.max(0, ...votes);
@@ -103,7 +103,7 @@ describe('a report of an evaluation', () => {
 		near(report.passAtK[0]?.accuracy, report.accuracy.accuracy);
 	});
 
-	test('shares, lengths, categories and calibration by hand', () => {
+	test('rates, lengths, categories and calibration match hand-computed values', () => {
 		const report = evaluationReport(samplesOf('1111', '2221', '1122'));
 		near(report.truncated ?? Number.NaN, 0);
 		near(report.tokens.all, 25);
@@ -121,7 +121,7 @@ describe('a report of an evaluation', () => {
 			report.categories.map(({ name, problems, accuracy }) => [name, problems, accuracy]),
 			[['even', 2, 0.75]],
 		);
-		// Confidences 1, 0.75 and 0.5; accuracies 1, 0 and, of two answers that are even, 0.5.
+		// Confidences 1, 0.75 and 0.5; accuracies 1, 0 and 0.5 (two tied answers).
 		near(report.calibration?.error ?? Number.NaN, 0.75 / 3);
 		assert.deepEqual(
 			report.calibration?.bins.map(({ from, problems, accuracy }) => [from, problems, accuracy]),
@@ -133,7 +133,7 @@ describe('a report of an evaluation', () => {
 		);
 	});
 
-	test('one sample of each question has neither curve nor calibration', () => {
+	test('one sample per question gives neither a curve nor calibration', () => {
 		const report = evaluationReport(samplesOf('1', '2', '-'));
 		assert.deepEqual(
 			report.passAtK.map(({ k }) => k),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { headQuality } from '../../../../src/core/evaluation/headQuality.ts';
 
-test('values that are the labels are perfect, and 0.5 for all tells nothing', () => {
+test('values equal to the labels are perfect, and a constant 0.5 is uninformative', () => {
 	const perfect = headQuality([0, 1, 1, 0], [0, 1, 1, 0]);
 	assert.deepEqual([perfect?.brier, perfect?.accuracy, perfect?.auc, perfect?.calibrationError], [0, 1, 1, 0]);
 	assert.ok((perfect?.loss as number) < 1e-6);
@@ -14,11 +14,11 @@ test('values that are the labels are perfect, and 0.5 for all tells nothing', ()
 	assert.equal(headQuality([0.2, 0.9], [1, 1])?.auc, null);
 });
 
-test('the AUC is the share of pairs of a right and a wrong one in the right order, ties counted half', () => {
+test('AUC is the fraction of correct/incorrect pairs in the right order, with ties counted as half', () => {
 	const random = Random.of('auc');
 	for (let round = 0; round < 20; round++) {
 		const n = 2 + random.int(40);
-		// Few different values, so that there are ties.
+		// Use few distinct values so that there are ties.
 		const values = Array.from({ length: n }, () => random.int(6) / 5);
 		const labels = Array.from({ length: n }, () => random.next());
 		let pairs = 0;
@@ -37,8 +37,8 @@ test('the AUC is the share of pairs of a right and a wrong one in the right orde
 	}
 });
 
-test('the calibration error is the distance of values and outcomes within a bin', () => {
-	// Ten texts of value 0.8, seven of them right, and ten of value 0.1, three of them right.
+test('calibration error is the distance between values and outcomes within a bin', () => {
+	// Ten texts with value 0.8, seven of them correct, and ten with value 0.1, three of them correct.
 	const values = [...new Array(10).fill(0.8), ...new Array(10).fill(0.1)];
 	const labels = [
 		...Array.from({ length: 10 }, (_, i) => (i < 7 ? 1 : 0)),

@@ -10,7 +10,7 @@ const near = (actual: number, expected: number, tolerance = 1e-12) =>
 	assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
 
 describe('exact McNemar', () => {
-	test('values by hand', () => {
+	test('matches hand-computed values', () => {
 		// 2 (C(12,0) + C(12,1) + C(12,2)) / 2^12 = 158 / 4096
 		near(mcnemarExact(10, 2), 158 / 4096);
 		near(mcnemarExact(2, 10), 158 / 4096);
@@ -22,12 +22,12 @@ describe('exact McNemar', () => {
 		assert.equal(mcnemarExact(1, 0), 1);
 	});
 
-	test('the example of Agresti (1990): 86 and 150 approvals that changed', () => {
-		// 2 (C(236, 0) + ... + C(236, 86)) / 2^236, with whole numbers.
+	test('matches the example in Agresti (1990): 86 and 150 changed approvals', () => {
+		// 2 (C(236, 0) + ... + C(236, 86)) / 2^236, computed with integers.
 		near(mcnemarExact(86, 150), 3.715936139571442e-5, 1e-12);
 	});
 
-	test('large counts stay finite', () => {
+	test('is finite for large counts', () => {
 		assert.ok(mcnemarExact(50_000, 50_000) === 1);
 		const p = mcnemarExact(49_500, 50_500);
 		near(p, 0.00158, 0.0001);
@@ -36,7 +36,7 @@ describe('exact McNemar', () => {
 });
 
 describe('sign-flip test', () => {
-	test('of right and wrong alone is exact McNemar, whatever the number of even problems', () => {
+	test('equals exact McNemar for binary outcomes, regardless of the number of ties', () => {
 		for (const [won, lost] of [
 			[6, 0],
 			[1, 7],
@@ -48,25 +48,26 @@ describe('sign-flip test', () => {
 		}
 	});
 
-	test('counts all assignments of signs: values by hand', () => {
-		// Of the 8 sums of +-1 +-2 +-4, 7 and -7 lie as far as 7; of those of the second, 5, -5, 7 and -7 as far as 5.
+	test('counts all sign assignments: hand-computed values', () => {
+		// Of the 8 sums of ±1 ±2 ±4, 7 and -7 are at least as extreme as 7; in the second case, 5, -5, 7 and -7 are at
+		// least as extreme as 5.
 		near(signFlipTest([1, 2, 4]), 2 / 8);
 		near(signFlipTest([-1, 2, 4]), 4 / 8);
-		// 0.1 + 0.2 is not 0.3 in doubles: all that is as far but for rounding counts.
+		// 0.1 + 0.2 is not 0.3 in doubles; sums equal up to rounding must count.
 		near(signFlipTest([0.1, 0.2, -0.3]), 1);
 		near(signFlipTest([-0.25, -0.25, -0.25, -0.25, -0.25, -0.25]), 2 / 64);
 		assert.equal(signFlipTest([0, 0, 0]), 1);
 		assert.ok(Number.isNaN(signFlipTest([])));
 	});
 
-	test('of many problems draws assignments, and comes near the exact p; each time the same', () => {
+	test('samples assignments for many problems, is close to the exact p, and is deterministic', () => {
 		const differences = Array.from({ length: 100 }, (_, i) => (i < 60 ? 1 : -1));
 		near(signFlipTest(differences), mcnemarExact(40, 60), 0.006);
 		assert.equal(signFlipTest(differences), signFlipTest(differences));
 		assert.ok(signFlipTest(Array<number>(200).fill(0.5)) > 0, 'never 0');
 	});
 
-	test('calls equal runs different at most as often as it says, at few problems too', () => {
+	test('calls equal runs different no more often than stated, even with few problems', () => {
 		for (const [questions, samples] of [
 			[6, 4],
 			[6, 16],
@@ -78,8 +79,8 @@ describe('sign-flip test', () => {
 	});
 });
 
-describe('interval of a mean difference', () => {
-	test('has a width where all problems differ alike, or none does', () => {
+describe('confidence interval for a mean difference', () => {
+	test('has a width if all problems differ equally, or none do', () => {
 		const none = differenceInterval([0, 0, 0, 0, 0, 0, 0, 0]);
 		assert.equal(none.mean, 0);
 		assert.ok(none.low < -0.1 && none.high > 0.1);
@@ -90,7 +91,7 @@ describe('interval of a mean difference', () => {
 		assert.ok(Number.isNaN(differenceInterval([]).mean));
 	});
 
-	test('of many problems comes near mean +- 1.96 standard errors', () => {
+	test('is close to mean ± 1.96 standard errors for many problems', () => {
 		const random = Random.of('data');
 		const values = Array.from({ length: 400 }, () => random.uint32() / 2 ** 32 - 0.4);
 		const mean = values.reduce((a, b) => a + b, 0) / 400;
@@ -100,7 +101,7 @@ describe('interval of a mean difference', () => {
 		near(high, mean + (1.96 * deviation) / 20, 0.002);
 	});
 
-	test('holds the truth in 93 to 98 of 100 simulated pairs', () => {
+	test('contains the true value in 93 to 98 of 100 simulated pairs', () => {
 		for (const [questions, samples, p, better] of [
 			[10, 4, 0.3, 0.1],
 			[50, 1, 0.5, 0.1],
@@ -113,11 +114,11 @@ describe('interval of a mean difference', () => {
 	});
 });
 
-describe('runs that are compared by problem', () => {
+describe('runs compared by problem', () => {
 	const samples = (right: string, all = 'abcdefghij') =>
 		countProblems([...all].map((problem) => ({ problem, correct: right.includes(problem) })));
 
-	test('with one sample a problem: McNemar', () => {
+	test('with one sample per problem: McNemar', () => {
 		const result = comparePaired(pairProblems(samples('abc'), samples('bcdefghi')));
 		assert.equal(result.test, 'mcnemar');
 		if (result.test !== 'mcnemar') return;
@@ -130,7 +131,7 @@ describe('runs that are compared by problem', () => {
 		assert.ok(result.difference.low < 0.5 && result.difference.high > 0.5);
 	});
 
-	test('with several samples: the sign-flip test', () => {
+	test('with several samples: sign-flip test', () => {
 		const twice = countProblems(
 			[...'abcdefgh'].flatMap((problem) => [0, 1].map((i) => ({ problem, correct: i === 0 }))),
 		);
@@ -139,7 +140,7 @@ describe('runs that are compared by problem', () => {
 		if (result.test === 'sign-flip') near(result.difference.mean, 0.5);
 	});
 
-	test('gained and lost change places with the runs, and so does the difference', () => {
+	test('swapping the runs swaps gained and lost and negates the difference', () => {
 		const random = Random.of(3, 'symmetry');
 		const made = () =>
 			countProblems(
@@ -158,10 +159,13 @@ describe('runs that are compared by problem', () => {
 		assert.ok(same.test === 'sign-flip' && same.gained === 0 && same.lost === 0 && same.difference.mean === 0);
 	});
 
-	test('that cannot be: with the reason', () => {
+	test('that cannot be compared: gives the reason', () => {
 		const none = comparePaired(pairProblems(samples('a', 'abcdef'), samples('g', 'ghijkl')));
 		assert.match(none.test === 'none' ? none.reason : '', /different problems/);
 		const few = comparePaired(pairProblems(samples('a', 'abcxyz'), samples('a', 'abcuvw')));
-		assert.match(few.test === 'none' ? few.reason : '', /Only 3 problems are in both \(3 only in the first, 3 only/);
+		assert.match(
+			few.test === 'none' ? few.reason : '',
+			/Only 3 problems are in both runs \(3 only in the first, 3 only/,
+		);
 	});
 });

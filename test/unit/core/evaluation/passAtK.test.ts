@@ -8,8 +8,8 @@ import { coverageOf } from '../../../support/coverage.ts';
 const near = (actual: number, expected: number, tolerance = 1e-4) =>
 	assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} not ${expected}`);
 
-describe('the interval of a share', () => {
-	it('is that of Agresti and Coull (1998): two standard errors after two right and two wrong more, but for rounding', () => {
+describe('confidence interval for a proportion', () => {
+	it('is the one by Agresti and Coull (1998) up to rounding: two standard errors after adding two successes and two failures', () => {
 		// 9 of 10: (9 + 1.92) / (10 + 3.84) = 0.789, +- 1.96 sqrt(0.789 x 0.211 / 13.84).
 		const { low, high } = shareInterval(9, 10);
 		near(low, 0.574);
@@ -19,7 +19,7 @@ describe('the interval of a share', () => {
 		near(many.high, 0.3663);
 	});
 
-	it('keeps to 0..1, has a width where all are alike, and knows nothing without trials', () => {
+	it('stays within 0..1, has a width if all outcomes are equal, and is unknown without trials', () => {
 		const none = shareInterval(0, 10);
 		assert.equal(none.low, 0);
 		assert.ok(none.high > 0.25 && none.high < 0.35);
@@ -31,7 +31,7 @@ describe('the interval of a share', () => {
 });
 
 describe("Student's t", () => {
-	it('has the percentiles of the tables', () => {
+	it('has the percentiles from published tables', () => {
 		for (const [freedom, value] of [
 			[1, 12.706],
 			[2, 4.303],
@@ -46,8 +46,8 @@ describe("Student's t", () => {
 	});
 });
 
-describe('the interval of a mean over questions', () => {
-	it('holds the truth in 93 to 98 of 100 evaluations, at the edges and with several samples, too', () => {
+describe('confidence interval for a mean over questions', () => {
+	it('contains the true value in 93 to 98 of 100 evaluations, including edge cases and several samples', () => {
 		for (const [questions, samples, p, apart] of [
 			[50, 1, 0.5, 0],
 			[50, 1, 0.95, 0],
@@ -65,7 +65,7 @@ describe('the interval of a mean over questions', () => {
 		}
 	});
 
-	it('is narrower where the samples of a question say something of their own', () => {
+	it("is narrower if a question's samples are not redundant", () => {
 		const { low, high } = meanInterval(Array.from({ length: 40 }, (_, i) => (8 + (i % 3) - 1) / 16));
 		const once = shareInterval(20, 40);
 		assert.ok(high - low < 0.35 * (once.high - once.low));
@@ -73,14 +73,14 @@ describe('the interval of a mean over questions', () => {
 });
 
 describe('accuracy over problems and samples', () => {
-	it('is the mean of the problems, whatever their samples', () => {
+	it('is the mean over problems, however many samples they have', () => {
 		assert.equal(estimateAccuracy([[true, true, true, true], [false]]).accuracy, 0.5);
 		const single = estimateAccuracy([[true], [false], [false], [true]]);
 		const { low, high } = shareInterval(2, 4);
 		assert.deepEqual(single, { accuracy: 0.5, low, high });
 	});
 
-	it('does not count samples of one problem as independent', () => {
+	it('does not treat samples for the same problem as independent', () => {
 		const width = (correct: boolean[][]) => {
 			const { low, high } = estimateAccuracy(correct);
 			return high - low;
@@ -91,14 +91,14 @@ describe('accuracy over problems and samples', () => {
 		assert.ok(width(mixed) < width(decided));
 	});
 
-	it('of nothing is unknown', () => {
+	it('is unknown without data', () => {
 		assert.ok(Number.isNaN(estimateAccuracy([]).accuracy));
 		assert.ok(Number.isNaN(estimateAccuracy([[]]).accuracy));
 	});
 });
 
 describe('pass@k', () => {
-	it('is the unbiased estimate of Chen et al. 2021', () => {
+	it('is the unbiased estimator by Chen et al. 2021', () => {
 		// 1 - C(3, 2) / C(5, 2) = 1 - 3 / 10.
 		near(passAtK(5, 2, 2), 0.7, 1e-12);
 		assert.equal(passAtK(5, 0, 3), 0);

@@ -8,8 +8,8 @@ const user = (content: string) => ({ role: 'user', content });
 const system = (content: string) => ({ role: 'system', content });
 const assistant = (content: string) => ({ role: 'assistant', content });
 
-describe('prompts that a chat template has made', () => {
-	it('are read back as messages, with special tokens and without', () => {
+describe('prompts formatted by a chat template', () => {
+	it('are parsed back to messages, with and without special tokens', () => {
 		const chat = [system('You add.'), user('What is 1+1?')];
 		for (const text of [
 			'<|im_start|>system\nYou add.<|im_end|>\n<|im_start|>user\nWhat is 1+1?<|im_end|>\n<|im_start|>assistant\n',
@@ -31,7 +31,7 @@ describe('prompts that a chat template has made', () => {
 		});
 	});
 
-	it('keep what the template puts before the completion', () => {
+	it('keep what the template adds before the completion', () => {
 		assert.deepEqual(chatOfText('user\nq\nassistant\n<think>\n'), { messages: [user('q')], opening: '<think>\n' });
 		assert.deepEqual(chatOfText('user\nq\nassistant\n<think>\n\n</think>\n\n'), {
 			messages: [user('q')],
@@ -39,7 +39,7 @@ describe('prompts that a chat template has made', () => {
 		});
 	});
 
-	it('are no other texts, and unclear where a message may begin in another', () => {
+	it('are distinguished from other texts, and ambiguous if a message could start inside another', () => {
 		for (const text of [
 			'',
 			'12*3+1=',
@@ -50,12 +50,12 @@ describe('prompts that a chat template has made', () => {
 		]) {
 			assert.equal(chatOfText(text), null, JSON.stringify(text));
 		}
-		// A question that itself has a line "user".
+		// A question that contains a line "user".
 		assert.equal(chatOfText('user\nWho is this:\nuser\nroot\nassistant\n'), 'unclear');
 		assert.equal(chatOfText('system\nonly instructions\nassistant\n'), 'unclear');
 	});
 
-	it('come back as they were, whatever the messages', () => {
+	it('survive a round trip for any messages', () => {
 		const words = ['a', 'user', 'model', ' ', '\n', '?', 'system', '<think>', '1+1', '\n\n'];
 		for (let seed = 0; seed < 500; seed++) {
 			const random = Random.of(seed, 'chats');
@@ -69,13 +69,13 @@ describe('prompts that a chat template has made', () => {
 			assert.deepEqual(chatOfText(marked), { messages, opening: '' });
 			const bare = `${messages.map((one) => `${one.role}\n${one.content}\n`).join('')}assistant\n`;
 			const read = chatOfText(bare);
-			// Whatever is read says again what was written.
+			// Formatting a parsed result must give back the original.
 			if (read === null || read === 'unclear') continue;
 			assert.equal(`${read.messages.map((one) => `${one.role}\n${one.content}\n`).join('')}assistant\n`, bare);
 		}
 	});
 
-	it('go into a rollout with its completion', () => {
+	it('are combined with the completion in a rollout', () => {
 		const made = (prompt: RolloutLine['prompt'], completion: RolloutLine['completion']) => {
 			const read = withMessages({ prompt, completion });
 			return typeof read === 'string' ? read : [read.prompt, read.completion];

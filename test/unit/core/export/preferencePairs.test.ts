@@ -19,8 +19,8 @@ const candidate = (index: number, reward: number, length = 10, text = `t${index}
 const pairs = (list: Candidate[], options = {}) =>
 	pairGroup(list, options).pairs.map(({ chosen, rejected }) => [chosen, rejected]);
 
-describe('pairs of a group', () => {
-	it('are the best with the worst, then the next', () => {
+describe('pairs from a group', () => {
+	it('are the best with the worst, then the next ones', () => {
 		const group = [candidate(0, 0.5), candidate(1, 1), candidate(2, 0), candidate(3, 0.7)];
 		assert.deepEqual(pairs(group), [[1, 2]]);
 		assert.deepEqual(pairs(group, { perGroup: 9 }), [
@@ -31,7 +31,7 @@ describe('pairs of a group', () => {
 		assert.deepEqual(pairs(group, { margin: 2 }), []);
 	});
 
-	it('are never ties, nor two of the same text', () => {
+	it('are never ties or identical texts', () => {
 		assert.deepEqual(pairs([candidate(0, 1), candidate(1, 1)], { perGroup: 9 }), []);
 		assert.deepEqual(pairs([candidate(0, 1, 10, 'a'), candidate(1, 0, 10, 'a')]), []);
 		assert.deepEqual(pairs([candidate(0, 1, 10, 'a'), candidate(1, 0, 10, 'a'), candidate(2, 0.5)]), [[0, 2]]);
@@ -39,7 +39,7 @@ describe('pairs of a group', () => {
 		assert.deepEqual(pairs([candidate(0, Number.NaN), candidate(1, 0)]), []);
 	});
 
-	it('are about as long as each other where that is asked for', () => {
+	it('have similar lengths if requested', () => {
 		const group = [candidate(0, 1, 100), candidate(1, 0, 500), candidate(2, 0.2, 120), candidate(3, 0.9, 450)];
 		assert.deepEqual(pairs(group, { perGroup: 9, lengthRatio: 1.5 }), [
 			[0, 2],
@@ -55,12 +55,12 @@ describe('pairs of a group', () => {
 		assert.equal(whyUnpaired([], {}), 'with fewer than two rewarded rollouts');
 	});
 
-	it('are ranked by recorded advantages, and not made where the rewards say otherwise', () => {
+	it('are ranked by recorded advantages, and omitted if rewards contradict them', () => {
 		const credited = (index: number, reward: number, advantage: number | null) => ({
 			...candidate(index, reward),
 			advantage,
 		});
-		// The sum of components is highest where the trainer, which weighed them, saw the worst.
+		// The sum of components is highest for the completion with the trainer's lowest weighted total.
 		const inverted = [credited(0, 3, -1), credited(1, 1, 1)];
 		assert.deepEqual(pairGroup(inverted), { pairs: [], contradicted: 1 });
 		assert.equal(whyUnpaired(inverted, {}, 1), 'without a pair whose rewards and recorded advantages agree');
@@ -68,9 +68,9 @@ describe('pairs of a group', () => {
 			pairs: [{ chosen: 1, rejected: 2 }],
 			contradicted: 1,
 		});
-		// One advantage for all says that none is better.
+		// If all advantages are equal, no completion is better.
 		assert.deepEqual(pairGroup([credited(0, 1, 0), credited(1, 0, 0)]), { pairs: [], contradicted: 1 });
-		// What only rounding tells apart is no other order; and without all advantages, rewards decide.
+		// Differences within rounding error do not contradict the order; rewards decide unless all advantages are recorded.
 		assert.deepEqual(pairGroup([credited(0, 0.1 + 0.2, 0.5), credited(1, 0.3, 0.5)]).contradicted, 0);
 		assert.deepEqual(pairs([credited(0, 1, -1), credited(1, 0, null)]), [[0, 1]]);
 		assert.deepEqual(
@@ -79,7 +79,7 @@ describe('pairs of a group', () => {
 		);
 	});
 
-	it('never contradict the advantages, whatever the group', () => {
+	it('never contradict the advantages in any group', () => {
 		const random = Random.of(9, 'credited');
 		for (let i = 0; i < 1000; i++) {
 			const group = Array.from({ length: random.int(9) }, (_, index) => ({
@@ -93,7 +93,7 @@ describe('pairs of a group', () => {
 		}
 	});
 
-	it('keep every rule, whatever the group', () => {
+	it('satisfy every rule in any group', () => {
 		const random = Random.of(8, 'pairs');
 		for (let i = 0; i < 1000; i++) {
 			const group = Array.from({ length: random.int(12) }, (_, index) =>
@@ -114,7 +114,7 @@ describe('pairs of a group', () => {
 				if (options.lengthRatio !== undefined)
 					assert.ok(Math.max(a.length, b.length) <= options.lengthRatio * Math.min(a.length, b.length));
 			}
-			// Without a length to match, nothing is left out that could be a pair.
+			// If lengths need not match, no possible pair is omitted.
 			if (options.lengthRatio === undefined && found.length === 0) {
 				const could = group.some((a) =>
 					group.some((b) => a.reward - b.reward >= options.margin && a.reward > b.reward && a.text !== b.text),
@@ -160,7 +160,7 @@ describe('a pair as a line', () => {
 		]);
 	});
 
-	it('of several messages is none as text, and goes to the last message of those that branch', () => {
+	it('cannot be text if it has several messages, and branches at the last message if they differ', () => {
 		const several = line([
 			{ role: 'assistant', content: 'a' },
 			{ role: 'user', content: 'more' },

@@ -21,8 +21,8 @@ const read = (value: unknown): StepSample[] => {
 };
 const ratings = ({ steps }: StepSample) => steps.map(({ rating }) => rating);
 
-describe('published step-labelled data', () => {
-	it('PRM800K: the chosen path, and what was offered beside it', () => {
+describe('published step-labeled data', () => {
+	it('PRM800K: the chosen path and its alternatives', () => {
 		const lines = fixture('prm800k_phase2.jsonl');
 		assert.deepEqual(lines.map(stepDataForm), ['prm800k', 'prm800k', 'prm800k']);
 		const [first, second, third] = lines.map(read) as [StepSample[], StepSample[], StepSample[]];
@@ -30,7 +30,7 @@ describe('published step-labelled data', () => {
 		assert.deepEqual(ratings(first[0] as StepSample), [0, 1, 1]);
 		assert.equal(first[0]?.answer, '13');
 		assert.equal(first[0]?.time, Date.parse('2023-01-20T04:34:27.052Z') / 1000);
-		// A step of the labeler's own counts as right; four steps were offered and not chosen.
+		// A step written by the labeler counts as correct; four steps were offered and not chosen.
 		assert.deepEqual(second.map(ratings), [
 			[0, 1, 1],
 			[0, -1],
@@ -45,7 +45,7 @@ describe('published step-labelled data', () => {
 		assert.equal(read(human)[0]?.steps.at(-1)?.text, 'It is 324.');
 	});
 
-	it('Math-Shepherd: steps that end with a token, marks in its place', () => {
+	it('Math-Shepherd: steps end with a token, and labels replace it', () => {
 		const lines = fixture('math-shepherd.jsonl');
 		const samples = lines.flatMap(read);
 		assert.deepEqual(samples.map(ratings), [
@@ -61,7 +61,7 @@ describe('published step-labelled data', () => {
 		}
 	});
 
-	it('ProcessBench: the first wrong step, with and without predictions', () => {
+	it('ProcessBench: the first incorrect step, with and without predictions', () => {
 		const lines = ['processbench_gsm8k.jsonl', 'eval_gsm8k_error.jsonl', 'eval_gsm8k_correct.jsonl'].map(fixture);
 		const samples = lines.flat().flatMap(read);
 		assert.deepEqual(samples.map(ratings), [
@@ -90,20 +90,20 @@ describe('published step-labelled data', () => {
 		assert.deepEqual(writeTrlStepwise(read(line)[0] as StepSample), line);
 	});
 
-	it('what is broken is said in words', () => {
+	it('malformed data is reported with a message', () => {
 		for (const [value, reason] of [
-			[null, /not in a known step-label format/],
-			[[], /not in a known step-label format/],
-			['text', /not in a known step-label format/],
+			[null, /not in a supported step label format/],
+			[[], /not in a supported step label format/],
+			['text', /not in a supported step label format/],
 			[{ question: {}, label: {} }, /not a PRM800K line \(question\.problem\)/],
 			[{ question: { problem: 'p' }, label: { steps: [{ completions: [{ text: 1 }] }] } }, /not a PRM800K line/],
-			[{ prompt: 'p', completions: ['a'], labels: [] }, /1 completions and 0 labels/],
+			[{ prompt: 'p', completions: ['a'], labels: [] }, /1 completions but 0 labels/],
 			[{ prompt: 'p', completions: ['a'], labels: ['yes'] }, /labels\[0\]/],
 			[{ input: 'p Step 1: a', label: 'p Step 1: a' }, /has no step/],
 			[{ input: 'p Step 1: a \u043a\u0438', label: 'p Step 1: b +' }, /labels whose text differs/],
 			[{ input: 'p Step 1: a \u043a\u0438', label: 'p Step 1: a ?' }, /labels whose text differs/],
 			[{ input: 'p a \u043a\u0438', label: 'p a +' }, /no "Step 1:"/],
-			[{ problem: 'p', steps: ['a'], label: 1 }, /labels step 1 as wrong, but has 1 step/],
+			[{ problem: 'p', steps: ['a'], label: 1 }, /labels step 1 as wrong but has only 1 step/],
 			[{ problem: 'p', steps: ['a'], label: -2 }, /not a ProcessBench line/],
 		] as const) {
 			const samples = readStepSamples(value);
@@ -115,7 +115,7 @@ describe('published step-labelled data', () => {
 	});
 });
 
-describe('labels as step-labelled data', () => {
+describe('labels as step-labeled data', () => {
 	const sample = (...list: StepSample['steps'][number]['rating'][]): StepSample => ({
 		prompt: 'Solve for x: 8x + 19 = 123.',
 		answer: '13',
@@ -123,7 +123,7 @@ describe('labels as step-labelled data', () => {
 		time: 1_763_640_000.5,
 	});
 
-	it('PRM800K ends with the first wrong step, or where rating ended', () => {
+	it('PRM800K ends at the first incorrect step or where rating stopped', () => {
 		const line = (...list: Parameters<typeof sample>) => writePrm800k(sample(...list), 0);
 		assert.deepEqual(line(1, 0, 1)?.label.finish_reason, 'solution');
 		assert.deepEqual(line(1, 0, null)?.label, {
@@ -143,12 +143,12 @@ describe('labels as step-labelled data', () => {
 		assert.deepEqual(wrong?.question.pre_generated_steps, ['step 0', 'step 1', 'step 2']);
 		assert.equal(wrong?.timestamp, '2025-11-20T12:00:00.500000');
 		assert.equal(line(null, null), null);
-		// And back: what was said is read again.
+		// Round trip: the output can be read back.
 		assert.deepEqual(readPrm800k(line(1, 0, 1)), [sample(1, 0, 1)]);
 		assert.deepEqual((readPrm800k(wrong) as StepSample[]).map(ratings), [[1, -1]]);
 	});
 
-	it('stepwise supervision takes neutral steps as TRL does, and ends before what is not rated', () => {
+	it('stepwise supervision treats neutral steps like TRL, and stops before unrated steps', () => {
 		const labels = (...list: Parameters<typeof sample>) => writeTrlStepwise(sample(...list))?.labels;
 		assert.deepEqual(labels(1, 0, -1, 1), [true, false, false, true]);
 		assert.deepEqual(writeTrlStepwise(sample(1, 0), 'right')?.labels, [true, true]);
@@ -157,7 +157,7 @@ describe('labels as step-labelled data', () => {
 		assert.deepEqual((readTrlStepwise(writeTrlStepwise(sample(1, -1))) as StepSample[]).map(ratings), [[1, -1]]);
 	});
 
-	it('Math-Shepherd numbers its steps and refuses its own token in a text', () => {
+	it('Math-Shepherd numbers its steps and rejects texts that contain its token', () => {
 		const line = writeMathShepherd(sample(1, -1));
 		assert.deepEqual(line, {
 			input: 'Solve for x: 8x + 19 = 123. Step 1: step 0 \u043a\u0438\nStep 2: step 1 \u043a\u0438',
@@ -169,7 +169,7 @@ describe('labels as step-labelled data', () => {
 		assert.equal(typeof writeMathShepherd(broken), 'string');
 	});
 
-	it('ProcessBench needs every step before the first wrong one to be rated', () => {
+	it('ProcessBench requires a rating for every step before the first incorrect one', () => {
 		const write = (...list: Parameters<typeof sample>) =>
 			writeProcessBench(sample(...list), { id: 'a', generator: 'g', correct: null })?.label;
 		assert.deepEqual(

@@ -22,8 +22,8 @@ const preference = (rater: string, a: RatedCompletion, b: RatedCompletion, choic
 	...{ kind: 'preference', ...common, rater, a, b, choice },
 });
 
-describe('agreement of raters', () => {
-	it('is the alpha of the published example', () => {
+describe('rater agreement', () => {
+	it('matches alpha in the published example', () => {
 		// Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section C: four observers, twelve units.
 		const observers = [
 			[1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
@@ -35,7 +35,7 @@ describe('agreement of raters', () => {
 		assert.ok(Math.abs((ordinalAlpha(units) as number) - 0.815) < 5e-4, String(ordinalAlpha(units)));
 	});
 
-	it('is 1 where all agree, about 0 by chance, below where they contradict, null where nothing can tell', () => {
+	it('is 1 if all agree, about 0 by chance, lower if they contradict each other, and null if there is no information', () => {
 		assert.equal(
 			ordinalAlpha([
 				[1, 1],
@@ -64,7 +64,7 @@ describe('agreement of raters', () => {
 		);
 	});
 
-	it('is told with the rewards: where persons and rule see it alike, and where the rule sees nothing', () => {
+	it('is reported with the rewards: where raters agree with a rule, and where the rule does not distinguish', () => {
 		const [a, b, c, d] = [completion(0, 1), completion(1, 0), completion(2, 0), completion(3, null)];
 		const agreement = feedbackAgreement([
 			...[rating('ada', a, 5), rating('ada', b, 2), rating('ada', c, 1), rating('ada', d, 4)],
@@ -75,7 +75,7 @@ describe('agreement of raters', () => {
 			{ name: 'bob', ratings: 2, preferences: 1 },
 		]);
 		assert.deepEqual([agreement.rated, agreement.shared], [4, 2]);
-		// a over b by both; a against c is one to one; b over c by ada (rewards equal); d has no reward.
+		// a over b by both raters; a and c are tied one to one; b over c by ada (equal rewards); d has no reward.
 		assert.equal(agreement.undecided, 1);
 		assert.equal(agreement.blind, 1);
 		assert.equal(agreement.reward?.pairs, 1);
@@ -85,10 +85,10 @@ describe('agreement of raters', () => {
 	});
 });
 
-describe('pairs of what persons said', () => {
+describe('human preference pairs', () => {
 	const [a, b, c] = [completion(0), completion(1), completion(2)];
 
-	it('come of differing ratings of one prompt, the better first', () => {
+	it('come from different ratings for the same prompt, better one first', () => {
 		const { pairs, undecided } = judgedPairs([rating('ada', a, 2), rating('ada', b, 5), rating('ada', c, 2)]);
 		assert.deepEqual(
 			pairs.map(({ chosen, rejected, margin, votes }) => [chosen.index, rejected.index, margin, votes]),
@@ -102,7 +102,7 @@ describe('pairs of what persons said', () => {
 		assert.deepEqual(judgedPairs([rating('ada', a, 2), other]).pairs, []);
 	});
 
-	it('let a comparison of two count above ratings, and the majority decide', () => {
+	it('prefer direct comparisons to ratings, and follow the majority', () => {
 		const rated = [rating('ada', a, 5), rating('ada', b, 1)];
 		assert.equal(judgedPairs([...rated, preference('ada', a, b, 'b')]).pairs[0]?.chosen.index, 1);
 		assert.equal(judgedPairs([...rated, preference('ada', b, a, 'equal')]).undecided, 1);
@@ -111,7 +111,7 @@ describe('pairs of what persons said', () => {
 		assert.deepEqual([majority.pairs[0]?.chosen.index, majority.pairs[0]?.votes], [1, [2, 1]]);
 	});
 
-	it('leave out what was taken back, and texts that are the same', () => {
+	it('omit cleared ratings and identical texts', () => {
 		assert.deepEqual(judgedPairs([rating('ada', a, 5), rating('ada', b, null)]).pairs, []);
 		const twin = { ...b, completion: a.completion };
 		assert.deepEqual(judgedPairs([rating('ada', a, 5), rating('ada', twin, 1)]), { pairs: [], undecided: 0 });

@@ -14,20 +14,20 @@ const near = (actual: ArrayLike<number>, expected: readonly number[], tolerance 
 };
 
 describe('advantages', () => {
-	it('are (r - mean) / (std + 1e-4) with the sample deviation: DeepSeekMath 4.1.2, TRL grpo_trainer.py', () => {
-		// Rewards 1, 0, 0, 0: mean 0.25, squares 0.5625 + 3 x 0.0625 = 0.75, over 3 = 0.25, deviation 0.5.
+	it('are (r - mean) / (std + 1e-4) with the sample standard deviation: DeepSeekMath 4.1.2, TRL grpo_trainer.py', () => {
+		// Rewards 1, 0, 0, 0: mean 0.25, squares 0.5625 + 3 x 0.0625 = 0.75, over 3 = 0.25, standard deviation 0.5.
 		near(computeAdvantages([1, 0, 0, 0], 4, 'group').values, [
 			0.75 / 0.5001,
 			-0.25 / 0.5001,
 			-0.25 / 0.5001,
 			-0.25 / 0.5001,
 		]);
-		// Rewards 2, 0: mean 1, squares 2, over 1 = 2, deviation sqrt 2.
+		// Rewards 2, 0: mean 1, squares 2, over 1 = 2, standard deviation sqrt 2.
 		near(computeAdvantages([2, 0], 2, 'group').values, [1 / (Math.SQRT2 + 1e-4), -1 / (Math.SQRT2 + 1e-4)]);
 	});
 
-	it('are divided by the batch deviation, or by nothing (Dr. GRPO)', () => {
-		// Batch 1, 0, 3, 0: mean 1, squares 0 + 1 + 4 + 1 = 6, over 3 = 2, deviation sqrt 2.
+	it('are divided by the batch standard deviation, or not scaled (Dr. GRPO)', () => {
+		// Batch 1, 0, 3, 0: mean 1, squares 0 + 1 + 4 + 1 = 6, over 3 = 2, standard deviation sqrt 2.
 		const divisor = Math.SQRT2 + 1e-4;
 		near(computeAdvantages([1, 0, 3, 0], 2, 'batch').values, [
 			0.5 / divisor,
@@ -38,7 +38,7 @@ describe('advantages', () => {
 		near(computeAdvantages([1, 0, 3, 0], 2, 'none').values, [0.5, -0.5, 1.5, -1.5]);
 	});
 
-	it('are exactly 0 in a dead group, where arithmetic would leave a rest', () => {
+	it('are exactly 0 in a dead group, without rounding residue', () => {
 		const rewards = Array<number>(8).fill(0.3);
 		for (const scale of ['group', 'batch', 'none'] as const) {
 			const { values, dead } = computeAdvantages([...rewards, 1, 0, 0, 0, 0, 0, 0, 0], 8, scale);
@@ -48,8 +48,8 @@ describe('advantages', () => {
 		}
 	});
 
-	it('leave rows without reward out, and groups with fewer than two rewards', () => {
-		// Of 1, null, 0: mean 0.5, deviation sqrt(0.5).
+	it('skip rows without a reward and groups with fewer than two rewards', () => {
+		// For 1, null, 0: mean 0.5, standard deviation sqrt(0.5).
 		const divisor = Math.sqrt(0.5) + 1e-4;
 		const { values, dead, groupStd } = computeAdvantages([1, null, 0, 5, null, null], 3, 'group');
 		near(values, [0.5 / divisor, 0, -0.5 / divisor, 0, 0, 0]);
@@ -59,7 +59,7 @@ describe('advantages', () => {
 		assert.deepEqual([...computeAdvantages([1], 1, 'group').values], [0]);
 	});
 
-	it('sum to 0 in each group and do not change when a constant is added', () => {
+	it('sum to 0 in each group and do not change if a constant is added', () => {
 		for (let i = 0; i < 200; i++) {
 			const random = Random.of('advantages', i);
 			const size = random.between(2, 9);
@@ -81,7 +81,7 @@ describe('advantages', () => {
 		}
 	});
 
-	it('want whole groups', () => {
+	it('require complete groups', () => {
 		assert.throws(() => computeAdvantages([1, 2, 3], 2, 'group'), RangeError);
 		assert.throws(() => computeAdvantages([1], 0, 'group'), RangeError);
 	});

@@ -11,7 +11,7 @@ const near = (actual: number, expected: number, tolerance = 1e-12) =>
 const clip = { epsilonLow: 0.2, epsilonHigh: 0.28 };
 
 describe('KL estimators (Schulman 2020; k3 is DeepSeekMath equation 4)', () => {
-	it('give hand-computed values', () => {
+	it('match hand-computed values', () => {
 		// policy 0.5, reference 0.25: log r = -ln 2.
 		const [p, q] = [Math.log(0.5), Math.log(0.25)];
 		near(klEstimate('k1', p, q), Math.LN2);
@@ -20,7 +20,7 @@ describe('KL estimators (Schulman 2020; k3 is DeepSeekMath equation 4)', () => {
 		assert.equal(klEstimate('k3', p, p), 0);
 	});
 
-	it('have the KL as their mean (k1 and k3), and k3 is never negative', () => {
+	it('average to the KL divergence (k1 and k3), and k3 is never negative', () => {
 		const policy = [0.5, 0.3, 0.2];
 		const reference = [0.2, 0.2, 0.6];
 		const kl = policy.reduce((sum, p, i) => sum + p * Math.log(p / (reference[i] as number)), 0);
@@ -39,7 +39,7 @@ describe('KL estimators (Schulman 2020; k3 is DeepSeekMath equation 4)', () => {
 	});
 });
 
-describe('the loss of a token (PPO equation 7 with two ranges, plus beta k3)', () => {
+describe('token loss (PPO equation 7 with two ranges, plus beta k3)', () => {
 	const loss = (ratio: number, advantage: number, beta = 0, refRatio = 1) =>
 		tokenLoss({
 			...clip,
@@ -50,7 +50,7 @@ describe('the loss of a token (PPO equation 7 with two ranges, plus beta k3)', (
 			beta,
 		});
 
-	it('gives hand-computed values inside and outside of the range', () => {
+	it('matches hand-computed values inside and outside the range', () => {
 		const cases: [ratio: number, advantage: number, loss: number, gradient: number][] = [
 			[1, 2, -2, -2],
 			[1.1, 2, -2.2, -2.2],
@@ -65,13 +65,13 @@ describe('the loss of a token (PPO equation 7 with two ranges, plus beta k3)', (
 			near(token.loss, expected);
 			near(token.gradient, gradient);
 		}
-		// beta 0.1, reference twice as likely: k3 = 2 - 1 - ln 2, its gradient 1 - 2.
+		// beta 0.1, reference twice as likely: k3 = 2 - 1 - ln 2, with gradient 1 - 2.
 		const withKl = loss(1, 1, 0.1, 2);
 		near(withKl.loss, -1 + 0.1 * (1 - Math.LN2));
 		near(withKl.gradient, -1 - 0.1);
 	});
 
-	it('has the gradient of its value', () => {
+	it('has a gradient that matches its value', () => {
 		for (let i = 0; i < 500; i++) {
 			const random = Random.of('gradient', i);
 			const input = {
@@ -89,7 +89,7 @@ describe('the loss of a token (PPO equation 7 with two ranges, plus beta k3)', (
 		}
 	});
 
-	it('names the side on which it was clipped', () => {
+	it('reports the side on which it was clipped', () => {
 		assert.equal(clipSide(Math.log(0.5), 0, -1, clip), 'low');
 		assert.equal(clipSide(Math.log(0.5), 0, 1, clip), null);
 		assert.equal(clipSide(Math.log(1.5), 0, 1, clip), 'high');
@@ -107,20 +107,20 @@ describe('token weights', () => {
 	];
 	const by = { maxCompletionLength: 8, generationTokens: countTokens(rows), stepsPerGeneration: 1 };
 
-	it('are those of the four loss types', () => {
+	it('match the four loss types', () => {
 		assert.equal(countTokens(rows), 6);
-		// DeepSeekMath equation 3: 1 / (rows |o_i|). TRL counts masked rows as rows.
+		// DeepSeekMath equation 3: 1 / (rows |o_i|). TRL includes masked rows in the row count.
 		assert.deepEqual([...tokenWeights(rows, { ...by, lossType: 'grpo' })], [1 / 6, 1 / 12, 0]);
 		assert.deepEqual([...tokenWeights(rows, { ...by, lossType: 'bnpo' })], [1 / 6, 1 / 6, 0]);
 		// Dr. GRPO: 1 / (rows x max_completion_length).
 		assert.deepEqual([...tokenWeights(rows, { ...by, lossType: 'dr_grpo' })], [1 / 24, 1 / 24, 0]);
-		// DAPO equation 8; split in two updates, each stands for half of the batch's tokens.
+		// DAPO equation 8. In two updates, each accounts for half of the batch's tokens.
 		assert.deepEqual([...tokenWeights(rows, { ...by, lossType: 'dapo' })], [1 / 6, 1 / 6, 0]);
 		const split = { ...by, generationTokens: 20, stepsPerGeneration: 2, lossType: 'dapo' as const };
 		assert.deepEqual([...tokenWeights(rows, split)], [0.1, 0.1, 0]);
 	});
 
-	it('make the loss of the first update 0 for grpo and minus the length-weighted mean advantage for the others', () => {
+	it('give a loss of 0 in the first update for grpo, and minus the length-weighted mean advantage for the others', () => {
 		const advantages = [1, -0.5, -0.5];
 		const lengths = [
 			{ length: 3, masked: false },
@@ -138,7 +138,7 @@ describe('token weights', () => {
 		near(first('dr_grpo'), 3 / 30);
 	});
 
-	it('say what may be left out', () => {
+	it('identify rows that can be skipped', () => {
 		assert.ok(isSkippable({ weight: 0, advantage: 1 }, 0.1));
 		assert.ok(isSkippable({ weight: 1, advantage: 0 }, 0));
 		assert.ok(!isSkippable({ weight: 1, advantage: 0 }, 0.1));
@@ -146,7 +146,7 @@ describe('token weights', () => {
 	});
 });
 
-describe('metrics of an update', () => {
+describe('update metrics', () => {
 	const row = (ratios: number[], advantage: number, masked = false) => ({
 		masked,
 		advantage,
@@ -156,7 +156,7 @@ describe('metrics of an update', () => {
 		entropies: ratios.map(() => 0.5),
 	});
 
-	it('count clipped tokens over the update and by completion', () => {
+	it('count clipped tokens over the update and per completion', () => {
 		const metrics = updateMetrics([row([0.5, 1, 1, 1], -1), row([1.5, 1.5], 1), row([9, 9, 9], 1, true)], {
 			...clip,
 			beta: 0,
@@ -171,7 +171,7 @@ describe('metrics of an update', () => {
 		});
 	});
 
-	it('have null where there is no valid sample, and kl only with a KL term', () => {
+	it('are null without valid samples, and include kl only with a KL term', () => {
 		const empty = updateMetrics([row([1], 1, true)], { ...clip, beta: 0.1 });
 		assert.ok(Object.values(empty).every((value) => value === null));
 		assert.ok('kl' in empty);

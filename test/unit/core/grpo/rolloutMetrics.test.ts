@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { rolloutMetrics } from '../../../../src/core/grpo/rolloutMetrics.ts';
 import { combineRewards } from '../../../../src/core/reward/combineRewards.ts';
 
-describe('metrics of a generation batch', () => {
-	it('are means and sample deviations over what applies', () => {
+describe('generation batch metrics', () => {
+	it('are means and sample standard deviations over applicable values', () => {
 		const rollout = (accuracy: number | null, format: number | null, length: number, truncated = false) => ({
 			rewards: { accuracy, format },
 			reward: combineRewards([accuracy, format], [1, 0.5]),
@@ -24,7 +24,7 @@ describe('metrics of a generation batch', () => {
 		assert.equal(metrics['rewards/unused/mean'], null);
 		assert.equal(metrics['rewards/unused/std'], null);
 		assert.equal(metrics['groups/dead'], 0.5);
-		// The second group has one reward: its deviation is not known to be 0.
+		// The second group has a single reward, so its standard deviation is unknown rather than 0.
 		assert.equal(metrics.frac_reward_zero_std, 0);
 		assert.deepEqual(
 			[
@@ -40,7 +40,7 @@ describe('metrics of a generation batch', () => {
 		);
 	});
 
-	it('are null, never NaN, where nothing is valid', () => {
+	it('are null rather than NaN without valid values', () => {
 		const metrics = rolloutMetrics([{ rewards: {}, reward: null, length: 3, truncated: true }], ['accuracy'], {
 			dead: [true],
 			size: 1,
@@ -51,7 +51,7 @@ describe('metrics of a generation batch', () => {
 		for (const value of Object.values(metrics)) assert.ok(value === null || Number.isFinite(value));
 	});
 
-	it('give frac_reward_zero_std the meaning of TRL: with scale_rewards "batch" it is about the batch', () => {
+	it('define frac_reward_zero_std like TRL: with scale_rewards "batch", it refers to the batch', () => {
 		const rows = [1, 1, 0, 0].map((reward) => ({ rewards: {}, reward, length: 1, truncated: false }));
 		const dead = [true, true];
 		const share = (scale: 'batch' | 'group', list = rows) => {
@@ -64,7 +64,7 @@ describe('metrics of a generation batch', () => {
 		assert.ok(!('frac_reward_zero_std' in rolloutMetrics(rows, [], null)), 'no groups, no share of them');
 	});
 
-	it('combine rewards as TRL does', () => {
+	it('combine rewards like TRL', () => {
 		assert.equal(combineRewards([1, null, 0.5], [1, 10, 2]), 2);
 		assert.equal(combineRewards([null, null], [1, 1]), null);
 		assert.equal(combineRewards([0], [1]), 0);

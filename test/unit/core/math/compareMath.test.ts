@@ -62,7 +62,7 @@ function primes(n: number): string {
 }
 
 describe('rational numbers', () => {
-	it('are equal in every spelling', () => {
+	it('are equal in every notation', () => {
 		const random = Random.of('spellings');
 		for (let i = 0; i < 150; i++) {
 			const fraction = randomFraction(random);
@@ -71,7 +71,7 @@ describe('rational numbers', () => {
 		}
 	});
 
-	it('differ when numerator or denominator differ', () => {
+	it('differ if the numerator or denominator differs', () => {
 		const random = Random.of('differ');
 		for (let i = 0; i < 150; i++) {
 			const fraction = randomFraction(random);
@@ -83,12 +83,12 @@ describe('rational numbers', () => {
 	});
 });
 
-/** A sentence is a prediction, never a gold answer. */
+/** Checks only one direction, because a sentence can be a prediction but not a gold answer. */
 function assertEqualOneWay(gold: string, prediction: string): void {
 	assert.equal(value(gold, prediction), 1, `${gold} | ${prediction}: ${compareMath(gold, prediction).reason}`);
 }
 
-/** Coefficients from the constant up. */
+/** Returns coefficients starting with the constant term. */
 function multiplied(factors: readonly (readonly number[])[]): number[] {
 	let product = [1];
 	for (const factor of factors) {
@@ -120,7 +120,7 @@ describe('polynomials', () => {
 		return { expanded, factored };
 	};
 
-	it('are equal expanded, factored and in any order', () => {
+	it('are equal when expanded, factored and in any order', () => {
 		const random = Random.of('expanded');
 		for (let i = 0; i < 60; i++) {
 			const { expanded, factored } = make(random);
@@ -131,7 +131,7 @@ describe('polynomials', () => {
 		}
 	});
 
-	it('differ when a coefficient differs', () => {
+	it('differ if a coefficient differs', () => {
 		const random = Random.of('coefficient');
 		for (let i = 0; i < 60; i++) {
 			const { expanded, factored } = make(random);
@@ -141,7 +141,7 @@ describe('polynomials', () => {
 		}
 	});
 
-	it('are equal as equations up to a factor and their sides', () => {
+	it('are equal as equations up to a factor and swapped sides', () => {
 		const random = Random.of('equations');
 		for (let i = 0; i < 40; i++) {
 			const { expanded } = make(random);
@@ -158,7 +158,7 @@ describe('polynomials', () => {
 });
 
 describe('sets, tuples and intervals', () => {
-	it('of any elements are equal in any order, tuples in theirs alone', () => {
+	it('of any elements are equal in any order, but tuples only in their own order', () => {
 		const random = Random.of('sets');
 		for (let i = 0; i < 60; i++) {
 			const items = [...new Set(Array.from({ length: random.between(2, 6) }, () => random.between(-50, 50)))].map(
@@ -173,7 +173,7 @@ describe('sets, tuples and intervals', () => {
 		}
 	});
 
-	it('with other ends are other intervals, and inequalities say the same', () => {
+	it('intervals differ by open or closed ends, and inequalities are equivalent to intervals', () => {
 		const random = Random.of('intervals');
 		for (let i = 0; i < 60; i++) {
 			const low = random.between(-20, 20);
@@ -190,7 +190,7 @@ describe('sets, tuples and intervals', () => {
 });
 
 describe('gold answer and prediction', () => {
-	it('are not treated alike: a gold answer that cannot be read says nothing, such a prediction is wrong', () => {
+	it('are treated differently: an unreadable gold answer gives no result, an unreadable prediction is incorrect', () => {
 		for (const garbage of ['\\frac{1', ')(', '\\foo{3}', 'x^', '']) {
 			assert.equal(value(garbage, '5'), null, garbage);
 			assert.equal(value(garbage, garbage), null, garbage);
@@ -198,7 +198,7 @@ describe('gold answer and prediction', () => {
 		}
 	});
 
-	it('may be swapped where both can be read', () => {
+	it('can be swapped if both are readable', () => {
 		const list = [
 			'1/2',
 			'0.5',
@@ -217,12 +217,12 @@ describe('gold answer and prediction', () => {
 		for (const a of list) for (const b of list) assert.equal(value(a, b), value(b, a), `${a} | ${b}`);
 	});
 
-	it('leaves out a percent sign, or approximates, as the gold answer does', () => {
+	it('the prediction can omit a percent sign or approximate if the gold answer does', () => {
 		assert.deepEqual([value('50\\%', '50'), value('50', '50\\%')], [1, 0]);
 		assert.deepEqual([value('\\approx 5', '5'), value('5', '\\approx 5')], [1, 0]);
 	});
 
-	it('is one answer: several boxes in an answer section are candidates', () => {
+	it('the prediction is a single answer: several boxes in an answer section are candidates', () => {
 		const twice = '\\boxed{2} is too small, so it is \\boxed{3}';
 		assert.equal(compareMath('3', twice).value, 1);
 		assert.equal(compareMath('3', twice, { sole: true }).value, 0);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { statedAnswers } from '../../../../src/core/math/statedAnswer.ts';
 
-/** Far beyond what linear work takes here, and far below what trying all divisions of a text takes. */
+/** Far more than linear time takes here, and far less than trying all divisions of a text takes. */
 const giveUpMs = 20_000;
 
 const script = `
@@ -38,18 +38,18 @@ async function endsInTime(texts: readonly string[]): Promise<boolean> {
 }
 
 describe('stated answers', () => {
-	it('end in time for long stretches of white space', async () => {
+	it('are found in bounded time in long runs of whitespace', async () => {
 		const blank = ' '.repeat(3900);
 		assert.ok(
 			await endsInTime([`.${blank}=`, `=a${blank}=`, `x,${'\n'.repeat(3900)}is`, `so ${blank} is the ${blank}`]),
 		);
 	});
 
-	it('end in time for formulas that are opened again and again', async () => {
+	it('are found in bounded time in formulas with many opening delimiters', async () => {
 		assert.ok(await endsInTime(['\\[', '\\(', ' \\(', '\\( = abc ', '$$\\['].map((piece) => piece.repeat(60_000))));
 	});
 
-	it('are read over long white space as over one blank', () => {
+	it('are found across long whitespace as across a single space', () => {
 		const blank = ' '.repeat(40);
 		assert.deepEqual(statedAnswers(`The answer is${blank}42.`), statedAnswers('The answer is 42.'));
 		assert.deepEqual(statedAnswers(`It costs \\(3 + 4\\)${blank}so it costs \\(7\\).`).at(-1), '7');

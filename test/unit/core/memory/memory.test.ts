@@ -10,7 +10,7 @@ import { type BatchPlan, stageMemory } from '../../../../src/core/memory/stageMe
 import { parseRecipeOrThrow } from '../../../../src/core/recipe/parseRecipe.ts';
 import { resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
 
-/** Published configurations, and the parameters that their models have. */
+/** Published configurations and the parameter counts of their models. */
 const published: readonly [name: string, parameters: number, config: object][] = [
 	[
 		'Qwen2.5-0.5B',
@@ -118,22 +118,23 @@ const shapeOf = (name: string) => shapeOfConfig(published.find(([one]) => one ==
 
 describe('parameters', () => {
 	for (const [name, parameters, config] of published) {
-		it(`of ${name} are counted`, () => {
+		it(`are counted for ${name}`, () => {
 			assert.equal(countParameters(shapeOfConfig(config, name).shape).total, parameters);
 		});
 	}
 
-	it("of adapters are peft's", () => {
+	it('match peft for adapters', () => {
 		assert.equal(countAdapters(shapeOf('Qwen2.5-0.5B'), 16), 8_798_208);
 	});
 
-	it('of a new model are those of the embedded engine', () => {
+	it('match the embedded engine for a new model', () => {
 		const shape = shapeOfSizes({ layers: 4, width: 128, heads: 4, feedForward: 512, context: 50 }, 20);
-		// Embeddings of 20 symbols and 50 places, the output matrix, four blocks of 12 width^2 and two norms, the last norm.
+		// Embeddings for 20 symbols and 50 positions, the output matrix, four blocks with 12 width^2 and two norms, the
+		// last norm.
 		assert.equal(countParameters(shape).total, 20 * 128 + 50 * 128 + 20 * 128 + 4 * (12 * 128 ** 2 + 2 * 128) + 128);
 	});
 
-	it('need sizes: anything else is refused by name', () => {
+	it('require sizes: missing or invalid ones are rejected by name', () => {
 		for (const bad of [null, [], 'x', {}, { hidden_size: 'wide' }, { hidden_size: -1, vocab_size: 1e12 }]) {
 			assert.throws(
 				() => shapeOfConfig(bad, 'm/config.json'),
@@ -143,7 +144,7 @@ describe('parameters', () => {
 	});
 });
 
-describe('activations of a block', () => {
+describe('block activations', () => {
 	const sizes = {
 		hidden_size: 128,
 		num_hidden_layers: 4,
@@ -153,12 +154,12 @@ describe('activations of a block', () => {
 	};
 	const grouped = { ...sizes, model_type: 'llama', num_key_value_heads: 2 };
 	const plain: Arithmetic = { compute: 4, attention: 'sdpa', adapters: 0, padded: false };
-	/** Bytes of a token of 64, as PyTorch 2.13 kept them of transformers 5.18 on a CPU. */
+	/** Bytes per token for 64 tokens, as kept by PyTorch 2.13 with transformers 5.18 on a CPU. */
 	const kept: readonly [what: string, bytes: number, config: object, how: Partial<Arithmetic>][] = [
 		['grouped queries', 10_536, grouped, {}],
 		['padding', 11_560, grouped, { padded: true }],
 		['eager', 13_320, grouped, { attention: 'eager' }],
-		// Without the copies of the weights, which are counted by themselves: 8552 - 1472, 11976 - 1472.
+		// Without the weight copies, which are counted separately: 8552 - 1472, 11976 - 1472.
 		['autocast', 7_080, grouped, { compute: 2 }],
 		['eager under autocast', 10_504, grouped, { compute: 2, attention: 'eager' }],
 		['ungrouped', 11_304, { ...grouped, num_key_value_heads: 8 }, {}],
@@ -166,7 +167,7 @@ describe('activations of a block', () => {
 		['norms of queries under autocast', 8_080, { ...grouped, model_type: 'qwen3', head_dim: 16 }, { compute: 2 }],
 		['four norms', 12_600, { ...grouped, model_type: 'gemma2', head_dim: 16 }, {}],
 		['adapters', 9_736, grouped, { adapters: 8 }],
-		// 6572, of which 148 are copies of the adapters.
+		// 6572, including 148 for copies of the adapters.
 		['adapters under autocast', 6_424, grouped, { adapters: 8, compute: 2 }],
 		['eager adapters under autocast', 9_592, grouped, { adapters: 8, compute: 2, attention: 'eager' }],
 		['the embedded engine', 9_256, { ...sizes, model_type: 'reasoning-lab', intermediate_size: 512 }, {}],
@@ -179,7 +180,7 @@ describe('activations of a block', () => {
 		['gpt2', 14_384, { ...sizes, model_type: 'gpt2', intermediate_size: 512, activation_function: 'gelu_new' }, {}],
 	];
 	for (const [what, bytes, config, how] of kept) {
-		it(`are those that were measured: ${what}`, () => {
+		it(`match measurements: ${what}`, () => {
 			const { shape } = shapeOfConfig(config, what);
 			const ratio = blockActivations(shape, { ...plain, ...how }, 64) / bytes;
 			assert.ok(Math.abs(ratio - 1) < 0.001, `${ratio}`);
@@ -187,7 +188,7 @@ describe('activations of a block', () => {
 	}
 });
 
-describe('memory of a stage', () => {
+describe('stage memory', () => {
 	const shape = shapeOf('Qwen2.5-0.5B');
 	const how: Arithmetic = { compute: 2, attention: 'sdpa', adapters: 0, padded: true };
 	const whole = { frozenBits: null, shards: 1, replicas: 1 } as const;
@@ -202,11 +203,11 @@ describe('memory of a stage', () => {
 	};
 	const total = countParameters(shape).total;
 
-	it('takes 16 bytes a parameter in an update', () => {
+	it('takes 16 bytes per parameter in an update', () => {
 		assert.equal(stageMemory(shape, how, whole, batch).moments.optimiser, 16 * total);
 	});
 
-	it('shares weights, gradients and moments under FSDP, and adds buckets under DDP', () => {
+	it('shards weights, gradients and moments under FSDP, and adds buckets under DDP', () => {
 		const sharded = stageMemory(shape, how, { ...whole, shards: 4 }, batch);
 		assert.equal(sharded.parts.weights, total);
 		assert.equal(sharded.parts.optimiser, 2 * total);
@@ -215,7 +216,7 @@ describe('memory of a stage', () => {
 		assert.equal(replicated.parts.buckets, 4 * total);
 	});
 
-	it('is less with checkpointing, adapters and quantized weights, and more with a reference and length', () => {
+	it('decreases with checkpointing, adapters and quantized weights, and increases with a reference model and length', () => {
 		const peak = (more: Partial<BatchPlan>, weights: Parameters<typeof stageMemory>[2] = whole, adapters = 0) =>
 			stageMemory(shape, { ...how, adapters }, weights, { ...batch, ...more }).peak;
 		const plain = peak({});
@@ -225,11 +226,11 @@ describe('memory of a stage', () => {
 		assert.ok(peak({ length: 1024 }) > plain && peak({ passes: 2 }) > plain);
 		const [four, eight, sixteen] = ([4, 8, 16] as const).map((frozenBits) => peak({}, { ...whole, frozenBits }, 16));
 		assert.ok((four ?? 0) < (eight ?? 0) && (eight ?? 0) < (sixteen ?? 0) && (sixteen ?? 0) < plain);
-		// Under adapters the reference is the model without them.
+		// With adapters, the reference is the model without them.
 		assert.equal(peak({ reference: true }, { ...whole, frozenBits: 16 }, 16), sixteen);
 	});
 
-	it('is at its peak while it samples, where keys and values are most', () => {
+	it('peaks during sampling if keys and values dominate', () => {
 		const memory = stageMemory(shape, how, whole, {
 			...batch,
 			rows: 1,
@@ -237,7 +238,7 @@ describe('memory of a stage', () => {
 			generation: { rows: 4096, prompt: 16, length: 2048 },
 		});
 		assert.equal(memory.moment, 'generation');
-		// Grouped queries: two heads of 64 in each of 24 blocks, keys and values, f32; one block has them twice.
+		// Grouped queries: two heads of 64 in each of 24 blocks, keys and values, float32; one block has them twice.
 		assert.equal(memory.parts.cache, 4096 * 2048 * 2 * 4 * 2 * 64 * 25);
 	});
 
@@ -250,7 +251,7 @@ describe('memory of a stage', () => {
 	});
 });
 
-describe('the estimate of a recipe', () => {
+describe('recipe estimate', () => {
 	const machine = { cores: 2, resolvePath: (path: string) => `/p/${path}` };
 	const recipe = (changes: object = {}) =>
 		resolveRecipe(
@@ -278,7 +279,7 @@ describe('the estimate of a recipe', () => {
 		deviceBytes: 80 * 2 ** 30,
 	};
 
-	it('says what does not fit, and what would', () => {
+	it('reports what does not fit, and what would', () => {
 		const estimate = estimateRecipe(recipe(), facts);
 		assert.equal(estimate.fits, false);
 		assert.equal(estimate.precision, 'bfloat16');
@@ -287,14 +288,14 @@ describe('the estimate of a recipe', () => {
 		const smaller = estimateRecipe(recipe({ pytorch: { microBatch: size } }), facts);
 		assert.deepEqual([smaller.fits, smaller.advice], [true, null]);
 		assert.equal(estimateRecipe(recipe({ pytorch: { microBatch: 2 * size } }), facts).fits, false);
-		assert.match(estimateRecipe(recipe(), { ...facts, deviceBytes: 2 ** 30 }).advice ?? '', /use a smaller model/);
+		assert.match(estimateRecipe(recipe(), { ...facts, deviceBytes: 2 ** 30 }).advice ?? '', /Use a smaller model/);
 	});
 
-	it('says what was assumed', () => {
+	it('states its assumptions', () => {
 		const notes = (changes: object, more: Partial<MemoryFacts> = {}) =>
 			estimateRecipe(recipe(changes), { ...facts, ...more }).notes.join('\n');
 		assert.match(notes({}), /Assumes prompts of 256 tokens/);
-		assert.match(notes({}), /as long as "maxLength" \(1024 tokens\)/);
+		assert.match(notes({}), /Assumes training texts of "maxLength" \(1024\) tokens/);
 		assert.equal(notes({}, { promptTokens: 100, textTokens: 200 }), '');
 		assert.match(notes({ pytorch: { processes: 2 } }), /not measured/);
 		assert.match(notes({ pytorch: { lora: { targets: ['q_proj'] } } }), /an adapter on every matrix/);
@@ -302,7 +303,7 @@ describe('the estimate of a recipe', () => {
 		assert.match(notes({}, { model: odd }), /Unknown model family "strange"/);
 	});
 
-	it('counts the micro-batch as the trainer takes it, and all processes of a machine', () => {
+	it('counts the micro-batch as the trainer uses it, and all processes on a machine', () => {
 		const rows = (changes: object) => estimateRecipe(recipe(changes), facts).stages.map((stage) => stage.rows);
 		assert.deepEqual(rows({}), [16, 128]);
 		assert.deepEqual(rows({ pytorch: { microBatch: 4 } }), [4, 4]);
@@ -314,17 +315,17 @@ describe('the estimate of a recipe', () => {
 		assert.ok(two.total > 1.5 * one.total);
 	});
 
-	it('sets aside what vLLM takes of the GPU', () => {
+	it("reserves vLLM's share of the GPU", () => {
 		const estimate = estimateRecipe(recipe({ pytorch: { vllm: { memory: 0.5 }, microBatch: 1 } }), facts);
 		assert.equal(estimate.vllm, 40 * 2 ** 30);
 	});
 
-	it('leaves the embedded engine to itself', () => {
+	it('does not cover the embedded engine', () => {
 		const embedded = { engine: 'embedded', dataset: { task: 'addition' }, model: { layers: 1, width: 16, heads: 2 } };
 		assert.throws(() => estimateRecipe(recipe(embedded), facts), /for the pytorch and ray engines/);
 	});
 
-	it('is told in words', () => {
+	it('is formatted as text', () => {
 		assert.deepEqual([0, 1023, 1024, 1.5 * 2 ** 20, 259 * 2 ** 30].map(bytesText), [
 			'0 bytes',
 			'1023 bytes',
@@ -337,7 +338,7 @@ describe('the estimate of a recipe', () => {
 		assert.ok(grpo);
 		assert.match(stageText(grpo), /^Stage 2 \(grpo\): \d+ GiB in the backward pass, 128 rows of 512 tokens$/);
 		assert.match(partsText(grpo.parts), /^(logits|activations) \d+ GiB, .*weights 1\.8 GiB/);
-		assert.match(totalText(estimate), /^The run needs about \d+ GiB, and the GPU has 80\.0 GiB: it does not fit\.$/);
+		assert.match(totalText(estimate), /^The run needs about \d+ GiB, but the GPU has only 80\.0 GiB\.$/);
 		assert.match(totalText({ ...estimate, deviceBytes: null, fits: null }), /^The run needs about \d+ GiB\.$/);
 	});
 });

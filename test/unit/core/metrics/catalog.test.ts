@@ -7,8 +7,8 @@ import { describeMetric, metricNames } from '../../../../src/core/metrics/catalo
 import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
 import type { lossTypes } from '../../../../src/protocol/groupStages.ts';
 
-describe('the metric catalog', () => {
-	it('says what each metric is, its unit and over what', () => {
+describe('metric catalog', () => {
+	it('describes each metric with its unit and denominator', () => {
 		for (const name of metricNames) {
 			const info = describeMetric(name);
 			assert.ok(info.known && info.title && info.over, name);
@@ -18,7 +18,7 @@ describe('the metric catalog', () => {
 		assert.equal(new Set(metricNames.map((name) => describeMetric(name).title)).size, metricNames.length);
 	});
 
-	it('knows every metric that is computed', () => {
+	it('includes every metric that is computed', () => {
 		const computed = {
 			...rolloutMetrics([{ rewards: {}, reward: 1, length: 1, truncated: false }], ['accuracy'], {
 				dead: [false],
@@ -30,7 +30,7 @@ describe('the metric catalog', () => {
 		for (const name of Object.keys(computed)) assert.ok(describeMetric(name).known, name);
 	});
 
-	it('describes names that are built from names', () => {
+	it('describes derived metric names', () => {
 		assert.equal(describeMetric('rewards/a/b/mean').title, 'a/b');
 		assert.equal(describeMetric('rewards/accuracy/std').better, null);
 		assert.equal(describeMetric('eval/heldout/accuracy').title, 'Held-out accuracy');
@@ -45,7 +45,7 @@ describe('the metric catalog', () => {
 		assert.equal(describeMetric('grad_norm').logScale, true);
 	});
 
-	it('describes what GPUs do', () => {
+	it('describes GPU metrics', () => {
 		const power = describeMetric('gpu/11/power');
 		assert.deepEqual([power.title, power.unit, power.group, power.known], ['GPU 11 power', 'watts', 'devices', true]);
 		assert.equal(describeMetric('gpu/0/memory_used').unit, 'bytes');
@@ -53,7 +53,7 @@ describe('the metric catalog', () => {
 			assert.equal(describeMetric(name).known, false, name);
 	});
 
-	it('tells the accuracy of models that judge from that of answers', () => {
+	it('distinguishes reward model accuracy from answer accuracy', () => {
 		assert.match(describeMetric('accuracy', { stage: 'reward-model' }).explanation, /^Pairs/);
 		assert.match(describeMetric('eval/accuracy', { stage: 'reward-model' }).explanation, /^Pairs/);
 		assert.match(describeMetric('eval/accuracy', { stage: 'process-reward-model' }).explanation, /^Steps/);
@@ -63,7 +63,7 @@ describe('the metric catalog', () => {
 		assert.equal(canonicalName('trl', 'rewards/chosen'), 'rewards/chosen');
 	});
 
-	it('leaves foreign names as they are', () => {
+	it('leaves foreign names unchanged', () => {
 		for (const name of ['actor/ppo_kl', '__proto__', 'constructor', '', '<img>', 'time/']) {
 			const info = describeMetric(name);
 			assert.equal(info.known, false);
@@ -71,7 +71,7 @@ describe('the metric catalog', () => {
 		}
 	});
 
-	it('explains the loss by its type', () => {
+	it('explains the loss by loss type', () => {
 		const loss = (lossType: (typeof lossTypes)[number]) =>
 			describeMetric('loss', { stage: 'grpo', lossType, beta: 0 }).explanation;
 		assert.match(loss('grpo'), /gives 0: a loss of 0 is expected/);
@@ -85,7 +85,7 @@ describe('the metric catalog', () => {
 		assert.match(describeMetric('loss', { lossType: 'dapo', beta: 0.1 }).explanation, /KL term/);
 		assert.match(
 			describeMetric('reward_std').explanation,
-			/sample standard deviation \(n - 1\) of their own group plus 1e-4/,
+			/sample standard deviation \(n - 1\) of their group plus 1e-4/,
 		);
 		assert.match(describeMetric('reward_std', { scaleRewards: 'none' }).explanation, /without dividing by the SD/);
 	});

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { canonicalName, knownName, trainers } from '../../../../src/core/metrics/canonicalName.ts';
 import { describeMetric } from '../../../../src/core/metrics/catalog.ts';
 
-/** Fills in the parts of a pattern. */
+/** Fills in a pattern's placeholders. */
 const filled = (pattern: string) => pattern.replaceAll(/\{\w+\}/g, 'x');
 
-describe('the names of other trainers', () => {
-	it('lead to metrics of the catalog, all of them', () => {
+describe("other trainers' metric names", () => {
+	it('all map to catalog metrics', () => {
 		for (const { title, names } of trainers) {
 			for (const { name, canonical } of names) {
 				const info = describeMetric(filled(canonical));
@@ -16,7 +16,7 @@ describe('the names of other trainers', () => {
 		}
 	});
 
-	it('are found again as they are written, whatever the format is called', () => {
+	it('are recognized as written, whatever the format is called', () => {
 		for (const { formats, names } of trainers) {
 			for (const { name, canonical, akin } of names) {
 				const foreign = filled(name);
@@ -32,7 +32,7 @@ describe('the names of other trainers', () => {
 		assert.equal(canonicalName('primeRl', 'optim/lr'), 'learning_rate');
 	});
 
-	it('has every part in the canonical name that the canonical name asks for', () => {
+	it('contain every placeholder of their canonical name', () => {
 		for (const { names } of trainers) {
 			for (const { name, canonical } of names) {
 				for (const [part] of canonical.matchAll(/\{\w+\}/g)) assert.ok(name.includes(part), `${name} -> ${canonical}`);
@@ -40,7 +40,7 @@ describe('the names of other trainers', () => {
 		}
 	});
 
-	it('knows TRL old and new, in logs and in TensorBoard', () => {
+	it('include old and new TRL names, in logs and in TensorBoard', () => {
 		for (const [name, canonical] of [
 			['reward', 'reward'],
 			['completion_length', 'completions/mean_length'],
@@ -59,14 +59,14 @@ describe('the names of other trainers', () => {
 		assert.equal(describeMetric('eval/completions/mean_length').unit, 'tokens');
 	});
 
-	it('takes apart sources with slashes', () => {
+	it('support source names with slashes', () => {
 		assert.equal(canonicalName('verl', 'val-core/openai/gsm8k/acc/mean@4'), 'eval/openai/gsm8k/accuracy');
 		assert.equal(canonicalName('verl', 'val-aux/openai/gsm8k/acc/best@4/mean'), 'eval/openai/gsm8k/pass@4');
 		assert.equal(describeMetric('eval/openai/gsm8k/accuracy').group, 'evaluation');
 		assert.equal(describeMetric('eval/openai/gsm8k/pass@4').unit, 'share');
 	});
 
-	it('keeps what is only akin apart, and says what it is akin to', () => {
+	it('keep metrics that are only similar separate, and state what they are similar to', () => {
 		assert.equal(canonicalName('verl', 'critic/rewards/mean'), 'critic/rewards/mean');
 		const info = describeMetric('critic/rewards/mean', { format: 'verl' });
 		assert.equal(info.own?.akinTo, 'reward');
@@ -74,10 +74,10 @@ describe('the names of other trainers', () => {
 		assert.equal(info.group, 'reward');
 	});
 
-	it('says the trainer’s own name and where its definition differs', () => {
+	it('are shown with the trainer’s own name and differences in definition', () => {
 		const deviation = describeMetric('reward_std', { format: 'trl' }).own;
 		assert.equal(deviation?.trainer, 'TRL');
-		assert.match(deviation?.differs.join(' ') ?? '', /whole batch/);
+		assert.match(deviation?.differs.join(' ') ?? '', /entire batch/);
 		assert.deepEqual(describeMetric('completions/mean_length', { format: 'trl' }).own?.names.slice(0, 2), [
 			'completions/mean_length',
 			'completion_length (up to 0.16, and Unsloth)',
@@ -91,7 +91,7 @@ describe('the names of other trainers', () => {
 		assert.equal(describeMetric('kl').own, null);
 	});
 
-	it('is not misled by hostile names', () => {
+	it('handle hostile names', () => {
 		for (const name of ['__proto__', 'constructor', 'toString', '', 'rewards//mean', 'x'.repeat(100_000)]) {
 			for (const format of ['trl', 'verl', 'tensorboard', '__proto__', '']) {
 				assert.equal(typeof canonicalName(format, name), 'string');

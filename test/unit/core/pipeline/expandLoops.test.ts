@@ -20,7 +20,7 @@ const exporting = { ...search, export: ['completions', 'labels'] };
 const loop = { loop: 'round', times: 2, stages: [exporting, learn, value, measure] };
 
 describe('a loop', () => {
-	test('is written out as ordinary stages', () => {
+	test('is expanded into ordinary stages', () => {
 		const { stages } = pipelineOf([base, loop, { ...grpo, name: 'rl', from: 'learn-2' }]);
 		const common = { type: 'search', params: { n: 2 }, export: ['completions', 'labels'] };
 		assert.deepEqual(JSON.parse(JSON.stringify(stages)), [
@@ -32,7 +32,7 @@ describe('a loop', () => {
 				...{ name: 'value-1', from: 'learn-1', labels: { stage: 'search-1', separator: '' } },
 				...{ seed: 4, round: { of: 'value', number: 1 } },
 			},
-			// It measures all rounds alike: no seed of its own.
+			// It measures all rounds the same way, so it has no seed of its own.
 			{ ...measure, name: 'measure-1', from: 'value-1', round: { of: 'measure', number: 1 } },
 			{ ...common, name: 'search-2', from: { stage: 'value-1' }, seed: 5, round: { of: 'search', number: 2 } },
 			{ ...learn, name: 'learn-2', data: { stage: 'search-2' }, seed: 5, round: { of: 'learn', number: 2 } },
@@ -46,12 +46,12 @@ describe('a loop', () => {
 		]);
 	});
 
-	test('that is written out is the same pipeline', () => {
+	test('is equivalent to its expansion', () => {
 		const { stages } = pipelineOf([base, loop]);
 		assert.deepEqual(pipelineOf(stages).stages, stages);
 	});
 
-	test('runs a round after the other', () => {
+	test('runs one round after another', () => {
 		const ordered = orderStages(pipelineOf([base, loop]).stages);
 		assert.ok(ordered.ok);
 		assert.deepEqual(
@@ -60,7 +60,7 @@ describe('a loop', () => {
 		);
 	});
 
-	test('may start from its own model, and then goes on from the round before', () => {
+	test('can start from its own model and then continue from the previous round', () => {
 		const model = { layers: 2, width: 16, heads: 2 };
 		const pipeline = pipelineOf([
 			{ loop: 'x', times: 2, stages: [{ ...sft, name: 'a', from: { previous: 'a', checkpoint: 'best' }, model }] },
@@ -72,7 +72,7 @@ describe('a loop', () => {
 		assert.equal(two.model, undefined);
 	});
 
-	test('takes data and conditions of the round before', () => {
+	test('uses data and conditions from the previous round', () => {
 		const later = {
 			...{ ...learn, name: 'learn', data: { previous: 'search', answer: 'x' } },
 			skipIf: { previous: 'measure', heldOutAccuracy: 0.9 },
@@ -89,7 +89,7 @@ describe('a loop', () => {
 		assert.deepEqual(dependenciesOf(of('learn-2') as never), ['base', 'search-1', 'measure-1']);
 	});
 
-	test('mixes in the data of rounds before, and takes a reward of its own round', () => {
+	test('mixes in data from previous rounds, and uses a reward from the current round', () => {
 		const sample = {
 			...{ type: 'rejection-sampling', name: 'sample', from: { previous: 'learn', first: 'base' }, problems: 4 },
 			extra: [{ previous: 'sample', share: 0.25 }],
@@ -106,7 +106,7 @@ describe('a loop', () => {
 		assert.deepEqual(of('learn-2')?.rewards, [{ use: 'reward-model', activation: 'none', stage: 'judge-2' }]);
 	});
 
-	test('keeps its seeds apart, and those of who gives one', () => {
+	test('keeps its own seeds separate from those given explicitly', () => {
 		const { stages } = pipelineOf([base, { loop: 'x', times: 2, stages: [{ ...sft, name: 'a', seed: 4294967295 }] }]);
 		assert.deepEqual(
 			stages.map(({ seed }) => seed),
@@ -127,45 +127,48 @@ describe('a loop while accuracy rises', () => {
 		{ ...freshState(of(name)), status, accuracy },
 	];
 
-	test('skips a round from the third on, where the one before it was not above the one before that', () => {
+	test('skips rounds from the third on if the previous round did not improve on the one before', () => {
 		assert.equal(of('learn-2').skipIf, undefined);
 		assert.deepEqual(of('learn-3').skipIf, { stage: 'measure-2', notAbove: 'measure-1' });
 		assert.deepEqual(dependenciesOf(of('search-3')), ['value-2', 'measure-2', 'measure-1']);
 		const rose = new Map([state('measure-1', 'finished', 0.5), state('measure-2', 'finished', 0.51)]);
 		assert.equal(skipReason(of('learn-3'), rose), null);
 		const fell = new Map([state('measure-1', 'finished', 0.5), state('measure-2', 'finished', 0.5)]);
-		assert.match(skipReason(of('learn-3'), fell) ?? '', /measure-2 is 0\.500, not above the 0\.500 of measure-1/);
+		assert.match(skipReason(of('learn-3'), fell) ?? '', /measure-2 is 0\.500, not above 0\.500 for measure-1/);
 		const over = new Map([state('measure-2', 'finished', 0.5), state('measure-3', 'skipped')]);
 		assert.equal(skipReason(of('learn-4'), over), 'measure-3 was skipped');
 	});
 
-	test('leaves what comes behind with the last round that was done', () => {
+	test('connects subsequent stages to the last completed round', () => {
 		const pipeline = pipelineOf([base, { ...loop, times: 4, rising: 'measure' }, of('rl')]);
 		const start = startOf(pipeline, of('rl'), new Set(['learn-3', 'learn-4']));
 		assert.deepEqual('input' in start && [start.input.stage, start.input.checkpoint], ['learn-2', 'last']);
 	});
 
-	test('needs a stage of its own that measures, and no other condition', () => {
+	test('requires its own evaluation stage and no other condition', () => {
 		const message = (rising: string, more: object = {}) =>
 			faultsOf([base, { ...loop, rising, stages: [exporting, learn, value, { ...measure, ...more }] }])[0]?.message ??
 			'';
 		assert.match(
 			message('mesure'),
-			/"rising" names the stage "mesure", but the loop has no such stage: did you mean "measure"\?/,
+			/"rising" references the stage "mesure", but the loop has no such stage: did you mean "measure"\?/,
 		);
 		assert.match(message('search'), /which does not measure held-out accuracy/);
 		const skipIf = { stage: 'base', heldOutAccuracy: 0.9 };
-		assert.match(message('measure', { skipIf }), /skips its stages by "rising", but this stage has its own "skipIf"/);
+		assert.match(
+			message('measure', { skipIf }),
+			/skips its stages based on "rising", but this stage also has "skipIf"/,
+		);
 	});
 });
 
-describe('a loop is refused', () => {
+describe('a loop is rejected', () => {
 	const refused: [string, readonly object[], string, RegExp][] = [
 		['of no rounds', [base, { ...loop, times: 0 }], 'stages[1].times', /1/],
 		['of too many rounds', [base, { ...loop, times: 101 }], 'stages[1].times', /100/],
 		['without stages', [base, { ...loop, stages: [] }], 'stages[1].stages', /needs at least one stage/],
 		['in a loop', [base, { ...loop, stages: [loop] }], 'stages[1].stages[0]', /must be a stage of type/],
-		['with a misspelt key', [base, { ...loop, time: 3 }], 'stages[1].time', /is not a key of a recipe here/],
+		['with a misspelt key', [base, { ...loop, time: 3 }], 'stages[1].time', /is not a valid key/],
 		[
 			'with a stage of a round that there is not',
 			[base, { ...loop, stages: [exporting, { ...learn, from: 'learn-3' }] }],
@@ -176,19 +179,19 @@ describe('a loop is refused', () => {
 			'with a stage of a later round than there is',
 			[base, loop, { ...grpo, name: 'rl', from: 'learn-3' }],
 			'stages[2].from',
-			/names the stage "learn-3", and there is none: did you mean "learn-[12]"\?/,
+			/references the stage "learn-3", which does not exist: did you mean "learn-[12]"\?/,
 		],
 		[
 			'whose stage is named from outside without its round',
 			[base, loop, { ...grpo, name: 'rl', from: 'learn' }],
 			'stages[2].from',
-			/names the stage "learn", and there is none: did you mean "learn-2"\?/,
+			/references the stage "learn", which does not exist: did you mean "learn-2"\?/,
 		],
 		[
 			'whose round before the first is a stage of its own',
 			[base, { ...loop, stages: [{ ...search, from: { previous: 'learn', first: 'learn' } }, learn] }],
 			'stages[1].stages[0].from',
-			/"first" of "from" names "learn" of the loop itself/,
+			/"first" in "from" references "learn" in the same loop/,
 		],
 		[
 			'with a cycle in a round',
@@ -218,13 +221,13 @@ describe('a loop is refused', () => {
 			'with a stage without a name',
 			[base, { ...loop, stages: [exporting, { ...learn, name: undefined }, measure] }],
 			'stages[1].stages[1]',
-			/Entry 2 of "stages" has no "name"/,
+			/Entry 2 in "stages" has no "name"/,
 		],
 		[
 			'with a name that is no folder',
 			[base, { ...loop, stages: [{ ...sft, name: 'a/b' }] }],
 			'stages[1].stages[0].name',
-			/names its folder/,
+			/is used as a folder name/,
 		],
 		[
 			'with a round of its stages own',
@@ -236,7 +239,7 @@ describe('a loop is refused', () => {
 			'where no stage has a name',
 			[{ loop: 'x', times: 2, stages: [sft] }],
 			'stages[0].loop',
-			/A loop is a part of pipelines/,
+			/Loops are supported only in pipelines/,
 		],
 		[
 			'with a setting that does not fit',
@@ -248,7 +251,7 @@ describe('a loop is refused', () => {
 			'and what it is not: a stage that takes of the round before',
 			[base, { ...grpo, name: 'rl', from: { previous: 'base' } }],
 			'stages[1].from',
-			/the stage is not in a loop: name a "stage"/,
+			/the stage is not in a loop\. Reference a "stage"/,
 		],
 	];
 	for (const [what, stages, path, message] of refused) {

@@ -35,8 +35,8 @@ function state(name: string, more: Partial<StageState> = {}): StageState {
 const byName = (...states: StageState[]) => new Map(states.map((one) => [one.name, one]));
 const hash = (letter: string) => letter.repeat(64);
 
-describe('the graph', () => {
-	test('each stage comes after those that it waits for, else as it is written', () => {
+describe('pipeline graph', () => {
+	test('each stage comes after its dependencies, and otherwise in recipe order', () => {
 		const ordered = orderStages(story.stages);
 		assert.ok(ordered.ok);
 		assert.deepEqual(
@@ -45,7 +45,7 @@ describe('the graph', () => {
 		);
 	});
 
-	test('what waits for what', () => {
+	test('dependencies', () => {
 		assert.deepEqual(dependenciesOf(stage('head')), ['rl', 'solve']);
 		assert.deepEqual(dependenciesOf(stage('more')), ['rl']);
 		assert.deepEqual([...behind(story.stages, 'solve')], ['head']);
@@ -64,7 +64,7 @@ describe('compiling', () => {
 	});
 	const pathOf = (name: string, output: string) => `/runs/story/${name}/${output}`;
 
-	test('a stage becomes a recipe that engines read', () => {
+	test('a stage becomes a recipe that engines can read', () => {
 		const artefacts = artefactsOf(story, stage('rl'), byName(cold), pathOf);
 		const recipe = compileStage(story, stage('rl'), artefacts);
 		assert.equal(recipe.name, 'story-rl');
@@ -75,7 +75,7 @@ describe('compiling', () => {
 		assert.deepEqual(resolveRecipe(recipe, machine).model, { path: '/runs/story/cold/checkpoints/step_000002' });
 	});
 
-	test('without "from" it is the model of the recipe; what differs wins', () => {
+	test('without "from", a stage uses the recipe model; differing settings take precedence', () => {
 		const recipe = compileStage(story, stage('cold'), artefactsOf(story, stage('cold'), byName(), pathOf));
 		assert.deepEqual([recipe.model, recipe.seed], [story.model, 3]);
 		const last = compileStage(
@@ -89,11 +89,11 @@ describe('compiling', () => {
 			),
 		);
 		assert.deepEqual(last.dataset, { task: 'string' });
-		// "more" was skipped: what starts from it starts from where it would have.
+		// "more" was skipped, so stages that start from it use its starting point.
 		assert.deepEqual(last.model, { path: '/runs/story/rl/checkpoints/step_000004' });
 	});
 
-	test('data of another stage becomes a path, beside the keys that belong to it', () => {
+	test("another stage's data becomes a path, next to its related keys", () => {
 		const solve = state('solve', {
 			outputs: [{ kind: 'labels', path: 'data/labels.jsonl', sha256: hash('c'), bytes: 1 }],
 		});
@@ -105,7 +105,7 @@ describe('compiling', () => {
 		});
 	});
 
-	test('reward models and files that are mixed in become paths in their lists', () => {
+	test('reward models and mixed-in files become paths in their lists', () => {
 		const pipeline = pipelineOf([
 			{ ...sft, name: 'cold' },
 			{ type: 'search', name: 'solve', from: 'cold' },
@@ -136,23 +136,23 @@ describe('compiling', () => {
 		assert.equal(resolveRecipe(recipe, machine).rewards.length, 2);
 	});
 
-	test('what was not made is missing', () => {
+	test('missing outputs are reported', () => {
 		const states = byName(state('rl', { outputs: cold.outputs }), state('solve'));
 		assert.throws(() => artefactsOf(story, stage('head'), states, pathOf), {
 			reason: 'missing',
-			message: /"labels" of the stage "head" takes its input from "solve", which produces no labels/,
+			message: /"labels" in the stage "head" gets its input from "solve", which produces no labels/,
 		});
 	});
 
-	test('a skipped first stage passes on the model of the recipe', () => {
+	test('a skipped first stage passes on the recipe model', () => {
 		assert.deepEqual(startOf(story, stage('rl'), new Set(['cold'])), { model: story.model });
 	});
 });
 
-describe('what is done about a stage', () => {
+describe('action for a stage', () => {
 	const finished = state('cold', { status: 'finished', inputHash: hash('a') });
 	const failed = state('cold', { status: 'failed', inputHash: hash('a') });
-	test('by its state, its run and its inputs', () => {
+	test('depends on its state, its run and its inputs', () => {
 		assert.equal(planStage(undefined, 'none', hash('a')), 'begin');
 		assert.equal(planStage(finished, 'finished', hash('a')), 'keep');
 		assert.equal(planStage(finished, 'finished', hash('b')), 'again');
@@ -167,18 +167,18 @@ describe('what is done about a stage', () => {
 		assert.equal(planStage(undefined, 'resumable', hash('a')), 'again');
 	});
 
-	test('it is skipped from the accuracy on that its condition names', () => {
+	test('it is skipped once the accuracy in its condition is reached', () => {
 		const rl = (accuracy: number | null) => byName(state('rl', { status: 'finished', accuracy }));
 		assert.equal(skipReason(stage('more'), rl(0.89)), null);
 		assert.equal(skipReason(stage('more'), rl(null)), null);
 		assert.match(skipReason(stage('more'), rl(0.9)) ?? '', /held-out accuracy of rl is 0\.900, at least 0\.9/);
 		assert.match(
 			skipReason(stage('head'), byName(state('solve', { status: 'skipped' }))) ?? '',
-			/its labels would come from solve, which was skipped/,
+			/its input "labels" comes from solve, which was skipped/,
 		);
 	});
 
-	test('why it waits', () => {
+	test('reason for waiting', () => {
 		assert.equal(waitReason(state('cold'), byName()), null);
 		assert.equal(waitReason(state('head'), byName(state('rl'), state('solve'))), 'waits for rl and solve');
 		assert.equal(
@@ -188,7 +188,7 @@ describe('what is done about a stage', () => {
 	});
 });
 
-test('canonical JSON does not depend on the order of keys', () => {
+test('canonical JSON does not depend on key order', () => {
 	assert.equal(canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined }), '{"b":[1,{"c":"x","d":null}]}');
 	assert.equal(canonicalJson({ x: 1, y: 2 }), canonicalJson({ y: 2, x: 1 }));
 	assert.notEqual(canonicalJson({ x: 1 }), canonicalJson({ x: '1' }));

@@ -27,7 +27,7 @@ const detail = {
 };
 const told = sample({ text: '42', detail });
 
-test('another token in a place: what is before it, it, and what is known of both', () => {
+test('branching at a token keeps the prefix, replaces the token, and keeps what is known about both', () => {
 	const from = exchange(7, { sides: [side(), side({ samples: [sample(), told] })] });
 	const { branch, prefix, detail: known } = prefixAt(from, { side: 1, sample: 1, token: 1 }, '3');
 	assert.equal(prefix, '43');
@@ -37,12 +37,21 @@ test('another token in a place: what is before it, it, and what is known of both
 	assert.deepEqual(known.top, detail.top.slice(0, 2), 'what else could have stood there');
 	assert.equal(prefixAt(from, { side: 1, sample: 1, token: 2 }, '!').prefix, '42!', 'in place of the end');
 	assert.deepEqual(prefixAt(from, { side: 1, sample: 1, token: 1 }, 'typed').detail.logprob, [-0.1, null]);
-	assert.throws(() => prefixAt(from, { side: 1, sample: 1, token: 3 }, 'x'), failsWith('missing', /no such token/));
-	assert.throws(() => prefixAt(from, { side: 1, sample: 0, token: 0 }, 'x'), failsWith('missing', /no such token/));
-	assert.throws(() => prefixAt(from, { side: 2, sample: 0, token: 0 }, 'x'), failsWith('missing', /no such token/));
+	assert.throws(
+		() => prefixAt(from, { side: 1, sample: 1, token: 3 }, 'x'),
+		failsWith('missing', /The token does not exist/),
+	);
+	assert.throws(
+		() => prefixAt(from, { side: 1, sample: 0, token: 0 }, 'x'),
+		failsWith('missing', /The token does not exist/),
+	);
+	assert.throws(
+		() => prefixAt(from, { side: 2, sample: 0, token: 0 }, 'x'),
+		failsWith('missing', /The token does not exist/),
+	);
 });
 
-test('nobody branches where the policy cannot go on, or where tokens are not those of the text', () => {
+test('branching is rejected if the policy cannot continue or the tokens do not match the text', () => {
 	assert.equal(whyNoBranch(told, true), null);
 	assert.match(whyNoBranch(told, false) ?? '', /cannot continue/);
 	assert.match(whyNoBranch(sample(), true) ?? '', /were not recorded/);
@@ -51,7 +60,7 @@ test('nobody branches where the policy cannot go on, or where tokens are not tho
 	assert.equal(whyNoBranch(cut, true), null, 'a text that was cut off');
 });
 
-test('what is told of tokens is kept as numbers that survive JSON', () => {
+test('token details are stored as numbers that survive JSON', () => {
 	const kept = keptTokens({
 		text: ['a', 'b'],
 		logprob: [Number.NEGATIVE_INFINITY, -1],
@@ -83,7 +92,7 @@ test('what is told of tokens is kept as numbers that survive JSON', () => {
 	assert.equal(joinedTokens({ text: ['x', 'y'], logprob: [-1, -1] }, detail, 3)?.text.length, 3);
 });
 
-test('an exchange as a case is one that verification reads', () => {
+test('an exchange saved as a case can be read by verification', () => {
 	const from = exchange(1, { question: 'What is\n1+1?', expected: '2' });
 	const one = caseOf(from, side({ prompt: 'Q: What is\n1+1? A:' }), sample({ finish: 'length' }), 1);
 	const { cases, faults } = parseCases(`${JSON.stringify(one)}\n`);
@@ -94,13 +103,13 @@ test('an exchange as a case is one that verification reads', () => {
 	assert.equal(caseOf(exchange(1), side(), sample(), null).answer, undefined);
 });
 
-test('the API call survives a shell whatever is asked', () => {
+test('the API call is safe to paste in a shell for any prompt', () => {
 	const text = apiCall(exchange(1, { question: `it's "$HOME" \`x\`` }), side());
 	assert.ok(text.includes(`it'\\''s \\"$HOME\\" \`x\``), text);
 	assert.match(text, /--policy '\/policy\.json'/);
 });
 
-test('tags are the policy’s own, else those that the text has', () => {
+test('tags come from the policy, or otherwise from the text', () => {
 	const own = { think: ['[', ']'] as [string, string], answer: null };
 	assert.equal(sideTags({ tags: own }, '<answer>1</answer>'), own);
 	assert.notEqual(sideTags({ tags: null }, '<answer>1</answer>').answer, null);

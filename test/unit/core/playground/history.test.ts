@@ -17,7 +17,7 @@ const ids = ({ exchanges }: Pick<History, 'exchanges'>) => exchanges.map(({ id }
 const leaves = (id: number, from: number): Exchange =>
 	exchange(id, { branch: { exchange: from, side: 0, sample: 0, token: 1, from: 'a', to: 'b' } });
 
-test('what is asked is shown; what was taken back comes back until one asks anew', () => {
+test('requests are shown, and undone ones can be redone until the next request', () => {
 	let history = asked(asked(emptyHistory, exchange(1)), leaves(2, 1));
 	history = asked(history, exchange(3));
 	assert.deepEqual([ids(history), history.current, history.nextId], [[1, 2, 3], 3, 4]);
@@ -33,7 +33,7 @@ test('what is asked is shown; what was taken back comes back until one asks anew
 	assert.deepEqual(ids(reduceHistory(history, { type: 'clear' })), []);
 });
 
-test('what is being written is neither taken back nor cleared', () => {
+test('output in progress can be neither undone nor cleared', () => {
 	const history = asked(emptyHistory, exchange(1, { sides: [side({ state: 'writing' })] }));
 	assert.ok(isRunning(history.exchanges[0] as Exchange));
 	assert.equal(reduceHistory(history, { type: 'undo' }), history);
@@ -44,14 +44,14 @@ test('what is being written is neither taken back nor cleared', () => {
 	assert.deepEqual(ids(reduceHistory(done, { type: 'undo' })), []);
 });
 
-test('it stays bounded', () => {
+test('history stays bounded', () => {
 	let history = emptyHistory;
 	for (let id = 1; id <= maxExchanges + 5; id++) history = asked(history, exchange(id));
 	assert.equal(history.exchanges.length, maxExchanges);
 	assert.equal(history.exchanges[0]?.id, 6);
 });
 
-test('branches stand below what they leave, and nothing leaves what came later', () => {
+test('branches appear below their origin, and never start from later entries', () => {
 	const all = [
 		exchange(1),
 		leaves(2, 1),
@@ -77,7 +77,7 @@ test('branches stand below what they leave, and nothing leaves what came later',
 	);
 });
 
-test('a reload ends what was being written and keeps its text', () => {
+test('a reload ends output in progress and keeps its text', () => {
 	const writing = side({ state: 'writing', samples: [sample({ text: 'so far', finish: null })] });
 	const history = restoredHistory([exchange(4, { sides: [writing] }), exchange(9), exchange(9)], 4);
 	assert.deepEqual([ids(history), history.current, history.nextId], [[4, 9], 4, 10]);
@@ -86,7 +86,7 @@ test('a reload ends what was being written and keeps its text', () => {
 	assert.equal(restoredHistory([], 3).current, null);
 });
 
-test('what is kept over a reload has bounds: tokens go before texts, the oldest first', () => {
+test('state kept across a reload is bounded: tokens are dropped before texts, oldest first', () => {
 	const detail = { text: Array.from({ length: 100 }, () => 'x'), logprob: Array.from({ length: 100 }, () => -1) };
 	const heavy = (id: number) =>
 		exchange(id, { sides: [side({ samples: [sample({ text: 'x'.repeat(100), detail })] })] });

@@ -16,7 +16,7 @@ function sample(random: Random, length: number) {
 	return { rewards: list(), values: list(), gamma: random.next(), lam: random.next() };
 }
 
-test('an advantage is the sum of (gamma lam)^k times the deltas that follow (Schulman et al. 2016, equation 16)', () => {
+test('an advantage is the sum of (gamma lam)^k times the following deltas (Schulman et al. 2016, equation 16)', () => {
 	const random = Random.of('gae', 1);
 	for (let n = 0; n < 100; n++) {
 		const length = 1 + random.int(8);
@@ -35,7 +35,7 @@ test('an advantage is the sum of (gamma lam)^k times the deltas that follow (Sch
 	}
 });
 
-test('with lam 1 returns are discounted rewards whatever the values, with lam 0 advantages are single deltas', () => {
+test('with lam 1, returns are discounted rewards for any values; with lam 0, advantages are single deltas', () => {
 	const random = Random.of('gae', 2);
 	for (let n = 0; n < 100; n++) {
 		const length = 1 + random.int(8);
@@ -53,7 +53,7 @@ test('with lam 1 returns are discounted rewards whatever the values, with lam 0 
 			);
 		}
 	}
-	// Open-Reasoner-Zero: one reward at the end, gamma and lam 1, and the advantage is the reward minus the value.
+	// Open-Reasoner-Zero: with one reward at the end and gamma = lam = 1, the advantage is the reward minus the value.
 	const { advantages } = estimateAdvantages(tokenRewards(1, [-1, -1, -1], null, 0), [0.25, 0.5, 0.75], {
 		gamma: 1,
 		lam: 1,
@@ -62,14 +62,14 @@ test('with lam 1 returns are discounted rewards whatever the values, with lam 0 
 	assert.throws(() => estimateAdvantages([1], [1, 2], { gamma: 1, lam: 1 }), RangeError);
 });
 
-test('the reward comes at the last token, and each token pays for its distance to the reference', () => {
+test('the reward is given at the last token, and each token is penalized by its KL to the reference', () => {
 	const rewards = tokenRewards(2, [-1, -2, -0.5], [-1.5, -1, -0.5], 0.1);
 	for (const [t, expected] of [-0.05, 0.1, 2].entries()) close(rewards[t] as number, expected);
 	assert.deepEqual([...tokenRewards(3, [-1, -2], null, 0.5)], [0, 3]);
 	assert.deepEqual([...tokenRewards(3, [], null, 0)], []);
 });
 
-test('whitened advantages have mean 0 and sample deviation 1 over all tokens, in their order', () => {
+test('whitened advantages have mean 0 and sample standard deviation 1 over all tokens, in order', () => {
 	const random = Random.of('whiten', 1);
 	for (let n = 0; n < 50; n++) {
 		const rows = Array.from({ length: 2 + random.int(4) }, () =>
@@ -95,16 +95,16 @@ test('whitened advantages have mean 0 and sample deviation 1 over all tokens, in
 	assert.deepEqual(whiten([]), []);
 });
 
-test('explained variance is 1 for values that are the returns, and 0 for a constant', () => {
+test('explained variance is 1 if values equal the returns, and 0 for a constant', () => {
 	assert.equal(explainedVariance([1, 2, 4], [1, 2, 4]), 1);
-	// A constant distance does not count.
+	// A constant offset does not matter.
 	assert.equal(explainedVariance([2, 3, 5], [1, 2, 4]), 1);
 	assert.equal(explainedVariance([3, 3, 3], [1, 2, 4]), 0);
 	assert.ok(explainedVariance([4, 2, 1], [1, 2, 4]) < 0);
 	assert.ok(Number.isNaN(explainedVariance([1, 2], [3, 3])));
 });
 
-test('metrics of an update count its tokens', () => {
+test('update metrics are computed over tokens', () => {
 	const row = {
 		advantages: [1, -1, 1],
 		logprobs: [-1, -1, -1],

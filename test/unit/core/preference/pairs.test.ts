@@ -12,20 +12,20 @@ import { parsePairs } from '../../../../src/core/preference/pairRows.ts';
 
 const columns = { prompt: 'prompt', chosen: 'chosen', rejected: 'rejected', heldOutShare: 0.2 };
 
-test('the loss of a pair is minus the log-likelihood that the better completion wins', () => {
+test('the pair loss is minus the log-likelihood that the chosen completion wins', () => {
 	assert.ok(Math.abs(pairLoss(0) - Math.LN2) < 1e-15);
 	const random = Random.of('pairs', 1);
 	for (let k = 0; k < 200; k++) {
 		const margin = 8 * random.normal();
 		assert.ok(Math.abs(pairLoss(margin) + Math.log(1 / (1 + Math.exp(-margin)))) < 1e-9);
-		// Either of the two wins.
+		// The probabilities that each of the two wins sum to 1.
 		assert.ok(Math.abs(Math.exp(-pairLoss(margin)) + Math.exp(-pairLoss(-margin)) - 1) < 1e-12);
 	}
 	assert.equal(pairLoss(800), 0);
 	assert.equal(pairLoss(-800), 800);
 });
 
-test("metrics have TRL's names and definitions: a tie is not in order", () => {
+test("metrics have TRL's names and definitions: a tie does not count as correct order", () => {
 	const pairs = [
 		{ chosen: 2, rejected: 1 },
 		{ chosen: -1, rejected: 1 },
@@ -50,7 +50,7 @@ test("metrics have TRL's names and definitions: a tie is not in order", () => {
 	});
 });
 
-test('pairs are split by a hash of their prompts, whatever their order, and equal completions are left out', () => {
+test('pairs are split by prompt hash regardless of order, and equal completions are omitted', () => {
 	const lines = Array.from({ length: 200 }, (_, i) =>
 		JSON.stringify({ prompt: `problem ${i % 100}`, chosen: `yes ${i}`, rejected: i === 7 ? 'yes 7' : 'no' }),
 	);
@@ -64,7 +64,7 @@ test('pairs are split by a hash of their prompts, whatever their order, and equa
 	assert.deepEqual(new Set(turned.heldOut.map(({ prompt }) => prompt)), prompts);
 });
 
-test('columns have the names that the recipe gives them, and only a reward model takes whole texts', () => {
+test('columns use the names in the recipe, and only a reward model accepts complete texts', () => {
 	const text = '{"question": "q", "good": "a", "bad": "b"}';
 	const named = { prompt: 'question', chosen: 'good', rejected: 'bad', heldOutShare: 0.001 };
 	assert.deepEqual(parsePairs(text, 'p', named, true).training, [{ prompt: 'q', chosen: 'a', rejected: 'b' }]);
@@ -73,14 +73,14 @@ test('columns have the names that the recipe gives them, and only a reward model
 	]);
 });
 
-test('what is wrong with a file is said with its line', () => {
+test('file errors are reported with their line', () => {
 	const good = '{"prompt": "p", "chosen": "a", "rejected": "b"}';
 	const cases: readonly [string, RegExp][] = [
-		[`${good}\n\n[1]`, /pairs\.jsonl, line 3: is not a JSON object\..*three strings on each line/],
+		[`${good}\n\n[1]`, /pairs\.jsonl, line 3: is not a JSON object\..*Each line must contain .* with three strings/],
 		[`${good}\n{"prompt": "p", "chosen": "a"}`, /line 2: has no column "rejected"/],
 		[`{"prompt": "p", "chosen": [], "rejected": "b"}`, /line 1: "chosen" is not a string/],
 		[`{"chosen": "a", "rejected": "b"}`, /line 1: has no column "prompt"/],
-		['', /has no pairs/],
+		['', /contains no pairs/],
 		['{"prompt": "p", "chosen": "a", "rejected": "a"}', /no pair whose completions differ/],
 	];
 	for (const [text, fault] of cases) {
@@ -90,5 +90,5 @@ test('what is wrong with a file is said with its line', () => {
 			String(fault),
 		);
 	}
-	assert.throws(() => parsePairs(good, 'p', { ...columns, heldOutShare: 1 }, true), /leaves no pair to train on/);
+	assert.throws(() => parsePairs(good, 'p', { ...columns, heldOutShare: 1 }, true), /leaves no pairs to train on/);
 });

@@ -11,7 +11,7 @@ const tags = { prompt: '{prompt}', think: null, answer: null };
 const base = { name: 'a', dataset: { task: 'addition' }, model: sizes, rewards: [{ use: 'accuracy' }], stages: [grpo] };
 const hub = { model: { path: 'Qwen/Qwen2.5-0.5B' } };
 
-/** `path: message` of every fault of the recipe with these changes. */
+/** Returns the recipe's errors as `path: message` after applying the changes. */
 function faults(changes: object): string[] {
 	const parsed = parseRecipe(JSON.stringify({ ...base, ...changes }, null, '\t'));
 	return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
@@ -19,7 +19,7 @@ function faults(changes: object): string[] {
 
 type Case = readonly [changes: object, fault: RegExp];
 
-/** One fault each, of the key that it is about, as a sentence. */
+/** Expects one error per case, at the relevant key and phrased as a sentence. */
 function each(engine: string, cases: readonly Case[]): void {
 	for (const [changes, fault] of cases) {
 		it(`${engine}: ${fault.source}`, () => {
@@ -31,49 +31,49 @@ function each(engine: string, cases: readonly Case[]): void {
 	}
 }
 
-describe('what the embedded engine lacks', () => {
+describe('features missing from the embedded engine', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('embedded', [
 		[
 			stage({ type: 'rloo', prompts_per_step: 6, steps_per_generation: 4 }),
-			/^stages\[0\]\.steps_per_generation: .* does not split the 6 groups/,
+			/^stages\[0\]\.steps_per_generation: .* does not divide the 6 groups/,
 		],
 		[stage({ type: 'ppo', num_mini_batches: 3 }), /^stages\[0\]\.num_mini_batches: .* the 128 completions/],
 		[
 			stage({ type: 'ppo', critic_warmup_steps: 4 }),
 			/^stages\[0\]\.critic_warmup_steps: .* leaves none of the 4 steps/,
 		],
-		[stage({ type: 'dpo', pairs: { path: 'pairs.csv' } }), /^stages\[0\]\.pairs\.path: .* reads JSONL, and .* is csv/],
+		[stage({ type: 'dpo', pairs: { path: 'pairs.csv' } }), /^stages\[0\]\.pairs\.path: .* reads JSONL, but .* is csv/],
 		[stage({ type: 'dpo', pairs: { ...pairs, split: 'test' } }), /^stages\[0\]\.pairs\.split/],
 		[stage({ type: 'reward-model', pairs: { path: 'pairs.parquet' } }), /^stages\[0\]\.pairs\.path/],
 		[
 			stage({ type: 'distill', data: { path: 'teacher.csv' } }),
-			/^stages\[0\]\.data\.path: The embedded engine reads JSONL, and "teacher.csv" is csv/,
+			/^stages\[0\]\.data\.path: The embedded engine reads JSONL, but "teacher.csv" is csv/,
 		],
 		[stage({ type: 'sft', data: { ...pairs, split: 'train' } }), /^stages\[0\]\.data\.split/],
-		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" names no teacher: add "data"/],
+		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" has no teacher\. Add "data"/],
 		[stage({ type: 'distill', data: pairs, alpha: 0.5 }), /^stages\[0\]\.alpha: .* the logits of a "teacher"/],
 		[
 			stage({ type: 'distill', data: pairs, teacher: { path: 't' }, on_policy: true }),
-			/^stages\[0\]\.on_policy: .* but "data" names a file/,
+			/^stages\[0\]\.on_policy: .* but "data" specifies a file/,
 		],
 		[stage({ type: 'distill', teacher: { path: 't' }, minReward: 1 }), /^stages\[0\]\.minReward/],
 		[stage({ type: 'pretrain' }), /^stages\[0\]\.type: The task "addition" has no plain texts .* add "corpus"/],
-		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .* choose one of grpo, bnpo, dr_grpo, dapo/],
-		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" holds options of TRL/],
+		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .* Choose one of grpo, bnpo, dr_grpo, dapo/],
+		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
-		[{ pytorch: {} }, /^pytorch: "pytorch" is for the engine "pytorch"/],
-		[{ ray: {} }, /^ray: "ray" is for the engine "ray"/],
+		[{ pytorch: {} }, /^pytorch: "pytorch" requires the engine "pytorch"/],
+		[{ ray: {} }, /^ray: "ray" requires the engine "ray"/],
 		[{ template: { ...tags, chat: true } }, /^template\.chat: "chat" needs a chat template/],
 		[{ model: { path: 'm', template: 'chat.jinja' } }, /^model\.template: .* set "engine": "pytorch"/],
 		[{ model: { path: 'm', revision: 'main' } }, /^model\.revision/],
 		[{ dataset: { path: 'a.jsonl', heldOut: 'test.csv.gz' } }, /^dataset\.heldOut: .* is compressed/],
 		[{ dataset: { path: 'a.jsonl', split: 'train' } }, /^dataset\.split/],
-		[{ dataset: { preset: 'gsm8k' } }, /^dataset\.preset: .* add "path" with gsm8k as a file/],
-		[{ dataset: { prompt: 'q' } }, /^dataset: "dataset" names no data: add "task", "path" or "preset"/],
+		[{ dataset: { preset: 'gsm8k' } }, /^dataset\.preset: .* Set "path" to a file with gsm8k/],
+		[{ dataset: { prompt: 'q' } }, /^dataset: "dataset" specifies no data\. Add "task", "path", or "preset"/],
 	]);
 
-	it('leaves alone what it has', () => {
+	it('accepts supported features', () => {
 		assert.deepEqual(
 			faults({ dataset: { path: 'gsm.jsonl', preset: 'gsm8k' }, template: { ...tags, chat: false } }),
 			[],
@@ -81,7 +81,7 @@ describe('what the embedded engine lacks', () => {
 	});
 });
 
-describe('what the pytorch engine lacks', () => {
+describe('features missing from the pytorch engine', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	const pytorch = (settings: object, more: object = hub) => ({ ...more, pytorch: settings });
 	each('pytorch', [
@@ -89,40 +89,43 @@ describe('what the pytorch engine lacks', () => {
 			{ stages: [{ ...sft, type: 'ppo' }] },
 			/^stages\[0\]\.type: TRL 1\.13 has no PPO trainer: set "engine": "embedded"/,
 		],
-		[{ stages: [{ ...sft, type: 'value-model' }] }, /^stages\[0\]\.type: TRL trains no value model/],
+		[{ stages: [{ ...sft, type: 'value-model' }] }, /^stages\[0\]\.type: TRL does not train value models/],
 		[
 			{ stages: [{ ...sft, type: 'process-reward-model' }] },
-			/^stages\[0\]\.type: .* add "labels", or set "engine": "embedded"/,
+			/^stages\[0\]\.type: .* Add "labels", or set "engine": "embedded"/,
 		],
-		[{ device: 'webgpu' }, /^device: PyTorch does not compute on "webgpu"/],
-		[{ workers: 2 }, /^workers: "workers" are threads of the embedded engine/],
-		[stage({ dynamic_sampling: true }), /^stages\[0\]\.dynamic_sampling: TRL has no/],
+		[{ device: 'webgpu' }, /^device: PyTorch does not support the device "webgpu"/],
+		[{ workers: 2 }, /^workers: "workers" sets the thread count of the embedded engine/],
+		[stage({ dynamic_sampling: true }), /^stages\[0\]\.dynamic_sampling: TRL does not support/],
 		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples/],
-		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL computes groups without advantage/],
-		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL permutes no advantages/],
+		[
+			stage({ skip_dead_groups: true }),
+			/^stages\[0\]\.skip_dead_groups: TRL always processes groups without advantage/,
+		],
+		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
-		[stage({ trainer: { beta: 0.1 } }), /^stages\[0\]\.trainer\.beta: "beta" is a key of the stage itself/],
+		[stage({ trainer: { beta: 0.1 } }), /^stages\[0\]\.trainer\.beta: "beta" is a stage key/],
 		[stage({ trainer: { bf16: true } }), /^stages\[0\]\.trainer\.bf16: .*"precision" of "pytorch"/],
-		[stage({ trainer: { output_dir: '/tmp' } }), /^stages\[0\]\.trainer\.output_dir: .* the run directory/],
-		[{ template: { ...tags, chat: true } }, /^template\.chat: .* a new model lacks/],
-		[{ ...hub, template: { ...tags, system: 'x' } }, /^template\.system: .* add "chat": true/],
-		[{ dataset: { path: 'train.parquet' } }, /^model: A new model makes its vocabulary of a task or of a JSONL file/],
+		[stage({ trainer: { output_dir: '/tmp' } }), /^stages\[0\]\.trainer\.output_dir: .* run directories/],
+		[{ template: { ...tags, chat: true } }, /^template\.chat: .* which a new model does not have/],
+		[{ ...hub, template: { ...tags, system: 'x' } }, /^template\.system: .* Add "chat": true/],
+		[{ dataset: { path: 'train.parquet' } }, /^model: A new model builds its vocabulary from a task or a JSONL file/],
 		[{ dataset: { preset: 'gsm8k' } }, /^model: A new model/],
-		[{ ray: {} }, /^ray: "ray" is for the engine "ray"/],
-		[pytorch({ strategy: 'fsdp' }), /^pytorch\.strategy: .* raise "processes"/],
-		[pytorch({ precision: 'float16' }, { ...hub, device: 'cpu' }), /^pytorch\.precision: "float16" needs a GPU/],
-		[pytorch({ attention: 'flash_attention_2' }, { ...hub, device: 'cpu' }), /^pytorch\.attention: .* choose sdpa/],
-		[pytorch({ attention: 'flash_attention_2', precision: 'float32' }), /^pytorch\.attention: .* bfloat16 or float16/],
-		[pytorch({ lora: { quantize: '4bit' } }, { ...hub, device: 'cpu' }), /^pytorch\.lora\.quantize: .* needs a GPU/],
+		[{ ray: {} }, /^ray: "ray" applies to the ray engine\. Set "engine": "ray"/],
+		[pytorch({ strategy: 'fsdp' }), /^pytorch\.strategy: .* Raise "processes"/],
+		[pytorch({ precision: 'float16' }, { ...hub, device: 'cpu' }), /^pytorch\.precision: "float16" requires a GPU/],
+		[pytorch({ attention: 'flash_attention_2' }, { ...hub, device: 'cpu' }), /^pytorch\.attention: .* Use sdpa/],
+		[pytorch({ attention: 'flash_attention_2', precision: 'float32' }), /^pytorch\.attention: .* bfloat16 and float16/],
+		[pytorch({ lora: { quantize: '4bit' } }, { ...hub, device: 'cpu' }), /^pytorch\.lora\.quantize: .* requires a GPU/],
 		[pytorch({ lora: { quantize: '4bit' } }, {}), /^pytorch\.lora\.quantize: .* this model is new/],
 		[pytorch({ rewards: 'in-process' }), /^pytorch\.rewards: .* Python reward files/],
 		[pytorch({ packing: true }), /^pytorch\.packing: .* sft and distill/],
-		[pytorch({ vllm: {} }, {}), /^pytorch\.vllm: .* does not know the architecture/],
-		[pytorch({ vllm: {} }, { ...hub, device: 'cpu' }), /^pytorch\.vllm: "vllm" needs a GPU/],
-		[pytorch({ vllm: {} }, { ...hub, stages: [sft] }), /^pytorch\.vllm: .* stages grpo and rloo/],
-		[pytorch({ vllm: { mode: 'server' } }), /^pytorch\.vllm\.mode: "server" needs an address/],
+		[pytorch({ vllm: {} }, {}), /^pytorch\.vllm: .* does not support the architecture/],
+		[pytorch({ vllm: {} }, { ...hub, device: 'cpu' }), /^pytorch\.vllm: "vllm" requires a GPU/],
+		[pytorch({ vllm: {} }, { ...hub, stages: [sft] }), /^pytorch\.vllm: .* grpo and rloo stages/],
+		[pytorch({ vllm: { mode: 'server' } }), /^pytorch\.vllm\.mode: "server" mode requires an address/],
 		[pytorch({ vllm: { mode: 'server', server: 'gpu1' } }), /^pytorch\.vllm\.server: .* not "gpu1"/],
-		[pytorch({ vllm: { server: 'http://gpu1:8000' } }), /^pytorch\.vllm\.server: "server" is for "mode": "server"/],
+		[pytorch({ vllm: { server: 'http://gpu1:8000' } }), /^pytorch\.vllm\.server: "server" applies to "mode": "server"/],
 		[pytorch({ vllm: { mode: 'server', server: 'http://gpu1:8000', memory: 0.5 } }), /^pytorch\.vllm\.memory/],
 		[
 			pytorch({ processes: 4, vllm: { tensorParallel: 3 } }),
@@ -130,7 +133,7 @@ describe('what the pytorch engine lacks', () => {
 		],
 	]);
 
-	it('leaves alone what it has', () => {
+	it('accepts supported features', () => {
 		const good = [
 			hub,
 			{ ...hub, dataset: { preset: 'gsm8k' } },
@@ -153,36 +156,36 @@ describe('what the pytorch engine lacks', () => {
 	});
 });
 
-describe('stages of the embedded engine alone', () => {
+describe('stages only in the embedded engine', () => {
 	const stage = (more: object) => ({ ...hub, stages: [{ ...sft, ...more }] });
 	each('pytorch', [
-		[stage({ type: 'pretrain', corpus: pairs }), /^stages\[0\]\.type: .*"pretrain".* set "engine": "embedded"/],
-		[stage({ data: pairs }), /^stages\[0\]\.data: .*"distill": take that stage/],
+		[stage({ type: 'pretrain', corpus: pairs }), /^stages\[0\]\.type: .*"pretrain".* Set "engine": "embedded"/],
+		[stage({ data: pairs }), /^stages\[0\]\.data: .*"distill" stage\. Use that stage/],
 		[stage({ type: 'distill', teacher: { path: 't' } }), /^stages\[0\]\.teacher: .* set "engine": "embedded"/],
-		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" names no/],
+		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" has no/],
 	]);
 });
 
-describe('batches that TRL can share out', () => {
+describe('batches that TRL can divide', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('pytorch', [
 		[
 			{ ...stage({ prompts_per_step: 5, num_generations: 4 }), pytorch: { processes: 8 } },
-			/^stages\[0\]\.prompts_per_step: "prompts_per_step" x "num_generations" \(5 x 4\) is 20 rows, which 8 processes cannot share evenly: set "prompts_per_step" to 4 or 6\./,
+			/^stages\[0\]\.prompts_per_step: "prompts_per_step" x "num_generations" \(5 x 4\) is 20 rows, which cannot be divided evenly among 8 processes\. Set "prompts_per_step" to 4 or 6\./,
 		],
 		[
 			stage({ prompts_per_step: 4, num_generations: 2, steps_per_generation: 3 }),
-			/ is 8 rows, which 3 updates \("steps_per_generation"\) cannot share evenly: set "prompts_per_step" to 3 or 6\./,
+			/ is 8 rows, which cannot be divided evenly among 3 updates \("steps_per_generation"\)\. Set "prompts_per_step" to 3 or 6\./,
 		],
 		[
 			{ stages: [{ ...sft, batch_size: 10 }], pytorch: { processes: 4 } },
-			/^stages\[0\]\.batch_size: "batch_size" is 10 rows, which 4 processes .* set "batch_size" to 8 or 12\./,
+			/^stages\[0\]\.batch_size: "batch_size" is 10 rows, which .* 4 processes\. Set "batch_size" to 8 or 12\./,
 		],
 		[
 			{ ...stage({ prompts_per_step: 3, num_generations: 4 }), pytorch: { microBatch: 5 } },
-			/^pytorch\.microBatch: "microBatch" 5 does not divide the 12 rows of an update in each process: choose 4 or 6\./,
+			/^pytorch\.microBatch: "microBatch" 5 does not divide the 12 rows per update in each process: choose 4 or 6\./,
 		],
-		// One number for all stages: 24 rows of sft, 16 of grpo.
+		// The same micro-batch applies to all stages: 24 rows in sft, 16 in grpo.
 		[
 			{
 				stages: [
@@ -195,7 +198,7 @@ describe('batches that TRL can share out', () => {
 		],
 	]);
 
-	it('may be smaller than a micro-batch', () => {
+	it('can be smaller than a micro-batch', () => {
 		const stages = [
 			{ ...sft, batch_size: 16 },
 			{ ...grpo, prompts_per_step: 16 },
@@ -203,32 +206,32 @@ describe('batches that TRL can share out', () => {
 		assert.deepEqual(faults({ engine: 'pytorch', stages, pytorch: { microBatch: 32 } }), []);
 	});
 
-	it('of Ray by its workers', () => {
+	it('are divided by the number of workers on Ray', () => {
 		const found = faults({ engine: 'ray', ray: { workers: 3 }, ...stage({ prompts_per_step: 4, num_generations: 2 }) });
-		assert.match(found.join(), /which 3 workers cannot share evenly: set "prompts_per_step" to 3 or 6/);
+		assert.match(found.join(), /which cannot be divided evenly among 3 workers\. Set "prompts_per_step" to 3 or 6/);
 		assert.deepEqual(faults({ engine: 'ray', ray: { workers: 4 }, ...stage({ prompts_per_step: 4 }) }), []);
 	});
 
-	it('need no whole groups in an update, as the embedded engine does', () => {
+	it('need not contain complete groups per update, unlike in the embedded engine', () => {
 		const odd = stage({ prompts_per_step: 3, num_generations: 4, steps_per_generation: 2 });
 		assert.deepEqual(faults({ engine: 'pytorch', ...odd }), []);
 		assert.match(faults({ engine: 'embedded', ...odd }).join(), /divisor of 3/);
 	});
 });
 
-describe('settings of the ray engine', () => {
+describe('ray engine settings', () => {
 	each('ray', [
-		[{ pytorch: { processes: 2 } }, /^pytorch\.processes: .* it is "workers" of "ray"/],
+		[{ pytorch: { processes: 2 } }, /^pytorch\.processes: .* set "workers" in "ray"/],
 		[{ ray: { address: 'ray://head:10001' } }, /^ray\.address: .*"http:\/\/127.0.0.1:8265" \(ray:\/\/ is/],
-		[{ ray: { gpusPerWorker: 1 }, device: 'cpu' }, /^ray\.gpusPerWorker: .* asks for GPUs/],
+		[{ ray: { gpusPerWorker: 1 }, device: 'cpu' }, /^ray\.gpusPerWorker: .* requests GPUs/],
 		[{ ray: { gpusPerWorker: 0 }, device: 'cuda' }, /^ray\.gpusPerWorker: .* is 0/],
 		[{ ray: { verl: { 'trainer.n': 1 } } }, /^ray\.verl: .* "payload": "verl"/],
-		[{ ...hub, ray: { payload: 'verl' }, stages: [sft] }, /^stages\[0\]\.type: verl is given the stages grpo and rloo/],
-		[{ ray: { payload: 'verl' } }, /^model: verl does not know/],
-		[{ pytorch: { strategy: 'fsdp' } }, /^pytorch\.strategy: .* raise "workers" of "ray"/],
+		[{ ...hub, ray: { payload: 'verl' }, stages: [sft] }, /^stages\[0\]\.type: verl supports grpo and rloo stages/],
+		[{ ray: { payload: 'verl' } }, /^model: verl does not support/],
+		[{ pytorch: { strategy: 'fsdp' } }, /^pytorch\.strategy: .* Raise "workers" of "ray"/],
 	]);
 
-	it('need no block of their own: the environment names the cluster', () => {
+	it('are optional: the environment can name the cluster', () => {
 		assert.deepEqual(faults({ engine: 'ray' }), []);
 	});
 });

@@ -6,7 +6,7 @@ import { faultsOf, grpo, pipelineOf, recipeText, sft } from '../pipeline/pipelin
 const search = { type: 'search', name: 'solve', from: 'cold' };
 
 describe('names', () => {
-	test('without names a recipe is what it was', () => {
+	test('a recipe without names is unchanged', () => {
 		const parsed = parseRecipe(recipeText([sft, grpo]));
 		assert.ok(parsed.ok);
 		assert.equal(parsed.pipeline, null);
@@ -16,21 +16,21 @@ describe('names', () => {
 		);
 	});
 
-	test('all stages have one or none has', () => {
+	test('either all stages have names or none do', () => {
 		const [fault] = faultsOf([{ ...sft, name: 'cold' }, grpo]);
 		assert.equal(fault?.path, 'stages[1]');
-		assert.match(fault?.message ?? '', /has no "name", and others have: name all stages, or none/);
+		assert.match(fault?.message ?? '', /has no "name", but others do\. Name all stages or none/);
 	});
 
 	for (const name of ['a/b', '..', 'a~1', '.a', 'a.', 'pipeline.json', 'x'.repeat(41), 'ä']) {
-		test(`${name.slice(0, 20)} is no folder`, () => {
+		test(`${name.slice(0, 20)} cannot name a folder`, () => {
 			const [fault] = faultsOf([{ ...sft, name }]);
 			assert.equal(fault?.path, 'stages[0].name');
-			assert.match(fault?.message ?? '', /names its folder/);
+			assert.match(fault?.message ?? '', /is used as a folder name/);
 		});
 	}
 
-	test('are unique, whatever their letters', () => {
+	test('are unique, ignoring case', () => {
 		const [fault] = faultsOf([
 			{ ...sft, name: 'cold' },
 			{ ...grpo, name: 'Cold', from: 'cold' },
@@ -42,26 +42,31 @@ describe('names', () => {
 
 describe('inputs', () => {
 	const refused: [string, object, string, RegExp][] = [
-		['a name that no stage has', { ...grpo, name: 'b', from: 'kold' }, 'from', /there is none: did you mean "cold"\?/],
-		['the stage itself', { ...grpo, name: 'b', from: 'b' }, 'from', /names that stage itself/],
-		['a stage that trains nothing', { ...grpo, name: 'b', from: 'solve' }, 'from', /"search" and trains nothing/],
+		['a name that no stage has', { ...grpo, name: 'b', from: 'kold' }, 'from', /does not exist: did you mean "cold"\?/],
+		['the stage itself', { ...grpo, name: 'b', from: 'b' }, 'from', /references the stage itself/],
+		[
+			'a stage that trains nothing',
+			{ ...grpo, name: 'b', from: 'solve' },
+			'from',
+			/"search" and does not train a model/,
+		],
 		[
 			'data of a stage that makes none',
 			{ type: 'distill', name: 'b', data: { stage: 'cold' }, steps: 1, learning_rate: 0.1 },
 			'data',
-			/"sft" and makes no data/,
+			/"sft" and produces no data/,
 		],
 		[
 			'data of another kind',
 			{ type: 'dpo', name: 'b', pairs: { stage: 'solve' }, steps: 1, learning_rate: 0.1 },
 			'pairs',
-			/which makes completions, not pairs: add "pairs" to its "export"/,
+			/which produces completions, not pairs: add "pairs" to its "export"/,
 		],
 		[
 			'a reward that is no reward model',
 			{ ...grpo, name: 'b', rewards: [{ use: 'accuracy' }, { use: 'reward-model', stage: 'cold' }] },
 			'rewards[1]',
-			/which is of type "sft" and trains no reward model: name a stage of type "reward-model"/,
+			/which has type "sft" and does not train a reward model\. Choose a stage of type "reward-model"/,
 		],
 		[
 			'a key that a reward model of a stage does not have',
@@ -78,19 +83,19 @@ describe('inputs', () => {
 				extra: [{ path: 'x.jsonl' }, { stage: 'cold', share: 0.5 }],
 			},
 			'extra[1]',
-			/"sft" and makes no data/,
+			/"sft" and produces no data/,
 		],
-		['a model beside from', { ...grpo, name: 'b', from: 'cold', model: { path: 'x' } }, 'model', /remove one of them/],
+		['a model beside from', { ...grpo, name: 'b', from: 'cold', model: { path: 'x' } }, 'model', /Remove one of them/],
 		[
 			'an accuracy that nothing measures',
 			{ ...grpo, name: 'b', skipIf: { stage: 'solve', heldOutAccuracy: 0.5 } },
 			'skipIf',
-			/measures no held-out accuracy/,
+			/does not measure held-out accuracy/,
 		],
 		['an unknown key', { ...grpo, name: 'b', form: 'cold' }, 'form', /did you mean "from"\?/],
 	];
 	for (const [what, stage, key, message] of refused) {
-		test(`${what} is refused where it stands`, () => {
+		test(`${what} is rejected at its location`, () => {
 			const faults = faultsOf([{ ...sft, name: 'cold' }, search, stage], { engine: 'pytorch' });
 			const fault = faults.find(({ path }) => path === `stages[2].${key}`);
 			assert.ok(fault, JSON.stringify(faults));
@@ -98,7 +103,7 @@ describe('inputs', () => {
 		});
 	}
 
-	test('a later stage may be named', () => {
+	test('a later stage can be named', () => {
 		const pipeline = pipelineOf([
 			{ ...grpo, name: 'rl', from: 'cold' },
 			{ ...sft, name: 'cold' },
@@ -106,7 +111,7 @@ describe('inputs', () => {
 		assert.equal(pipeline.stages[0]?.from, 'cold');
 	});
 
-	test('minutes are for stages that train', () => {
+	test('minutes only apply to training stages', () => {
 		const [fault] = faultsOf([
 			{ ...sft, name: 'a', minutes: 5 },
 			{ type: 'evaluate', name: 'b', from: 'a', minutes: 5 },
@@ -114,7 +119,7 @@ describe('inputs', () => {
 		assert.equal(fault?.path, 'stages[1].minutes');
 	});
 
-	test('what is compared are two stages that evaluate', () => {
+	test('comparisons are between two evaluation stages', () => {
 		const stages = [
 			{ ...sft, name: 'a' },
 			{ type: 'evaluate', name: 'of-a', from: 'a' },
@@ -122,7 +127,7 @@ describe('inputs', () => {
 		const compared = (stage: string, against: string) =>
 			faultsOf(stages, { compare: [{ claim: 'better', stage, against }] }).map(({ path, message }) => [path, message]);
 		assert.deepEqual(compared('of-a', 'a'), [
-			['compare[0].against', '"against" is "a", which is not a stage that evaluates: those are of-a.'],
+			['compare[0].against', '"against" is "a", which is not a stage that evaluates: the options are of-a.'],
 		]);
 		assert.match(compared('of-a', 'of-b')[0]?.[1] ?? '', /did you mean "of-a"/);
 		assert.deepEqual(compared('of-a', 'of-a'), [
@@ -130,7 +135,7 @@ describe('inputs', () => {
 		]);
 	});
 
-	test('a cycle is named', () => {
+	test('a cycle is reported', () => {
 		const [fault] = faultsOf([
 			{ ...sft, name: 'a' },
 			{ ...grpo, name: 'b', from: 'd' },
@@ -149,24 +154,27 @@ describe('a recipe without names', () => {
 		skipIf: { stage: 'x', heldOutAccuracy: 0.5 },
 		minutes: 2,
 	})) {
-		test(`has no "${key}"`, () => {
+		test(`does not have "${key}"`, () => {
 			const [fault] = faultsOf([{ ...grpo, [key]: value }]);
 			assert.equal(fault?.path, `stages[0].${key}`);
-			assert.match(fault?.message ?? '', /is a key of pipelines, and no stage has a name: give every stage a "name"/);
+			assert.match(
+				fault?.message ?? '',
+				/is supported only in pipeline stages, but no stage has a name: give every stage a "name"/,
+			);
 		});
 	}
 
-	test('has no stages of the runner, and no data of another stage', () => {
-		assert.match(faultsOf([{ type: 'search' }])[0]?.message ?? '', /"search" is a part of pipelines/);
+	test('has no runner stages and no data from other stages', () => {
+		assert.match(faultsOf([{ type: 'search' }])[0]?.message ?? '', /"search" is supported only in pipelines/);
 		const labels = { type: 'value-model', labels: { stage: 'x' }, steps: 1, learning_rate: 0.1 };
-		assert.match(faultsOf([labels])[0]?.message ?? '', /"labels" names another stage, and no stage has a name/);
+		assert.match(faultsOf([labels])[0]?.message ?? '', /"labels" references another stage, but no stage has a name/);
 	});
 });
 
-test('only a stage of a pipeline takes its reward model of another', () => {
+test('only a pipeline stage can use a reward model from another stage', () => {
 	const model = { use: 'reward-model', stage: 'x' };
 	const [fault] = faultsOf([{ ...grpo, rewards: [model] }]);
-	assert.match(fault?.message ?? '', /"rewards" of a stage is a key of pipelines/);
+	assert.match(fault?.message ?? '', /"rewards" is supported only in pipeline stages/);
 	const faults = faultsOf([grpo], { rewards: [model] });
 	assert.deepEqual(
 		faults.map(({ path }) => path),
@@ -175,7 +183,7 @@ test('only a stage of a pipeline takes its reward model of another', () => {
 });
 
 describe('each stage', () => {
-	test('is checked as a recipe of its own, at its place', () => {
+	test('is checked as a separate recipe, with errors at its location', () => {
 		const faults = faultsOf([
 			{ ...sft, name: 'a', warmup_steps: 9 },
 			{ ...grpo, name: 'b', from: 'a', dataset: { task: 'string', digits: 2 } },
@@ -187,7 +195,7 @@ describe('each stage', () => {
 		);
 	});
 
-	test('a fault of the whole recipe is told once', () => {
+	test('an error in the whole recipe is reported once', () => {
 		const faults = faultsOf(
 			[
 				{ ...sft, name: 'a' },
@@ -201,15 +209,18 @@ describe('each stage', () => {
 		);
 	});
 
-	test('searches and evaluations need a policy', () => {
+	test('searches and evaluations require a policy', () => {
 		const [fault] = faultsOf([{ type: 'evaluate', name: 'measure' }]);
 		assert.equal(fault?.path, 'stages[0]');
-		assert.match(fault?.message ?? '', /needs a policy: add "from"/);
+		assert.match(fault?.message ?? '', /needs a policy\. Add "from"/);
 		const measured = { type: 'evaluate', name: 'measure', model: { path: 'x' } };
 		assert.equal(pipelineOf([measured]).stages.length, 1);
 		const [kind] = faultsOf([{ ...measured, category: 'x' }]);
 		assert.equal(kind?.path, 'stages[0].category');
-		assert.match(kind?.message ?? '', /which problems of the task "addition" do not have: name one of a, b, operation/);
+		assert.match(
+			kind?.message ?? '',
+			/which does not exist in problems from the task "addition"\. Choose one of a, b, operation/,
+		);
 		const bilingual = { ...measured, category: 'category', dataset: { task: 'bilingual' } };
 		assert.equal(pipelineOf([bilingual]).stages.length, 1, 'problems of this task have that column');
 	});

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../../scripts/paths.ts';
 
-/** Code of TypeScript and Python, and what else ships but for generated schemas and recipes as people write them. */
+/** Folders with TypeScript and Python code and everything else that ships, except generated schemas and recipes. */
 const folders = ['src', 'webview', 'media'];
 const isCode = (path: string): boolean =>
 	/\.(ts|py|json|mjs)$/.test(path) && !/media.schemas.recipe\.schema\.json$|\.recipe\.json$/.test(path);
 
-/** A key in code: quoted alone, after a dot, before a colon. In sentences it may stand. */
+/** A key in code: quoted by itself, after a dot, or before a colon. Mentions in sentences are allowed. */
 const key = /(?<=['"`])epsilon_high(?=['"`])|\.epsilon_high\b|\bepsilon_high\b(?=\s*\??:)|_epsilon_high\b/g;
 
-test('a recipe key is declared in one place, and few others name it', () => {
+test('a recipe key is declared in one place and referred to in few others', () => {
 	const places = folders.flatMap((folder) =>
 		readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
 			.map((name) => join(folder, name))

@@ -14,7 +14,7 @@ const good = `{
 	],
 }`;
 
-/** Line, column, path and message of each fault after a replacement in the good recipe. */
+/** Returns line, column, path and message of each error after a replacement in the valid recipe. */
 function faultsOf(from: string, to: string): [number, number, string, string][] {
 	assert.ok(good.includes(from), from);
 	const parsed = parseRecipe(good.replace(from, to));
@@ -23,7 +23,7 @@ function faultsOf(from: string, to: string): [number, number, string, string][] 
 }
 
 describe('a recipe', () => {
-	it('with comments and trailing commas is read', () => {
+	it('can have comments and trailing commas', () => {
 		const parsed = parseRecipe(good);
 		assert.ok(parsed.ok);
 		assert.equal(parsed.recipe.name, 'addition');
@@ -36,13 +36,13 @@ describe('a recipe', () => {
 			'an unknown key',
 			'"beta": 0.0',
 			'"betas": 0',
-			[8, 58, 'stages[1].betas', /"betas" is not a key .* did you mean "beta"\?/],
+			[8, 58, 'stages[1].betas', /"betas" is not a valid key: did you mean "beta"\?/],
 		],
 		[
 			'a foreign key',
 			'"heads": 4',
 			'"heads": 4, "zzz": 1',
-			[5, 52, 'model.zzz', /"zzz" is not a key .*known here: layers, width/],
+			[5, 52, 'model.zzz', /"zzz" is not a valid key: .*valid keys: layers, width/],
 		],
 		[
 			'what other trainers call it',
@@ -51,7 +51,7 @@ describe('a recipe', () => {
 			[8, 35, 'stages[1].max_new_tokens', /did you mean "max_completion_length"\?/],
 		],
 		['a misspelled required key', '"steps": 180', '"step": 180', [7, 20, 'stages[0].step', /did you mean "steps"\?/]],
-		['a missing key', '"steps": 180, ', '', [7, 3, 'stages[0]', /Entry 1 of "stages" lacks "steps": add it/]],
+		['a missing key', '"steps": 180, ', '', [7, 3, 'stages[0]', /Entry 1 of "stages" is missing "steps"\. Add it/]],
 		[
 			'a wrong type',
 			'"digits": 3',
@@ -88,24 +88,24 @@ describe('a recipe', () => {
 			'{}',
 			[4, 2, 'dataset', /"dataset" must be {"task": ...}, {"path": ...} or {"preset": ...}/],
 		],
-		['a doubled key', '"heads": 4', '"heads": 4, "heads": 2', [5, 52, 'model.heads', /"heads" occurs twice/]],
+		['a doubled key', '"heads": 4', '"heads": 4, "heads": 2', [5, 52, 'model.heads', /Duplicate key "heads"/]],
 		[
 			'a prototype key',
 			'"heads": 4',
 			'"heads": 4, "__proto__": {}',
-			[5, 52, 'model.__proto__', /"__proto__" is not a key/],
+			[5, 52, 'model.__proto__', /"__proto__" is not a valid key/],
 		],
 		[
 			'width and heads',
 			'"width": 128',
 			'"width": 130',
-			[5, 26, 'model.width', /"width" 130 is not a multiple of "heads" 4: choose 128 or 132/],
+			[5, 26, 'model.width', /"width" 130 is not a multiple of "heads" 4\. Choose 128 or 132/],
 		],
 		[
 			'uneven parts',
 			'"beta": 0.0',
 			'"steps_per_generation": 3',
-			[8, 58, 'stages[1].steps_per_generation', /does not split the 16 groups .* divisor of 16/],
+			[8, 58, 'stages[1].steps_per_generation', /does not divide the 16 groups .* divisor of 16/],
 		],
 		[
 			'a short context',
@@ -117,7 +117,7 @@ describe('a recipe', () => {
 			'an impossible model',
 			'"layers": 4, "width": 128',
 			'"layers": 48, "width": 4096',
-			[5, 2, 'model', /about 9665 million parameters,.* lower "width" or "layers"/],
+			[5, 2, 'model', /about 9665 million parameters,.* Lower "width" or "layers"/],
 		],
 		[
 			'a setting of another task',
@@ -125,12 +125,12 @@ describe('a recipe', () => {
 			'"modulus": 3',
 			[4, 2, 'dataset', /"addition" has no setting "modulus"/],
 		],
-		['a name that is a path', '"addition",', '"../x",', [3, 2, 'name', /"name" cannot name a folder/]],
+		['a name that is a path', '"addition",', '"../x",', [3, 2, 'name', /"name" is not a valid folder name/]],
 		[
 			'a warm-up beyond the stage',
 			'"beta": 0.0',
 			'"warmup_steps": 500',
-			[8, 58, 'stages[1].warmup_steps', /"warmup_steps" 500 is more than "steps" 400/],
+			[8, 58, 'stages[1].warmup_steps', /"warmup_steps" 500 is greater than "steps" 400/],
 		],
 		[
 			'an enormous batch',
@@ -138,10 +138,10 @@ describe('a recipe', () => {
 			'"prompts_per_step": 65536',
 			[8, 58, 'stages[1].prompts_per_step', /524288 completions per batch/],
 		],
-		['syntax', '"digits": 3', '"digits" 3', [4, 44, '', /colon is expected/]],
+		['syntax', '"digits": 3', '"digits" 3', [4, 44, '', /Expected a colon/]],
 	];
 	for (const [what, from, to, [line, column, path, message]] of cases) {
-		it(`reports ${what} with its place`, () => {
+		it(`reports ${what} with its location`, () => {
 			const faults = faultsOf(from, to);
 			assert.equal(faults.length, 1, JSON.stringify(faults));
 			assert.deepEqual(faults[0]?.slice(0, 3), [line, column, path]);
@@ -150,7 +150,7 @@ describe('a recipe', () => {
 		});
 	}
 
-	it('reports every fault at once, in the order of the text', () => {
+	it('reports all errors together, in text order', () => {
 		const parsed = parseRecipe(
 			good.replace('"layers": 4', '"layers": "x", "a": 1').replace('"beta": 0.0', '"beta": -1, "gamma": 1'),
 		);
@@ -161,7 +161,7 @@ describe('a recipe', () => {
 		);
 	});
 
-	it('is refused, never a crash, when it is no recipe', () => {
+	it('is rejected without crashing if it is not a recipe', () => {
 		for (const text of [
 			'',
 			' \n',
@@ -187,7 +187,7 @@ describe('a recipe', () => {
 		}
 	});
 
-	it('as one sentence names file, line and column', () => {
+	it('error message names file, line and column', () => {
 		assert.throws(
 			() => parseRecipeOrThrow(good.replace('"digits": 3', '"digits": 0'), 'my.recipe.json'),
 			(error) =>

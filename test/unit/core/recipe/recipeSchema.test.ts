@@ -25,17 +25,17 @@ function* objects(node: Schema, path: string): Generator<[string, Schema]> {
 }
 
 describe('media/schemas/recipe.schema.json', () => {
-	it('is current (node test/scripts/writeSchema.ts writes it)', () => {
+	it('is up to date (written by node test/scripts/writeSchema.ts)', () => {
 		assert.equal(text, recipeSchemaText());
 	});
 
-	it('describes every key and allows no other', () => {
+	it('describes every key and allows no others', () => {
 		let keys = 0;
 		for (const [path, node] of objects(schema, '')) {
 			assert.equal(node.additionalProperties, false, path);
 			for (const [key, child] of Object.entries(node.properties ?? {})) {
 				keys++;
-				// A custom template's tags say what they are by their own error.
+				// A custom template's tags are explained by their own error message.
 				if (key === 'think' || (key === 'answer' && node.properties?.think)) continue;
 				assert.ok(child.description, `${path}.${key}`);
 			}
@@ -43,7 +43,7 @@ describe('media/schemas/recipe.schema.json', () => {
 		assert.ok(keys > 70, `${keys}`);
 	});
 
-	it('states the defaults that the descriptions name', () => {
+	it('contains the defaults stated in the descriptions', () => {
 		let checked = 0;
 		for (const [path, node] of objects(schema, '')) {
 			for (const [key, child] of Object.entries(node.properties ?? {})) {

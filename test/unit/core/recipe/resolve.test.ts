@@ -44,7 +44,8 @@ describe('resolving a recipe', () => {
 			sampleRows: 32,
 			trainRows: 16,
 			dataset: { task: 'addition', digits: 3, subtraction: false },
-			// bos and 8 of the prompt, 24 + 4 of the worked completion with 4 tags and eos, and a fifth to explore.
+			// bos and 8 prompt tokens; 24 + 4 tokens for the worked completion with 4 tags and eos, plus a fifth for
+			// exploration.
 			model: { layers: 4, width: 128, heads: 4, feedForward: 512, context: 9 + 40 },
 			template: { name: 'r1', prompt: '{prompt}', think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
 			rewards: [
@@ -83,7 +84,7 @@ describe('resolving a recipe', () => {
 		});
 	});
 
-	it('survives recipe.json for every task and template', () => {
+	it('round-trips through recipe.json for every task and template', () => {
 		for (const task of taskNames) {
 			for (const template of templateNames) {
 				const resolved = resolveRecipe(
@@ -97,7 +98,7 @@ describe('resolving a recipe', () => {
 		assert.throws(() => decodeResolvedRecipe(null), Failure);
 	});
 
-	it('keeps what was set, and makes paths absolute', () => {
+	it('keeps explicit values and makes paths absolute', () => {
 		const resolved = resolveRecipe(
 			recipe({
 				dataset: { path: 'train.jsonl', answer: 'gold', heldOut: '/data/test.jsonl' },
@@ -141,12 +142,12 @@ describe('resolving a recipe', () => {
 		assert.deepEqual(resolved.evaluate, { every: 9, problems: 256, samples: 1, temperature: 1 });
 	});
 
-	it('leaves the context of a new model to the rows of a file', () => {
+	it("determines a new model's context from the rows of a file", () => {
 		const resolved = resolveRecipe(recipe({ dataset: { path: 'x.jsonl' } }), machine);
 		assert.ok('context' in resolved.model && resolved.model.context === null);
 	});
 
-	it('cuts micro-batches by the stages alone, whatever the machine has and how many workers share them', () => {
+	it('derives micro-batches only from the stages, regardless of the machine and the number of workers', () => {
 		const sizes = (cores: number, changes: object = {}) => {
 			const { workers, sampleRows, trainRows } = resolveRecipe(recipe(changes), { ...machine, cores });
 			return [workers, sampleRows, trainRows];
@@ -161,7 +162,7 @@ describe('resolving a recipe', () => {
 		for (const cores of [2, 64]) assert.deepEqual(sizes(cores, small), [cores, 4, 4]);
 	});
 
-	it('fills in the stages that train heads', () => {
+	it('fills in stages that train heads', () => {
 		const of = (stage: object) => {
 			const { stages, model } = resolveRecipe(recipe({ stages: [{ steps: 9, learning_rate: 1, ...stage }] }), machine);
 			return { stage: stages[0] as Record<string, unknown>, model };
@@ -184,7 +185,7 @@ describe('resolving a recipe', () => {
 		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(whole))), whole);
 	});
 
-	it('checks the stages that train heads', () => {
+	it('checks stages that train heads', () => {
 		const fault = (stage: object) =>
 			checkRecipe(recipe({ stages: [{ steps: 9, learning_rate: 1, ...stage }] })).map(
 				({ path, message }) => `${path.join('.')}: ${message}`,
@@ -192,19 +193,19 @@ describe('resolving a recipe', () => {
 		const process = { type: 'process-reward-model' };
 		const labels = { path: 'steps.jsonl' };
 		assert.deepEqual(fault(process), []);
-		assert.match(fault({ ...process, split: 'stanzas' }).join(), /stages.0.split: Unknown rule "stanzas"/);
-		assert.match(fault({ ...process, split: 'completion' }).join(), /leaves one step/);
+		assert.match(fault({ ...process, split: 'stanzas' }).join(), /stages.0.split: Unknown step split "stanzas"/);
+		assert.match(fault({ ...process, split: 'completion' }).join(), /results in a single step/);
 		assert.match(
 			fault({ ...process, labels, completions: 4 }).join(),
-			/stages.0.completions: .* "labels" names a file/,
+			/stages.0.completions: .* "labels" specifies a file/,
 		);
-		assert.match(fault({ type: 'value-model', labels, num_generations: 4 }).join(), /"num_generations" is about/);
-		assert.match(fault({ type: 'value-model', batch_size: 4 }).join(), /add "labels"/);
+		assert.match(fault({ type: 'value-model', labels, num_generations: 4 }).join(), /"num_generations" applies to/);
+		assert.match(fault({ type: 'value-model', batch_size: 4 }).join(), /Add "labels"/);
 		assert.match(fault({ type: 'value-model', steps_per_generation: 3 }).join(), /divisor of 16/);
 		assert.match(fault({ ...process, prompts_per_step: 1024, completions: 64 }).join(), /131072 for each step/);
 	});
 
-	it('fills in the settings of the pytorch and ray engines', () => {
+	it('fills in pytorch and ray engine settings', () => {
 		const stages = [
 			{ type: 'rloo', steps: 2, learning_rate: 1, epsilon: 0.1 },
 			{ type: 'dpo', steps: 2, learning_rate: 1, pairs: { path: 'pairs.jsonl', prompt: 'q' } },
@@ -284,13 +285,13 @@ describe('resolving a recipe', () => {
 			answer: 'answer',
 		});
 		assert.equal(distill.minReward, 0.5);
-		// TRL computes every row, whatever its advantage.
+		// TRL computes every row regardless of its advantage.
 		assert.equal(grpo.skip_dead_groups, false);
 		assert.deepEqual(grpo.trainer, { top_k: 20 });
 		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(resolved))), resolved);
 	});
 
-	it('gives a run that goes on in another engine its settings', () => {
+	it('fills in engine settings for a run that continues on another engine', () => {
 		const embedded = resolveRecipe(recipe(), machine);
 		assert.equal(withEngineSettings(embedded), embedded);
 		const moved = withEngineSettings({ ...embedded, engine: 'pytorch' });
@@ -298,12 +299,12 @@ describe('resolving a recipe', () => {
 		assert.equal(withEngineSettings(moved), moved);
 	});
 
-	it('throws the first fault and says how many more there are', () => {
+	it('throws the first error and the number of others', () => {
 		const bad = recipe({ name: 'a/b', model: { layers: 1, width: 9, heads: 2 } });
 		assert.equal(checkRecipe(bad).length, 2);
 		assert.throws(
 			() => resolveRecipe(bad, machine),
-			(error) => error instanceof Failure && /"name" cannot name a folder.*\(1 more\)/.test(error.message),
+			(error) => error instanceof Failure && /"name" is not a valid folder name.*\(1 more\)/.test(error.message),
 		);
 	});
 
@@ -314,17 +315,17 @@ describe('resolving a recipe', () => {
 				.join('\n');
 		assert.match(messages({ rewards: [{ use: 'accuracy' }, { use: 'accuracy' }] }), /"accuracy" is listed twice/);
 		assert.match(messages({ rewards: [{ use: 'accuracy', weight: 0 }] }), /Every "weight"/);
-		assert.match(messages({ template: 'plain' }), /"format" needs tags/);
+		assert.match(messages({ template: 'plain' }), /"format" requires tags/);
 		assert.match(
 			messages({ template: { prompt: 'x', think: null, answer: null } }),
-			/Put \{prompt\} where the problem goes/,
+			/Insert \{prompt\} where the problem goes/,
 		);
 		assert.equal(messages({}), '');
 	});
 });
 
 describe('suggestions', () => {
-	it('are near names only', () => {
+	it('include only similar names', () => {
 		assert.equal(editDistance('kitten', 'sitting'), 3);
 		assert.equal(editDistance('abcd', 'abdc'), 1);
 		assert.equal(editDistance('', 'abc'), 3);

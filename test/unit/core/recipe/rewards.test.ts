@@ -22,7 +22,7 @@ function resolvedRewards(rewards: unknown) {
 	return resolveRecipe(parsed.recipe, machine);
 }
 
-/** The faults of rewards, as "path: message". */
+/** Returns errors in rewards as "path: message". */
 function faultsOf(rewards: unknown, more: object = {}): string[] {
 	const parsed = parseRecipe(recipeWith(rewards, more));
 	return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
@@ -66,7 +66,7 @@ describe('built-in rewards in a recipe', () => {
 		assert.equal(judge.temperature, 0);
 	});
 
-	it('come back from recipe.json as they were', () => {
+	it('round-trip through recipe.json', () => {
 		const recipe = resolvedRewards([
 			{ use: 'accuracy' },
 			{ use: 'length-target', name: 'short', target: 10, weight: -0.5 },
@@ -77,7 +77,7 @@ describe('built-in rewards in a recipe', () => {
 		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(recipe))), recipe);
 	});
 
-	it('need a name and a weight there', () => {
+	it('require a name and a weight in recipe.json', () => {
 		const recipe = JSON.parse(JSON.stringify(resolvedRewards([{ use: 'format' }])));
 		recipe.rewards = [{ use: 'format' }];
 		assert.throws(() => decodeResolvedRecipe(recipe), /recipe\.json is not valid at rewards\[0\]/);
@@ -87,23 +87,19 @@ describe('built-in rewards in a recipe', () => {
 		[
 			'a misspelled name',
 			[{ use: 'acuracy' }],
-			/^rewards\[0\]\.use: Entry 1 of "rewards" must name a built-in reward, not "acuracy": did you mean "accuracy"\?$/,
+			/^rewards\[0\]\.use: Entry 1 of "rewards" must be the name of a built-in reward, not "acuracy": did you mean "accuracy"\?$/,
 		],
 		['an underscore', [{ use: 'tag_count' }], /did you mean "tag-count"\?/],
 		['an unknown name', [{ use: 'xyz' }], /not "xyz": choose one of accuracy, format, exact-match, .*reward-model\./],
 		['no text for a name', [{ use: 7 }], /not 7: choose one of accuracy/],
-		[
-			'a misspelled use',
-			[{ ues: 'accuracy' }],
-			/^rewards\[0\]\.ues: "ues" is not a key of a recipe here: did you mean "use"\?$/,
-		],
+		['a misspelled use', [{ ues: 'accuracy' }], /^rewards\[0\]\.ues: "ues" is not a valid key: did you mean "use"\?$/],
 		['a misspelled file', [{ fil: 'a.reward.ts' }], /^rewards\[0\]\.fil: "fil" .* did you mean "file"\?$/],
 		['neither', [{ weight: 1 }], /^rewards\[0\]: Entry 1 of "rewards" must be \{"use", .* or \{"file"/],
 		['a text', ['accuracy'], /^rewards\[0\]: Entry 1 of "rewards" must be .*, not "accuracy"\.$/],
 		[
 			'an option of another reward',
 			[{ use: 'format', maxLength: 3 }],
-			/^rewards\[0\]\.maxLength: "maxLength" is not a key .*known here: use, name, weight\)/,
+			/^rewards\[0\]\.maxLength: "maxLength" is not a valid key: .*valid keys: use, name, weight\)/,
 		],
 		[
 			'a misspelled option',
@@ -113,7 +109,7 @@ describe('built-in rewards in a recipe', () => {
 		[
 			'a missing option',
 			[{ use: 'soft-overlong', maxLength: 3 }],
-			/^rewards\[0\]: Entry 1 of "rewards" lacks "cacheLength": add it/,
+			/^rewards\[0\]: Entry 1 of "rewards" is missing "cacheLength"\. Add it/,
 		],
 		['an option out of range', [{ use: 'repetition', maxPenalty: 1 }], /"maxPenalty" must be at most 0, not 1/],
 		[
@@ -140,32 +136,32 @@ describe('built-in rewards in a recipe', () => {
 		[
 			'a stretch longer than all',
 			[{ use: 'soft-overlong', maxLength: 3, cacheLength: 4 }],
-			/^rewards\[0\]\.cacheLength: .* more than "maxLength" 3/,
+			/^rewards\[0\]\.cacheLength: .* greater than "maxLength" 3/,
 		],
-		['no target', [{ use: 'length-target' }], /^rewards\[0\]: .* add "target" or "column"/],
-		['a target without distance', [{ use: 'length-target', target: 0 }], /^rewards\[0\]\.target: .* add "range"/],
-		['no schema', [{ use: 'json-schema' }], /^rewards\[0\]: .* add "schema" or "column"/],
+		['no target', [{ use: 'length-target' }], /^rewards\[0\]: .* Add "target" or "column"/],
+		['a target without distance', [{ use: 'length-target', target: 0 }], /^rewards\[0\]\.target: .* Add "range"/],
+		['no schema', [{ use: 'json-schema' }], /^rewards\[0\]: .* Add "schema" or "column"/],
 		[
 			'a scale upside down',
 			[{ use: 'judge', url: 'http://c', model: 'm', scale: [1, 0] }],
-			/^rewards\[0\]\.scale: .* swap/,
+			/^rewards\[0\]\.scale: .* Swap/,
 		],
 		[
 			'a prompt without the text',
 			[{ use: 'judge', url: 'http://c', model: 'm', prompt: 'Good?' }],
 			/^rewards\[0\]\.prompt: .*\{response\}/,
 		],
-		['no model', [{ use: 'process' }], /^rewards\[0\]: .* add either "model" or "url"/],
-		['two models', [{ use: 'process', model: 'm', url: 'http://c' }], /^rewards\[0\]: .* add either "model" or "url"/],
+		['no model', [{ use: 'process' }], /^rewards\[0\]: .* Add either "model" or "url"/],
+		['two models', [{ use: 'process', model: 'm', url: 'http://c' }], /^rewards\[0\]: .* Add either "model" or "url"/],
 		[
 			'a pool without a name',
 			[{ use: 'process', url: 'http://c', api: 'pooling' }],
 			/^rewards\[0\]\.api: .* "modelName"/,
 		],
-		['tags to count where there are none', [{ use: 'tag-count' }], /"tag-count" needs tags/, { template: 'plain' }],
+		['tags to count where there are none', [{ use: 'tag-count' }], /"tag-count" requires tags/, { template: 'plain' }],
 	];
 	for (const [what, rewards, pattern, more] of faults) {
-		it(`are refused with ${what}`, () => {
+		it(`are rejected with ${what}`, () => {
 			const found = faultsOf(rewards, more);
 			assert.ok(
 				found.some((fault) => pattern.test(fault)),
@@ -175,7 +171,7 @@ describe('built-in rewards in a recipe', () => {
 		});
 	}
 
-	it('may be the same reward several times under names of their own', () => {
+	it('can include the same reward several times under different names', () => {
 		assert.deepEqual(
 			faultsOf([
 				{ use: 'length-target', name: 'a', target: 1 },
@@ -186,8 +182,8 @@ describe('built-in rewards in a recipe', () => {
 	});
 });
 
-describe('completion of rewards', () => {
-	it('offers each built-in reward with what it needs', () => {
+describe('reward completion', () => {
+	it('offers each built-in reward with its required keys', () => {
 		const schema = JSON.parse(
 			readFileSync(new URL('../../../../media/schemas/recipe.schema.json', import.meta.url), 'utf8'),
 		);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { trainerKeysElsewhere } from '../../../../src/core/recipe/checkTrainerBlock.ts';
 
-it('the trainer refuses the options of TRL that the editor refuses, with the same words', () => {
+it('the trainer rejects the same TRL options as the editor, with the same messages', () => {
 	const file = new URL('../../../../src/engines/trainer/reasoning_lab_trainer/trl/options.py', import.meta.url);
 	const python = readFileSync(file, 'utf8');
 	const runFolder = /^RUN_FOLDER = "(.*)"$/m.exec(python)?.[1];

@@ -13,7 +13,7 @@ export interface Reply {
 	readonly references?: unknown;
 }
 
-/** A reply that fits. */
+/** Builds a matching reply. */
 export const reply = ({
 	answer = 'An answer.',
 	missing = [],
@@ -22,7 +22,7 @@ export const reply = ({
 	references = [],
 }: Reply) => JSON.stringify({ answer, reflection: { missing, superfluous }, search_queries: queries, references });
 
-/** Says its lines in their order; the last for ever. */
+/** Replays its lines in order, repeating the last one. */
 export function playedPolicy(lines: readonly (string | Failure)[]): Policy & { readonly asked: GenerateRequest[] } {
 	const asked: GenerateRequest[] = [];
 	return {
@@ -49,7 +49,7 @@ export function playedPolicy(lines: readonly (string | Failure)[]): Policy & { r
 	};
 }
 
-/** Answers by a table; what is not in it is an error. A list of answers is given one after the other. */
+/** Looks up results in a table; anything else is an error. Lists of results are returned one at a time. */
 export function playedTool(
 	name: string,
 	answers: Readonly<Record<string, string | Failure | readonly (string | Failure)[]>>,

@@ -49,15 +49,15 @@ async function played() {
 	);
 }
 
-describe('the report of a research', () => {
-	it('is the one that is kept', async () => {
+describe('research report', () => {
+	it('matches the stored one', async () => {
 		const { events } = await played();
 		const report = researchReport(readResearch(events));
 		if (process.env.UPDATE_GOLDEN) await writeFile(golden, report);
 		assert.equal(report, await readFile(golden, 'utf8'));
 	});
 
-	it('tells what the log tells', async () => {
+	it('contains what the log contains', async () => {
 		const { events } = await played();
 		const told = readResearch(events);
 		assert.deepEqual([told.stop, told.reason], ['complete', 'All rounds are complete.']);
@@ -79,7 +79,7 @@ describe('the report of a research', () => {
 		assert.equal(told.faults.length, 2);
 	});
 
-	it('is there for a log that is cut anywhere', async () => {
+	it('is available for a log truncated anywhere', async () => {
 		const { events } = await played();
 		for (let n = 0; n <= events.length; n++) {
 			const told = readResearch(events.slice(0, n));
@@ -89,8 +89,8 @@ describe('the report of a research', () => {
 	});
 });
 
-describe('texts of others in Markdown', () => {
-	it('make nothing but text', () => {
+describe('untrusted text in Markdown', () => {
+	it('produces only text', () => {
 		for (const text of [markdownParagraphs(hostile), markdownLine(hostile)]) {
 			assert.doesNotMatch(text, /(?<!\\)[<>[\]`*_]/);
 			assert.doesNotMatch(text, /https?:|javascript:/);

@@ -30,7 +30,7 @@ const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>']
 const why = (candidate: Partial<Candidate>, settings: Partial<KeepSettings> = {}) =>
 	dropReason({ ...good, ...candidate }, { ...keep, ...settings }, tags);
 
-test('a completion is dropped for the first reason that holds', () => {
+test('a completion is dropped for the first applicable reason', () => {
 	assert.equal(why({}), null);
 	assert.equal(why({ truncated: true, correct: false }), 'truncated');
 	assert.equal(why({ correct: false }, { minReward: 2 }), 'incorrect');
@@ -46,12 +46,12 @@ test('a completion is dropped for the first reason that holds', () => {
 	const english = (minShare: number) => ({ language: { language: 'en', minShare } }) as const;
 	assert.equal(why({}, english(1)), null);
 	assert.equal(why(mixed, english(0.9)), 'language');
-	// Three words of five.
+	// Three of five words.
 	assert.equal(why(mixed, english(0.6)), null);
 	assert.equal(why({ completion: '<think>1+2=3</think><answer>3</answer>' }, english(1)), null);
 });
 
-test('of one problem the first of the same and then the best are kept, in their order', () => {
+test('for each problem, the first duplicates and then the best completions are kept, in order', () => {
 	const line = (prompt: string, completion: string, reward: number | null) => ({ prompt, completion, reward });
 	const lines = [
 		line('a', 'one', 0.2),
@@ -70,7 +70,7 @@ test('of one problem the first of the same and then the best are kept, in their 
 	assert.deepEqual(completions({ duplicates: 'keep', perProblem: 1 }), [['a one\n', 'bone'], 0, 4]);
 });
 
-test('rows that are mixed in make their share of the whole', () => {
+test('mixed-in rows make up their share of the total', () => {
 	assert.equal(extraRows(600, 1000, 0.25), 200);
 	assert.equal(extraRows(600, 150, 0.25), 150);
 	assert.equal(extraRows(600, 1000, 0), 0);

@@ -10,7 +10,7 @@ import { madeEvaluation } from './madeReport.ts';
 
 const none: CompletionMeasures = { accuracy: 0, format: null, 'one-language': null, tokens: 1, reflection: 0 };
 
-/** Twenty questions, of which the first ten are numbers, with a measure of each. */
+/** Builds twenty questions, the first ten with numeric answers, with measurements for each. */
 function evaluation(measure: (question: number) => Partial<CompletionMeasures>): ReportedEvaluation {
 	const questions = new Map(
 		Array.from({ length: 20 }, (_, i) => [
@@ -21,34 +21,34 @@ function evaluation(measure: (question: number) => Partial<CompletionMeasures>):
 	return { ...madeEvaluation('x', 3), questions };
 }
 
-describe('two evaluations held against each other', () => {
+describe('comparison of two evaluations', () => {
 	const low = evaluation((i) => ({ accuracy: i % 2, tokens: 10 + i }));
 	const high = evaluation((i) => ({ accuracy: i < 10 ? 1 : i % 2, tokens: 20 + i }));
 
-	it('differ on the questions of one kind by the mean of the pairs', () => {
+	it('averages paired differences over questions of one type', () => {
 		const compared = compareStages(high, low, { category: 'numbers' });
 		assert.ok('difference' in compared);
 		assert.deepEqual([compared.questions, compared.stage, compared.against], [10, 1, 0.5]);
 		assert.equal(compared.difference.mean, 0.5);
 		assert.ok(compared.difference.low > 0 && compared.difference.high <= 0.9);
 		const words = compareStages(high, low, { category: 'words' });
-		// Ten questions that come out the same are no proof that all do.
+		// Ten equal outcomes do not prove that all are equal.
 		assert.ok('difference' in words && words.difference.low < -0.1 && words.difference.high > 0.1);
-		// What all questions share is nearly certain: they are paired.
+		// The common offset is nearly certain because the questions are paired.
 		const longer = compareStages(high, low, { measure: 'tokens' });
 		assert.ok('difference' in longer);
 		assert.deepEqual([longer.questions, longer.difference.mean], [20, 10]);
 		assert.ok(longer.difference.low > 8 && longer.difference.high < 11);
 	});
 
-	it('need questions that both have, with something to measure', () => {
+	it('requires common questions with something to measure', () => {
 		assert.deepEqual(compareStages(high, low, { measure: 'format' }), {
 			reason: 'only 0 questions in common, which is too few to compare',
 		});
 		assert.ok('reason' in compareStages(high, { ...low, questions: new Map() }, {}));
 	});
 
-	it('are judged by the whole interval', () => {
+	it('uses the entire confidence interval for its verdict', () => {
 		const difference = (mean: number, from: number, to: number) => ({
 			mean,
 			low: from,
@@ -69,7 +69,7 @@ describe('two evaluations held against each other', () => {
 	});
 });
 
-it('the measures of a question are means over its samples, without those that have none', () => {
+it('measures for a question are means over its samples, skipping samples without a value', () => {
 	const sums = new QuestionMeasures('words');
 	sums.add({ ...none, accuracy: 1, 'one-language': 0.5, tokens: 4 });
 	sums.add({ ...none, tokens: 8 });
@@ -79,7 +79,7 @@ it('the measures of a question are means over its samples, without those that ha
 	});
 });
 
-describe('what each stage bought', () => {
+describe('gain by stage', () => {
 	const stage = { detail: null, accuracy: null, seconds: 60, outputs: [], run: null, status: 'finished' };
 	const compare = [
 		{ claim: 'RL helps', stage: 'of-rl', against: 'of-cold', category: 'numbers' },
@@ -104,7 +104,7 @@ describe('what each stage bought', () => {
 			(block): block is ReportTable => block.kind === 'table',
 		);
 
-	it('is told of one pipeline by what its recipe compares', () => {
+	it('is reported for one pipeline based on the comparisons in its recipe', () => {
 		const [measured, claims] = tablesOf(pipelineReport(pipeline(1, 10), 0).sections);
 		assert.deepEqual(
 			measured?.rows.map((row) => [row[0], row.at(-1)]),
@@ -123,7 +123,7 @@ describe('what each stage bought', () => {
 		assert.match(claims?.rows[0]?.[3] ?? '', /^0\.5 → 1: \+0\.500 \(0\.\d+ to 0\.\d+\)$/);
 	});
 
-	it('is told of several, a column for each, with the count of those where it came out', () => {
+	it('is reported for several pipelines, one per column, with the number for which the claim holds', () => {
 		const report = pipelinesReport([pipeline(1, 10), pipeline(2, 0), pipeline(3, 10)], 0);
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
@@ -148,7 +148,7 @@ describe('what each stage bought', () => {
 		);
 	});
 
-	it('without evaluations of one another nothing is compared', () => {
+	it('is omitted if there are no evaluations to compare', () => {
 		const bare = { ...pipeline(1, 0), stages: [], recipe: undefined };
 		assert.ok(!pipelineReport(bare, 0).sections.some(({ title }) => title === 'Gain by stage'));
 		assert.deepEqual(pipelinesReport([bare, bare], 0).sections[1]?.blocks, [

@@ -16,10 +16,10 @@ const tables = ({ blocks, sections = [] }: ReportSection): ReportTable[] => [
 const factsOf = (blocks: readonly ReportBlock[]) =>
 	Object.fromEntries(blocks.flatMap((block) => (block.kind === 'facts' ? block.rows : [])));
 
-describe('the report of a run', () => {
+describe('run report', () => {
 	const report = runReport(madeRun(), now);
 
-	it('has its parts in order', () => {
+	it('has its sections in order', () => {
 		assert.equal(report.subtitle, 'Training run report, generated 2023-11-14 23:13 UTC by Reasoning Lab.');
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
@@ -30,7 +30,7 @@ describe('the report of a run', () => {
 		);
 	});
 
-	it('says what the run is and what it came to', () => {
+	it('summarizes the run and its results', () => {
 		const overview = report.sections[0] as ReportSection;
 		const facts = factsOf(overview.blocks);
 		assert.equal(facts.continues, 'cold-20260304-100000-cd34, step_000180');
@@ -44,7 +44,7 @@ describe('the report of a run', () => {
 		assert.match(bought.note ?? '', /Measured on 1\. grpo: held-out samples at step 12\./);
 	});
 
-	it('holds evaluations on the same questions against each other', () => {
+	it('compares evaluations on the same questions', () => {
 		const evaluations = report.sections.find(({ title }) => title === 'Evaluations') as ReportSection;
 		const [all, pairs] = tables(evaluations);
 		assert.deepEqual(
@@ -63,7 +63,7 @@ describe('the report of a run', () => {
 		assert.ok(!tables(section).some(({ caption }) => caption === 'Paired comparison by question'));
 	});
 
-	it('sets published results of a benchmark beside the measured one, each with its source', () => {
+	it('shows published benchmark results next to the measured one, each with its source', () => {
 		const measured = { ...madeEvaluation('aime', 6), benchmark: 'aime' as const };
 		const aime = runReport(madeRun({ evaluations: [measured] }), now);
 		const section = aime.sections.find(({ title }) => title === 'Evaluations')?.sections?.[0] as ReportSection;
@@ -81,7 +81,7 @@ describe('the report of a run', () => {
 		);
 	});
 
-	it('leaves out what a run does not have', () => {
+	it('omits what a run does not have', () => {
 		const bare = runReport(
 			madeRun({
 				stages: [],
@@ -100,7 +100,7 @@ describe('the report of a run', () => {
 		);
 	});
 
-	it('cuts long texts with a note', () => {
+	it('truncates long texts with a note', () => {
 		const [rollout] = madeRun().rollouts;
 		const long = runReport(
 			madeRun({ rollouts: [{ ...(rollout as NonNullable<typeof rollout>), think: 'x'.repeat(10_000) }] }),
@@ -113,7 +113,7 @@ describe('the report of a run', () => {
 	});
 });
 
-describe('the report of a pipeline', () => {
+describe('pipeline report', () => {
 	const stage = {
 		detail: null,
 		after: [],
@@ -149,7 +149,7 @@ describe('the report of a pipeline', () => {
 		1_700_003_600,
 	);
 
-	it('tells stages in order, what each bought, evaluations pair by pair, then each run', () => {
+	it('shows stages in order, their gains, pairwise evaluations, and then each run', () => {
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
 			['Overview', 'Gain by stage', 'Evaluations', 'cold', 'rl', 'Pipeline recipe'],
@@ -181,8 +181,8 @@ describe('the report of a pipeline', () => {
 	});
 });
 
-describe('what a report looks at', () => {
-	it('chooses curves in order, rewards beside the reward', () => {
+describe('report inputs', () => {
+	it('orders curves, with reward components next to the total reward', () => {
 		assert.deepEqual(mainMetrics(['loss', 'rewards/a/mean', 'reward', 'rewards/b/mean']), [
 			...['reward', 'rewards/a/mean', 'rewards/b/mean', 'loss'],
 		]);
@@ -190,7 +190,7 @@ describe('what a report looks at', () => {
 		assert.equal(isMainMetric('step_time'), false);
 	});
 
-	it('tells what somebody chose from what is the default', () => {
+	it('distinguishes explicit values from defaults', () => {
 		const recipe = {
 			name: 'x',
 			whenBusy: 'queue',
@@ -215,7 +215,7 @@ describe('what a report looks at', () => {
 		assert.deepEqual(recipeChoices('x'), []);
 	});
 
-	it('sums up how completions are written', () => {
+	it('summarizes how completions are written', () => {
 		const sums = new CompletionSums(r1Tags, null);
 		assert.equal(sums.summary(), null);
 		sums.add({ completion: '<think>Wait, this is wrong</think><answer>1</answer>', tokens: 10, truncated: false });
@@ -226,7 +226,7 @@ describe('what a report looks at', () => {
 		assert.equal(summary?.truncated, 0.5);
 		assert.equal(summary?.tokens, 10);
 		assert.equal(summary?.reflection, 0.5);
-		// All of the first thinking, six of the second one's eleven letters.
+		// The first thinking section in full, and six of the second one's eleven letters.
 		assert.ok(Math.abs((summary?.consistency ?? 0) - (1 + 6 / 11) / 2) < 1e-9, String(summary?.consistency));
 		const english = new CompletionSums(r1Tags, 'en');
 		english.add({ completion: '<think>two words слово</think><answer>1</answer>', tokens: 1, truncated: false });

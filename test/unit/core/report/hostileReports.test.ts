@@ -16,7 +16,7 @@ import { hostileTexts } from '../../../support/hostileTexts.ts';
 import { allHostileTexts, hostileValue } from '../../../support/hostileValue.ts';
 import { madeEvaluation, madeRun } from './madeReport.ts';
 
-/** What decides how the rest is read. */
+/** Fields that determine how the rest is interpreted. */
 const kept = ['kind', 'engine', 'level', 'rule', 'benchmark', 'test'];
 const stage = { detail: 'why', after: ['before'], accuracy: 0.5, seconds: 65, outputs: ['completions'] };
 const pipeline: ReportedPipeline = {
@@ -47,8 +47,8 @@ const reports: [string, ReportDocument][] = [0, 23, 46, 69].flatMap((begin): [st
 	],
 ]);
 
-describe('reports with a hostile text in every field', () => {
-	it('as Markdown hide nothing and have no markup but their own', () => {
+describe('reports with hostile text in every field', () => {
+	it('hide nothing as Markdown and contain only their own markup', () => {
 		for (const [name, report] of reports) {
 			const markdown = reportMarkdown(report);
 			assert.deepEqual(hiddenCharacters(markdown).slice(0, 3), [], name);
@@ -62,7 +62,7 @@ describe('reports with a hostile text in every field', () => {
 	});
 });
 
-describe('reports with a hostile text in every field, in a browser', { skip }, () => {
+describe('reports with hostile text in every field, in a browser', { skip }, () => {
 	let browser: Browser;
 	let page: Page;
 	let folder = '';
@@ -76,7 +76,7 @@ describe('reports with a hostile text in every field, in a browser', { skip }, (
 			void dialog.dismiss();
 		});
 		page.on('popup', () => happened.push('popup'));
-		// What the policy holds back is a request to the browser's tools, and failed.
+		// Requests blocked by the policy are visible to the browser's tools as failures.
 		page.on('requestfinished', (request) => {
 			if (!request.url().startsWith('file:')) happened.push(`request ${request.url()}`);
 		});
@@ -96,7 +96,7 @@ describe('reports with a hostile text in every field, in a browser', { skip }, (
 		await page.goto(pathToFileURL(path).href);
 	};
 
-	it('show them and do nothing else', async () => {
+	it('display the text and have no other effect', async () => {
 		const said = (message: { text(): string }) => happened.push(`console ${message.text()}`);
 		page.on('console', said);
 		for (const [name, report] of reports) {
@@ -116,9 +116,9 @@ describe('reports with a hostile text in every field, in a browser', { skip }, (
 		page.off('console', said);
 	});
 
-	it('would let nothing run or load if a text were markup', async () => {
+	it('let nothing run or load even if a text were markup', async () => {
 		await show((reports[0] as [string, ReportDocument])[1]);
-		// Leaving the page is what a policy does not hold back.
+		// The policy does not prevent navigation away from the page.
 		const texts = Object.entries(hostileTexts).flatMap(([name, text]) => (name === 'meta refresh' ? [] : [text]));
 		await page.evaluate(
 			(all) => {

@@ -1,7 +1,7 @@
 import { evaluationReport } from '../../../../src/core/evaluation/evaluationReport.ts';
 import type { ReportedEvaluation, ReportedRun } from '../../../../src/core/report/reportedRun.ts';
 
-/** An evaluation of twelve questions with four samples each, of which the first `known` are right. */
+/** Builds an evaluation of twelve questions with four samples each, where the first `known` are correct. */
 export function madeEvaluation(name: string, known: number): ReportedEvaluation {
 	const questions = Array.from({ length: 12 }, (_, problem) => ({ problem, right: problem < known }));
 	return {
@@ -33,7 +33,7 @@ export function madeEvaluation(name: string, known: number): ReportedEvaluation 
 	};
 }
 
-/** A run with something in every part of a report. */
+/** Builds a run with content for every section of a report. */
 export function madeRun(changes: Partial<ReportedRun> = {}): ReportedRun {
 	const before = { step: 0, accuracy: 0.25, low: 0.15, high: 0.4, problems: 64, samples: 1 };
 	const after = { step: 12, accuracy: 0.75, low: 0.63, high: 0.84, problems: 64, samples: 1 };

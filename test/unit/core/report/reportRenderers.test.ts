@@ -43,8 +43,8 @@ const small: ReportDocument = {
 	],
 };
 
-describe('a report as Markdown', () => {
-	it('is this text', () => {
+describe('Markdown report', () => {
+	it('matches this text', () => {
 		assert.equal(
 			reportMarkdown(small),
 			`# A &amp; B
@@ -90,11 +90,11 @@ Cut.
 		);
 	});
 
-	it('keeps every hostile text a text: one line, no live mark, a fence that it cannot end', () => {
+	it('keeps every hostile string as text: one line, no active markup, a fence it cannot close', () => {
 		for (const [name, text] of Object.entries(hostileTexts)) {
 			const line = markdownText(text);
 			assert.doesNotMatch(line, /[\n\r<>]/, name);
-			// Every character that opens something stands behind a backslash of its own.
+			// Every character that could start markup is preceded by its own backslash.
 			const bare = line.replace(/\\[!-/:-@[-`{-~]|&(?:#\d+|amp|lt|gt);/g, '');
 			assert.doesNotMatch(bare, /[\\`*_[\]|~#$!{}]|:\/\/|(?<!\w)@/, name);
 			const fenced = markdownFence(text).split(/\r\n|\r|\n/);
@@ -110,10 +110,10 @@ Cut.
 	});
 });
 
-describe('a report as HTML', () => {
+describe('HTML report', () => {
 	const html = reportHtml(small);
 
-	it('holds its policy, its styles and no script', () => {
+	it('contains its policy and styles, and no script', () => {
 		assert.match(
 			html,
 			/<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:;/,
@@ -122,7 +122,7 @@ describe('a report as HTML', () => {
 		assert.match(html, /<title>A &amp; B<\/title>/);
 	});
 
-	it('says what its parts are', () => {
+	it('labels its parts', () => {
 		assert.match(html, /<th scope="row"><bdi>name<\/bdi><\/th><td><bdi>&lt;b&gt;<\/bdi><\/td>/);
 		assert.match(html, /<th scope="col" class="n k"><bdi>n<\/bdi><\/th>/);
 		assert.match(html, /<td class="n k"><bdi>-0\.5<\/bdi><\/td>/);
@@ -134,7 +134,7 @@ describe('a report as HTML', () => {
 		assert.match(html, /<a href="#s1"><bdi>One<\/bdi><\/a>/);
 	});
 
-	it('draws a chart as this picture', () => {
+	it('renders a chart as this image', () => {
 		const svg = chartSvg(rewardChart, 'c1');
 		assert.match(svg, /role="img" aria-labelledby="c1-t c1-d"><title id="c1-t">Reward<\/title>/);
 		assert.match(svg, /<desc id="c1-d">0 at step 0, 1 at step 10, between 0 and 1\.<\/desc>/);
@@ -143,7 +143,7 @@ describe('a report as HTML', () => {
 		assert.equal((svg.match(/<circle/g) ?? []).length, 2);
 	});
 
-	it('draws what has no numbers as an empty frame', () => {
+	it('renders a chart without numbers as an empty frame', () => {
 		const points = [
 			{ x: 1, y: Number.NaN },
 			{ x: Number.POSITIVE_INFINITY, y: 1 },
@@ -154,7 +154,7 @@ describe('a report as HTML', () => {
 	});
 });
 
-describe('parts of reports', () => {
+describe('report components', () => {
 	it('axes have round ticks around the values', () => {
 		assert.deepEqual(chartScale(0, 1).ticks, [0, 0.2, 0.4, 0.6, 0.8, 1]);
 		assert.deepEqual(chartScale(0.13, 0.17).ticks, [0.13, 0.14, 0.15, 0.16, 0.17]);
@@ -171,7 +171,7 @@ describe('parts of reports', () => {
 		}
 	});
 
-	it('a long curve becomes means of neighbors from the first step to the last', () => {
+	it('a long curve is averaged over neighbors from the first step to the last', () => {
 		const x = Array.from({ length: 1001 }, (_, i) => i);
 		const y = x.map((value) => (value === 500 ? Number.NaN : value));
 		const points = thinCurve(x, y, 100);
@@ -185,14 +185,14 @@ describe('parts of reports', () => {
 		]);
 	});
 
-	it('a text is cut with a note, and not within a character', () => {
+	it('text is truncated with a note, and never within a character', () => {
 		assert.deepEqual(cutText('T', 'short', 10), { kind: 'text', title: 'T', text: 'short' });
 		const cut = cutText('T', `abc${'😀'.repeat(5)}`, 6);
 		assert.equal(cut.text, 'abc😀');
 		assert.equal(cut.note, 'First 5 of 13 characters.');
 	});
 
-	it('what acts unseen is shown', () => {
+	it('invisible characters are shown', () => {
 		assert.equal(
 			visibleText('a\u001b[31m\r\nb\rc\u202ed\ud800x\u{e0041}\u2028'),
 			'a␛[31m\nb␍c[U+202E]d\ufffdx[U+E0041][U+2028]',

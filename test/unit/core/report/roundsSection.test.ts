@@ -5,7 +5,10 @@ import { type EvaluatedRound, roundSeries } from '../../../../src/core/pipeline/
 import { reportHtml } from '../../../../src/core/report/reportHtml.ts';
 import { roundsSection } from '../../../../src/core/report/roundsSection.ts';
 
-/** Of 60 questions with two samples each, so many have one right sample and so many two; a judge knows which. */
+/**
+ * Builds a report on 60 questions with two samples each: the number with one correct sample, with two, and optionally a
+ * judge that knows which.
+ */
 function measured(one: number, two: number, judge: boolean): EvaluatedRound['report'] {
 	const samples = Array.from({ length: 120 }, (_, i): EvaluatedSample => {
 		const problem = Math.floor(i / 2);
@@ -25,7 +28,7 @@ const rounds: EvaluatedRound[] = [
 	{ name: 'other', report: measured(0, 60, true) },
 ];
 
-test('the gain of choosing is what a judge adds to a single sample, with its interval', () => {
+test('the selection gain is what a judge adds to a single sample, with its confidence interval', () => {
 	const [series, none] = roundSeries(rounds);
 	assert.equal(none, undefined);
 	assert.equal(series?.of, 'measure');
@@ -36,7 +39,7 @@ test('the gain of choosing is what a judge adds to a single sample, with its int
 		gain?.k,
 		gain?.mean,
 	]);
-	// pass@1 is (one / 2 + two) / 60; the judge solves all that have a right sample.
+	// pass@1 is (one / 2 + two) / 60; the judge solves every question with a correct sample.
 	assert.deepEqual(told, [
 		[0, 0.25, 'judge', 2, 0.25],
 		[1, 0.5, 'judge', 2, 0.2],
@@ -47,7 +50,7 @@ test('the gain of choosing is what a judge adds to a single sample, with its int
 	assert.ok((last?.gain?.high ?? 1) < (first?.gain?.low ?? 0), 'of sixty questions that is enough to tell them apart');
 });
 
-test('without a judge the majority chooses; of one sample nothing does', () => {
+test('without a judge, the majority selects; a single sample leaves nothing to select', () => {
 	const { gain } = measured(30, 0, false);
 	assert.equal(gain?.by, 'majority');
 	assert.equal(gain?.mean, 0, 'of two that differ either is as likely');
@@ -55,7 +58,7 @@ test('without a judge the majority chooses; of one sample nothing does', () => {
 	assert.equal(evaluationReport([single]).gain, null);
 });
 
-test('a report plots both against the round', () => {
+test('a report plots both by round', () => {
 	const section = roundsSection(rounds);
 	assert.ok(section);
 	const [, charts, table] = section.blocks;
@@ -85,7 +88,7 @@ test('a report plots both against the round', () => {
 	assert.ok(!html.includes('before <b>'), 'names are texts');
 });
 
-test('a report of a pipeline without rounds has no section of them', () => {
+test('a pipeline report without rounds has no rounds section', () => {
 	assert.equal(roundsSection(rounds.slice(3)), null);
 	assert.equal(roundsSection(rounds.slice(0, 1)), null, 'one round is no curve');
 });

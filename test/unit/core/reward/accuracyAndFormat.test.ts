@@ -20,8 +20,8 @@ const accuracies = (rows: ScoreRow[], verify: Verifier = exactVerifier) =>
 	rows.map((one) => accuracyOf(one, parseTrace(one.completion, tags), tags, verify));
 const formats = (rows: ScoreRow[]) => rows.map((one) => formatOf(one, parseTrace(one.completion, tags), tags));
 
-describe('the accuracy reward', () => {
-	it('is 1 for the right answer, 0 for a wrong, absent or doubled one', () => {
+describe('accuracy reward', () => {
+	it('is 1 for a correct answer, and 0 for an incorrect, missing or duplicated one', () => {
 		const rows = [
 			'<think>x</think><answer>42</answer>',
 			'<answer> 042 </answer>',
@@ -44,7 +44,7 @@ describe('the accuracy reward', () => {
 		}
 	});
 
-	it("asks the task's verifier", () => {
+	it("uses the task's verifier", () => {
 		const task = createTask({ task: 'countdown' });
 		const question = { row: { numbers: [3, 5, 2], target: 16 } };
 		const rows = ['2*(3+5)', '(3+5)*2', '16', '3*5+1'].map((text) =>
@@ -57,8 +57,8 @@ describe('the accuracy reward', () => {
 	});
 });
 
-describe('the format reward', () => {
-	it('judges the completion alone, strictly', () => {
+describe('format reward', () => {
+	it('checks only the completion, strictly', () => {
 		const good = '<think>x</think><answer>1</answer>';
 		const bad = [
 			'',
@@ -80,7 +80,7 @@ describe('the format reward', () => {
 		assert.deepEqual(formats([row(good, '1', { truncated: null })]), [1], 'by its text');
 	});
 
-	it('is null under a template without tags: random bytes have no format', () => {
+	it('is null for a template without tags, where arbitrary bytes have no format', () => {
 		const bytes = row('\u0012\u00ff$k3\u0003 \u007f%q');
 		const none = { think: null, answer: null };
 		assert.equal(formatOf(bytes, parseTrace(bytes.completion, none), none), null);

@@ -11,7 +11,7 @@ describe('exact-match', () => {
 	const value = (answer: string, gold: unknown, options = {}, row = {}) =>
 		exactMatchReward(sample(worked('', answer), { answer: gold, row }), { ignoreCase: false, ...options }, r1);
 
-	test('evens out white space and the form of numbers, and nothing else', () => {
+	test('normalizes whitespace and number formats, and nothing else', () => {
 		assert.equal(value(' 1,000.50 ', '1000.5'), 1);
 		assert.equal(value('New  York', 'New York'), 1);
 		assert.equal(value('new york', 'New York'), 0);
@@ -20,12 +20,12 @@ describe('exact-match', () => {
 		assert.equal(value('7', 7), 1);
 	});
 
-	test('takes any text of a list, and the column that is named', () => {
+	test('accepts any string in a list, and a custom column', () => {
 		assert.equal(value('UK', ['United Kingdom', 'UK']), 1);
 		assert.equal(value('b', 'a', { column: 'gold' }, { gold: 'b' }), 1);
 	});
 
-	test('is null without gold, whatever the answer, and 0 without one sole answer', () => {
+	test('is null without a gold answer, and 0 unless there is exactly one answer', () => {
 		for (const gold of [null, undefined, '', ' ', [], {}, Number.NaN])
 			assert.equal(value('', gold), null, String(gold));
 		assert.equal(value('b', 'a', { column: 'toString' }), null);
@@ -78,14 +78,14 @@ describe('multiple-choice', () => {
 		'**Paris**',
 	];
 
-	test('knows a letter in its many spellings', () => {
+	test('recognizes a letter in many notations', () => {
 		for (const spelling of spellings) {
 			assert.equal(value(spelling), 1, spelling);
 			assert.equal(value(spelling, 'C'), 0, spelling);
 		}
 	});
 
-	test('is 0 for several options, contradictions, and what is none', () => {
+	test('is 0 for several options, contradictions, and non-options', () => {
 		for (const answer of [
 			'A or B',
 			'A, B',
@@ -108,7 +108,7 @@ describe('multiple-choice', () => {
 		}
 	});
 
-	test('without the texts of the options takes the letter alone', () => {
+	test('accepts only the letter without option texts', () => {
 		assert.equal(value('B. Paris', 'B', {}), 1);
 		assert.equal(value('(B) because it is the capital', 'B', {}), 1);
 		assert.equal(value('B. or C.', 'B', {}), 0);
@@ -116,7 +116,7 @@ describe('multiple-choice', () => {
 		assert.equal(value('Paris', 'B', {}), 0);
 	});
 
-	test('reads a gold value as a letter, as the text of an option, or as its place', () => {
+	test('reads a gold value as a letter, an option text, or an index', () => {
 		assert.equal(value('B', '(b)'), 1);
 		assert.equal(value('B', 'Paris'), 1);
 		assert.equal(value('B', 1, row, { indexFrom: 0 }), 1);
@@ -126,20 +126,20 @@ describe('multiple-choice', () => {
 		assert.equal(value('C', '3', { options: ['1', '2', '3'] }), 1);
 	});
 
-	test('is null when the gold value names no option, never 1', () => {
+	test('is null, never 1, if the gold value matches no option', () => {
 		for (const gold of [null, '', 'Madrid', 'E', 1, 4, {}, true]) assert.equal(value('B', gold), null, String(gold));
 		assert.equal(value('B', 9, row, { indexFrom: 0 }), null);
 		assert.equal(value('B', -1, row, { indexFrom: 0 }), null);
 	});
 
-	test('is 0 or 1, whatever the completion', () => {
+	test('is 0 or 1 for any completion', () => {
 		for (const completion of strangeCompletions('choices', 500)) {
 			const given = sample(completion, { answer: 'B', row });
 			assert.ok([0, 1].includes(multipleChoiceReward(given, { options: 'options' }, r1) as number));
 		}
 	});
 
-	test('does not take long over long answers', () => {
+	test('handles long answers quickly', () => {
 		for (const text of ['\\boxed{'.repeat(200_000), 'the '.repeat(200_000), '('.repeat(500_000), 'B '.repeat(900)]) {
 			assert.equal(value(text), 0);
 		}
@@ -149,12 +149,12 @@ describe('multiple-choice', () => {
 describe('tag-count', () => {
 	const value = (text: string, tags: TraceTags = r1) => tagCountReward(sample(text, {}, tags), tags);
 
-	test('gives each tag that occurs once its share', () => {
+	test('awards a share for each tag that occurs once', () => {
 		assert.equal(value(worked('x', '7')), 1);
 		assert.equal(value('<think>x</think>7'), 0.5);
 		assert.equal(value('<think>x'), 0.25);
 		assert.equal(value('7'), 0);
-		// Order is the strict format's business.
+		// Order is checked by the strict format reward.
 		assert.equal(value('</answer></think><answer><think>'), 1);
 		assert.equal(value('<think><think>x</think><answer>7</answer>'), 0.75);
 		assert.equal(value(worked('', '7').repeat(2)), 0);
@@ -170,12 +170,12 @@ describe('tag-count', () => {
 
 describe('json-schema', () => {
 	const options = { partial: 0.25, fence: false, schema: { type: 'object' } };
-	/** A validator that the test sees through: objects are accepted. */
+	/** A simple validator for tests that accepts objects. */
 	const accepts = (_: object, value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 	const value = (answer: string, more = {}, row = {}) =>
 		jsonSchemaReward(sample(worked('', answer), { row }), { ...options, ...more }, r1, accepts);
 
-	test('is 1 for valid JSON, partial for JSON that is refused, 0 for anything else', () => {
+	test('is 1 for valid JSON, partial for JSON that does not match the schema, and 0 otherwise', () => {
 		assert.equal(value('{"a": 1}'), 1);
 		assert.equal(value('[1]'), 0.25);
 		assert.equal(value('{a: 1}'), 0);
@@ -183,7 +183,7 @@ describe('json-schema', () => {
 		assert.equal(value(''), 0);
 	});
 
-	test('allows one code fence where that is asked for', () => {
+	test('allows one code fence if enabled', () => {
 		assert.equal(value('```json\n{"a": 1}\n```'), 0);
 		assert.equal(value('```json\n{"a": 1}\n```', { fence: true }), 1);
 		assert.equal(value('```\n{"a": 1}\n```', { fence: true }), 1);
@@ -191,7 +191,7 @@ describe('json-schema', () => {
 		assert.equal(value('```json\n{"a": 1}\n```\n```json\n{}\n```', { fence: true }), 0);
 	});
 
-	test('does not apply to rows without a schema, and refuses what is none', () => {
+	test('does not apply to rows without a schema, and rejects an invalid one', () => {
 		const own = { schema: undefined, column: 'schema' };
 		assert.equal(value('{}', own), null);
 		assert.equal(value('{}', own, { schema: null }), null);

@@ -14,14 +14,14 @@ const close = (actual: number | null | undefined, expected: number, message?: st
 	);
 
 describe('rank correlation', () => {
-	test('ranks from 1, ties at the mean of their ranks', () => {
+	test('ranks start at 1, with ties at their mean rank', () => {
 		assert.deepEqual(meanRanks([10, 20, 20, 5]), [2, 3.5, 3.5, 1]);
 		assert.deepEqual(meanRanks([1, 1, 1]), [2, 2, 2]);
 		assert.deepEqual(meanRanks([]), []);
 	});
 
-	test("is Spearman's, by hand", () => {
-		// Ranks 1 2 3 4 5 and 2 1 3 5 4, without ties: 1 - 6 d^2 / (n (n^2 - 1)).
+	test("is Spearman's, checked by hand", () => {
+		// Ranks 1 2 3 4 5 and 2 1 3 5 4 without ties: 1 - 6 d^2 / (n (n^2 - 1)).
 		close(
 			rankCorrelation(
 				[1, 2, 3, 4, 5],
@@ -31,11 +31,11 @@ describe('rank correlation', () => {
 		);
 		close(rankCorrelation([1, 2, 3], [10, 20, 1000]), 1);
 		close(rankCorrelation([1, 2, 3], [3, 2, 1]), -1);
-		// Ranks 1.5 1.5 3 4 and 1 2 3 4: covariance 4.5, deviations sqrt(4.5) and sqrt(5).
+		// Ranks 1.5 1.5 3 4 and 1 2 3 4: covariance 4.5, standard deviations sqrt(4.5) and sqrt(5).
 		close(rankCorrelation([0, 0, 1, 2], [1, 2, 3, 4]), 4.5 / Math.sqrt(4.5 * 5));
 	});
 
-	test('takes rows where both sides have a value, and is null without variation', () => {
+	test('uses rows where both sides have a value, and is null without variation', () => {
 		close(rankCorrelation([1, null, 2, 3], [1, 9, 2, 3]), 1);
 		assert.equal(rankCorrelation([1, 2], [2, 5]), 1);
 		assert.equal(rankCorrelation([1, 2], [5, 2]), -1);
@@ -45,7 +45,7 @@ describe('rank correlation', () => {
 		assert.equal(rankCorrelation([], []), null);
 	});
 
-	test('agrees with Pearson over counted ranks', () => {
+	test('agrees with Pearson on ranks', () => {
 		const random = Random.of('ranks');
 		for (let round = 0; round < 200; round++) {
 			const n = 3 + random.int(8);
@@ -70,7 +70,7 @@ describe('rank correlation', () => {
 });
 
 describe('a comparison', () => {
-	test('counts what changed, what flipped, and groups that gain or lose variance', () => {
+	test('counts changes, flips, and groups that gain or lose variance', () => {
 		const { summary, groups, steps } = compareRows(
 			[
 				row(0, 0, 0),
@@ -92,7 +92,7 @@ describe('a comparison', () => {
 		);
 		assert.deepEqual(steps, [1]);
 		assert.equal(summary.changed, 4);
-		// The middle of 0 and 1 is crossed twice; 0.4 to 0.45 stays below it; 0.2 to null turns.
+		// Two values cross the midpoint between 0 and 1; 0.4 to 0.45 stays below it; 0.2 to null also counts as a flip.
 		assert.equal(summary.flipped, 3);
 		assert.equal(summary.gained, 1);
 		assert.equal(summary.lost, 2);
@@ -103,7 +103,7 @@ describe('a comparison', () => {
 		assert.equal(groups[0]?.stdBefore, 0);
 	});
 
-	test("gives GRPO's advantages before and after", () => {
+	test("computes GRPO's advantages before and after", () => {
 		const { rows, summary } = compareRows([row(0, 1, 0), row(0, 0, 1), row(0, 0, 0)], 'group');
 		const std = Math.sqrt(1 / 3);
 		close(rows[0]?.advantageBefore, 2 / 3 / (std + 1e-4));
@@ -115,7 +115,7 @@ describe('a comparison', () => {
 		close(unscaled[0]?.advantageBefore, 0.5);
 	});
 
-	test('takes groups of different sizes, and the deviation of each generation batch', () => {
+	test('supports groups of different sizes, and the standard deviation of each generation batch', () => {
 		const random = Random.of('sizes');
 		for (let round = 0; round < 50; round++) {
 			const rows: RowToCompare[] = [];
@@ -143,7 +143,7 @@ describe('a comparison', () => {
 		}
 	});
 
-	test('of nothing, and of a reward with itself, says so', () => {
+	test('reports empty input and a reward compared with itself', () => {
 		const nothing = compareRows([], 'group');
 		assert.deepEqual(nothing.summary, {
 			meanBefore: null,

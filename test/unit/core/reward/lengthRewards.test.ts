@@ -13,25 +13,25 @@ import { r1, sample, strangeCompletions, untagged, worked } from './rewardSample
 const near = (actual: number | null, expected: number) =>
 	assert.ok(actual !== null && Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
 const characters = { unit: 'characters', of: 'completion' } as const;
-/** A completion of n characters, which are as many tokens. */
+/** Returns a completion of n characters, which is also n tokens. */
 const long = (n: number) => sample('a'.repeat(n), {}, untagged);
 
-describe('the length of a text', () => {
-	test('in tokens counts a tag as one and any other character as one', () => {
+describe('text length', () => {
+	test('in tokens counts a tag as one token and any other character as one', () => {
 		assert.equal(textLength('<think>ab</think><answer>7</answer>', 'tokens', r1), 4 + 3);
 		assert.equal(textLength('<think>ab</think><answer>7</answer>', 'characters', r1), 35);
 		assert.equal(textLength('\ud83d\ude00\ud83d\ude00', 'tokens', r1), 2);
-		// No tag arises where one was taken out.
+		// Removing a tag does not create another one.
 		assert.equal(textLength('<thi<think>nk>', 'tokens', r1), 8);
 	});
 
-	test("in tokens is what the embedded engine's tokenizer gives", () => {
+	test("in tokens matches the embedded engine's tokenizer", () => {
 		const texts = strangeCompletions('lengths', 300).filter((text) => text.isWellFormed());
 		const tokenizer = buildTokenizer({ name: 'r1', prompt: '{prompt}', ...r1 }, texts);
 		for (const text of texts) assert.equal(textLength(text, 'tokens', r1), tokenizer.encode(text).length, text);
 	});
 
-	test('in words splits at white space, and counts the characters of scripts without blanks', () => {
+	test('in words splits at whitespace, and counts characters in scripts without spaces', () => {
 		assert.equal(textLength('one  two\nthree-four', 'words', r1), 3);
 		assert.deepEqual(wordsOf('计算 3+4 は seven'), ['计', '算', '3+4', 'は', 'seven']);
 		assert.equal(textLength(' \n ', 'words', r1), 0);
@@ -42,7 +42,7 @@ describe('soft-overlong (DAPO, equation 13)', () => {
 	const options = { ...characters, maxLength: 20, cacheLength: 5 };
 	const value = (n: number) => softOverlongReward(long(n), options, untagged);
 
-	test('is 0 up to L_max - L_cache, falls to -1 at L_max, and stays there', () => {
+	test('is 0 up to L_max - L_cache, falls to -1 at L_max, and remains there', () => {
 		assert.equal(value(0), 0);
 		assert.equal(value(15), 0);
 		near(value(16), (15 - 16) / 5);
@@ -52,18 +52,18 @@ describe('soft-overlong (DAPO, equation 13)', () => {
 		assert.equal(value(1000), -1);
 	});
 
-	test("has the numbers of the paper's setting: 20,480 with a stretch of 4,096", () => {
+	test("matches the numbers in the paper's setting: 20,480 with a soft range of 4,096", () => {
 		const paper = { ...characters, maxLength: 20_480, cacheLength: 4096 };
 		assert.equal(softOverlongReward(long(16_384), paper, untagged), 0);
 		near(softOverlongReward(long(18_432), paper, untagged), -0.5);
 		assert.equal(softOverlongReward(long(20_480), paper, untagged), -1);
 	});
 
-	test('never rises with the length', () => {
+	test('never increases with length', () => {
 		for (let n = 0; n < 40; n++) assert.ok(value(n + 1) <= value(n));
 	});
 
-	test('of the thinking does not see the rest', () => {
+	test('of the thinking ignores the rest', () => {
 		const thinking = { unit: 'characters', of: 'thinking', maxLength: 10, cacheLength: 4 } as const;
 		near(softOverlongReward(sample(worked('12345678', 'x'.repeat(90))), thinking, r1), -0.5);
 		assert.equal(softOverlongReward(sample('no thinking at all'), thinking, r1), 0);
@@ -73,7 +73,7 @@ describe('soft-overlong (DAPO, equation 13)', () => {
 describe('length-target', () => {
 	const base = { ...characters, alpha: 0.0003, delta: 0.5, target: 100 };
 
-	test('near is a tent around the target', () => {
+	test('near is triangular around the target', () => {
 		const options = { ...base, mode: 'near', range: 50 } as const;
 		const value = (n: number) => lengthTargetReward(long(n), options, untagged, null);
 		assert.equal(value(100), 1);
@@ -83,7 +83,7 @@ describe('length-target', () => {
 		assert.equal(value(500), 0);
 	});
 
-	test('near falls off over the target itself without a range', () => {
+	test('near uses the target as its range by default', () => {
 		const options = { ...base, mode: 'near' } as const;
 		near(lengthTargetReward(long(50), options, untagged, null), 0.5);
 		assert.equal(lengthTargetReward(long(0), options, untagged, null), 0);
@@ -107,7 +107,7 @@ describe('length-target', () => {
 		assert.equal(lengthTargetReward(long(500), options, untagged, null), null);
 	});
 
-	test("takes the row's own target before the recipe's, and none where there is none", () => {
+	test("uses the row's own target before the recipe's, and is null without either", () => {
 		const options = { ...base, mode: 'near', range: 10, column: 'n' } as const;
 		const row = (n: unknown) => ({ ...long(10), row: { n } });
 		assert.equal(lengthTargetReward(row(10), options, untagged, null), 1);
@@ -120,7 +120,7 @@ describe('length-target', () => {
 		assert.equal(lengthTargetReward({ ...long(1), row: {} }, without, untagged, null), null);
 	});
 
-	test('thinking that is left out has no length, and is not left out of the reward', () => {
+	test('missing thinking has length zero, and still counts for the reward', () => {
 		const options = { ...base, of: 'thinking', mode: 'near' } as const;
 		assert.equal(lengthTargetReward(sample('<answer>7</answer>'), options, r1, null), 0);
 	});
@@ -137,7 +137,7 @@ describe("cosine-length (Yeo et al. 2025; open-r1's values)", () => {
 	} as const;
 	const value = (n: number, correct: number | null) => cosineLengthReward(long(n), options, untagged, correct);
 
-	test('goes from the short value to the long one along half a cosine', () => {
+	test('goes from the short value to the long value along half a cosine', () => {
 		near(value(0, 1), 1);
 		near(value(500, 1), 0.75);
 		near(value(1000, 1), 0.5);
@@ -150,21 +150,21 @@ describe("cosine-length (Yeo et al. 2025; open-r1's values)", () => {
 		near(cosineLengthReward(long(400), { ...options, maxLength: 1200 }, untagged, 0), -0.875);
 	});
 
-	test('does not swing back beyond the longest length', () => {
+	test('does not rise again beyond the maximum length', () => {
 		near(value(2000, 1), 0.5);
 		near(value(1500, 0), -0.5);
 	});
 
-	test('gives its own value to what exceeds the length, if one is set', () => {
+	test('returns a separate value beyond the maximum length, if one is set', () => {
 		const strict = { ...options, exceeded: -10 };
 		assert.equal(cosineLengthReward(long(1000), strict, untagged, 1), -10);
 		assert.equal(cosineLengthReward(long(1001), strict, untagged, 0), -10);
 		near(cosineLengthReward(long(500), strict, untagged, 1), 0.75);
 	});
 
-	test('does not apply where accuracy does not', () => assert.equal(value(10, null), null));
+	test('does not apply if accuracy does not', () => assert.equal(value(10, null), null));
 
-	test('falls with the length for right answers and rises for wrong ones, right always above wrong', () => {
+	test('decreases with length for correct answers and increases for incorrect ones, with correct always higher', () => {
 		const random = Random.of('cosine');
 		for (let i = 0; i < 500; i++) {
 			const [a, b] = [random.int(1400), random.int(1400)].sort((x, y) => x - y) as [number, number];
@@ -180,31 +180,31 @@ describe("repetition (open-r1's get_repetition_penalty_reward)", () => {
 	const value = (text: string, more = {}) =>
 		repetitionReward(sample(text, {}, untagged), { ...options, ...more }, untagged);
 
-	test('is maxPenalty times the share of n-grams that are not new', () => {
+	test('is maxPenalty times the fraction of repeated n-grams', () => {
 		// 4 trigrams, all different
 		assert.equal(Object.is(value('a b c d e f'), 0), true);
 		// a b a b a b: trigrams aba bab aba bab, 2 of 4 are new
 		near(value('a b a b a b'), -0.5);
-		// six times the same word: 4 trigrams, 1 is new
+		// the same word six times: 4 trigrams, 1 is new
 		near(value('no no no no no no'), -0.75);
 		near(value('No NO no nO no no', { maxPenalty: -2 }), -1.5);
 		// this is a test this is a test: thisisa isatest atestthis testthisis thisisa isatest, 4 of 6 are new
 		near(value('this is a test this is a test'), -(1 - 4 / 6));
 	});
 
-	test('is 0 for less words than an n-gram has', () => {
+	test('is 0 for fewer words than an n-gram has', () => {
 		assert.equal(value(''), 0);
 		assert.equal(value('a a'), 0);
 		assert.equal(value('a a a'), 0);
 		near(value('a a a a'), -0.5);
 	});
 
-	test('counts characters where that is asked for', () => {
+	test('counts characters if enabled', () => {
 		near(value('ababab', { unit: 'characters' }), -0.5);
 		near(value('你好你好你好'), -0.5);
 	});
 
-	test('stays between maxPenalty and 0, and an endless loop comes near maxPenalty', () => {
+	test('stays between maxPenalty and 0, and approaches maxPenalty for endless repetition', () => {
 		for (const text of strangeCompletions('repetition', 300)) {
 			const penalty = value(text, { maxPenalty: -3 });
 			assert.ok(penalty <= 0 && penalty > -3, `${penalty}`);

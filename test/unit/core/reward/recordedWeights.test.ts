@@ -11,7 +11,7 @@ const float = Math.fround;
 const weigh = (scores: readonly number[], weights: readonly number[]) =>
 	scores.reduce((sum, score, k) => sum + score * (weights[k] as number), 0);
 
-/** As TRL logs them: means and totals in float32. */
+/** Values as TRL logs them: means and totals in float32. */
 function logged(random: Random, weights: readonly number[], steps: number): RecordedTotal[] {
 	return Array.from({ length: steps }, () => {
 		const scores = weights.map(() => float(random.next() * 2 - 0.5));
@@ -19,7 +19,10 @@ function logged(random: Random, weights: readonly number[], steps: number): Reco
 	});
 }
 
-/** As TRL computes them: totals less their group's mean, divided by their deviation and 1e-4; in float32. */
+/**
+ * Values as TRL computes them: totals minus their group's mean, divided by their standard deviation plus 1e-4, in
+ * float32.
+ */
 function credited(random: Random, weights: readonly number[], count: number, size = 8): RecordedGroup[] {
 	return Array.from({ length: count }, () => {
 		const scores = Array.from({ length: size }, () => weights.map(() => float(random.int(9) / 8)));
@@ -32,8 +35,8 @@ function credited(random: Random, weights: readonly number[], count: number, siz
 
 const nice = [1, 0.5, 0.25, 0.1, 2, 0, -0.5, 0.333, 3.75];
 
-describe('weights of reward functions from what was recorded', () => {
-	it('are exact where logged totals determine them', () => {
+describe('reward weights inferred from recorded values', () => {
+	it('are exact if logged totals determine them', () => {
 		for (let seed = 0; seed < 200; seed++) {
 			const random = Random.of(seed, 'weights');
 			const weights = Array.from({ length: 1 + random.int(5) }, () => nice[random.int(nice.length)] as number);
@@ -41,14 +44,14 @@ describe('weights of reward functions from what was recorded', () => {
 			assert.equal(found.totalsFit, true, `seed ${seed}`);
 			assert.ok(found.scaled);
 			for (const [k, weight] of weights.entries()) {
-				// Few rows may nearly be multiples of each other: then it is said that a weight is not determined.
+				// With few rows, columns can be nearly collinear; then the weight is reported as undetermined.
 				if (found.determined[k]) assert.ok(Math.abs((found.weights[k] as number) - weight) <= 1e-3, `seed ${seed}`);
 			}
 			if (weights.length <= 2) assert.deepEqual(found.weights, weights, `seed ${seed}`);
 		}
 	});
 
-	it('are 1, and said to be open, where several would fit', () => {
+	it('are 1 and reported as undetermined if several solutions fit', () => {
 		const steady: RecordedTotal[] = [1, 2, 3].map((a) => ({ scores: [a, 0], total: a * 0.5 }));
 		assert.deepEqual(recordedWeights(2, steady, []), {
 			weights: [0.5, 1],
@@ -64,14 +67,14 @@ describe('weights of reward functions from what was recorded', () => {
 		assert.ok(Math.abs(weigh([1, 1], one.weights) - 1.25) < 1e-9, 'what was logged holds all the same');
 	});
 
-	it('do not fit where the total is no weighted sum', () => {
+	it('do not fit if the total is not a weighted sum', () => {
 		const random = Random.of(4, 'other');
 		const rows = logged(random, [1, 0.5], 20).map((row, i) => ({ ...row, total: row.total - i / 50 }));
 		const found = recordedWeights(2, rows, []);
 		assert.deepEqual([found.totalsFit, found.weights, found.determined], [false, [1, 1], [false, false]]);
 	});
 
-	it('follow from advantages up to their factor', () => {
+	it('follow from advantages up to a factor', () => {
 		for (let seed = 0; seed < 100; seed++) {
 			const random = Random.of(seed, 'advantages');
 			const weights = [1, ...Array.from({ length: 1 + random.int(3) }, () => nice[random.int(nice.length)] as number)];
@@ -85,14 +88,14 @@ describe('weights of reward functions from what was recorded', () => {
 		}
 	});
 
-	it('have their factor from one logged total', () => {
+	it('get their factor from a single logged total', () => {
 		const random = Random.of(6, 'both');
 		const weights = [2, 0.5, -0.25];
 		const found = recordedWeights(3, logged(random, weights, 1), credited(random, weights, 4));
 		assert.deepEqual([found.weights, found.scaled, found.totalsFit], [weights, true, true]);
 	});
 
-	it('leave out what advantages of another kind, and functions that never differ, do not tell', () => {
+	it('ignore advantages of another type and functions that never vary', () => {
 		const random = Random.of(7, 'kinds');
 		const shuffled = credited(random, [1, 0.5], 6).map(({ scores, advantages }) => ({
 			scores,
@@ -111,7 +114,7 @@ describe('weights of reward functions from what was recorded', () => {
 				[true, true, false],
 			],
 		);
-		// Equal advantages beside scores that differ: the function has weight 0.
+		// Equal advantages for different scores: the function has weight 0.
 		const watched = credited(random, [1, 0], 6);
 		const ignored = { scores: [0, 1, 0, 1].map((b) => [1, b]), advantages: [0, 0, 0, 0] };
 		assert.deepEqual(recordedWeights(2, [], [...watched, ignored]).weights, [1, 0]);

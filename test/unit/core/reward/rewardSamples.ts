@@ -21,7 +21,7 @@ export function sample(completion: string, more: Partial<RewardSample> = {}, tag
 	};
 }
 
-/** A completion of the template's form. */
+/** Returns a completion in the template's format. */
 export const worked = (thinking: string, answer: string) => `<think>${thinking}</think><answer>${answer}</answer>`;
 
 const pieces = [
@@ -50,7 +50,7 @@ const pieces = [
 	'\ud83d',
 ];
 
-/** Completions of all kinds of form and content, the same for the same seed. */
+/** Returns completions with varied formats and content, deterministic for a seed. */
 export function strangeCompletions(seed: string, n: number): string[] {
 	const random = Random.of(seed);
 	return Array.from({ length: n }, () => Array.from({ length: random.int(24) }, () => random.pick(pieces)).join(''));

@@ -28,7 +28,7 @@ describe('language-consistency (DeepSeek-R1, section 2.3.2)', () => {
 		th: 'ก่อนอื่นเราบวกสองจำนวน',
 	};
 
-	test('is 1 for a text of the language and 0 for a text of any other', () => {
+	test('is 1 for text in the language and 0 for text in any other', () => {
 		for (const [language, text] of Object.entries(texts)) {
 			for (const target of Object.keys(texts) as LanguageName[]) {
 				const expected = target === language ? 1 : 0;
@@ -37,17 +37,17 @@ describe('language-consistency (DeepSeek-R1, section 2.3.2)', () => {
 		}
 	});
 
-	test('is the share of words', () => {
-		// 4 English words, 4 Russian ones.
+	test('is a fraction of words', () => {
+		// 4 English and 4 Russian words.
 		assert.equal(value('this is the sum\nэто сумма двух чисел'), 0.5);
 		assert.equal(value('это сумма двух чисел\nthis is the sum', 'ru'), 0.5);
-		// 6 English words, 2 Han characters.
+		// 6 English words and 2 Han characters.
 		assert.equal(value('so we add them 相加 and stop'), 6 / 8);
-		// A sentence of 4 English words, one of 6 German ones.
+		// One sentence with 4 English words, one with 6 German words.
 		assert.equal(value('That is the sum. Das ist aber noch nicht alles.'), 0.4);
 	});
 
-	test('leaves code, formulas, addresses, numbers and variables out', () => {
+	test('ignores code, formulas, URLs, numbers and variables', () => {
 		assert.equal(value('the sum is $\\text{сумма} = 3$ and `сумма`'), 1);
 		assert.equal(value('the code is ```\nсумма = 1\n``` so it is done'), 1);
 		assert.equal(value('see https://example.org/привет for this'), 1);
@@ -56,25 +56,25 @@ describe('language-consistency (DeepSeek-R1, section 2.3.2)', () => {
 		assert.equal(value('3+4=7'), null);
 	});
 
-	test('does not apply to a thinking without words, and is 0 where the thinking is missing', () => {
+	test('does not apply to thinking without words, and is 0 if the thinking is missing', () => {
 		assert.equal(value(''), null);
 		assert.equal(languageConsistencyReward(sample('<answer>seven it is</answer>'), { language: 'en' }, r1), 0);
 	});
 
-	test('looks at the thinking only, or at everything under a template without tags', () => {
+	test('checks only the thinking, or everything if the template has no tags', () => {
 		assert.equal(languageConsistencyReward(sample(worked('this is it', 'сумма')), { language: 'en' }, r1), 1);
 		const plain = sample('это сумма', {}, untagged);
 		assert.equal(languageConsistencyReward(plain, { language: 'en' }, untagged), 0);
 	});
 
-	test('is null or a share, whatever the completion', () => {
+	test('is null or a fraction for any completion', () => {
 		for (const completion of strangeCompletions('languages', 500)) {
 			const share = languageConsistencyReward(sample(completion), { language: 'en' }, r1);
 			assert.ok(share === null || (share >= 0 && share <= 1), `${share}`);
 		}
 	});
 
-	test('comes to an end on hostile texts', () => {
+	test('terminates on hostile text', () => {
 		for (const part of ['`', '$', '\\(', '\\[', '```', 'a', '你', '$$ ']) {
 			const share = value(part.repeat(100_000));
 			assert.ok(share === null || share === 0 || share === 1, `${part}: ${share}`);
@@ -87,35 +87,35 @@ describe('reflection', () => {
 	const value = (thinking: string, more = {}) =>
 		reflectionReward(sample(worked(thinking, '7')), { ...options, ...more }, r1);
 
-	test('is the share of the cap that the marks reach', () => {
+	test('is the fraction of the cap reached by the markers', () => {
 		assert.equal(value('3+4=7'), 0);
 		assert.equal(value('wait, 3+4 is 7'), 0.25);
 		assert.equal(value('Wait. Let me check: 7. Actually, that is wrong.'), 1);
 		assert.equal(value('wait. hmm. actually. hold on. aha. let me see. reconsider'), 1);
 	});
 
-	test('counts a phrase only so often', () => {
+	test('counts a phrase up to a limit', () => {
 		assert.equal(value('wait '.repeat(100)), 0.5);
 		assert.equal(value('Wait wait WAIT', { perPhrase: 1 }), 0.25);
 	});
 
-	test('counts the behaviors that are asked for', () => {
+	test('counts the requested behaviors', () => {
 		assert.equal(value('wait, let me check', { behaviours: ['verification'] }), 0.25);
 		assert.equal(value('wait', { behaviours: ['backtracking'] }), 0);
 	});
 
-	test('as a density divides by thousands of characters, at least one', () => {
+	test('as a density, divides by thousands of characters, at least one', () => {
 		const filler = 'x'.repeat(3989);
 		assert.equal(value(`wait hmm ${filler}  `, { mode: 'density', cap: 2 }), 0.25);
 		assert.equal(value('wait', { mode: 'density', cap: 2 }), 0.5);
 	});
 
-	test('does not count what stands outside the thinking', () => {
+	test('ignores markers outside the thinking', () => {
 		assert.equal(reflectionReward(sample('wait hmm <answer>wait</answer>'), options, r1), 0);
 		assert.equal(reflectionReward(sample(worked('3+4=7', 'wait, hmm, actually')), options, r1), 0);
 	});
 
-	test('never falls when a mark is added, and stays within 0 and 1', () => {
+	test('never decreases when a marker is added, and stays within 0 and 1', () => {
 		for (const completion of strangeCompletions('marks', 300)) {
 			const thinking = completion.replaceAll(/<\/?(?:think|answer)>/g, '');
 			const before = value(thinking);
@@ -125,7 +125,7 @@ describe('reflection', () => {
 	});
 });
 
-describe('steps of a thinking', () => {
+describe('thinking steps', () => {
 	test('are split by lines, blank lines, numbers or sentences', () => {
 		assert.deepEqual(splitSteps('a\n\nb\nc', 'lines', 9), ['a', 'b', 'c']);
 		assert.deepEqual(splitSteps('a\n \nb\nc\n\n\n\nd', 'paragraphs', 9), ['a', 'b\nc', 'd']);
@@ -149,12 +149,12 @@ describe('steps of a thinking', () => {
 		assert.deepEqual(splitSteps(' \n ', 'lines', 9), []);
 	});
 
-	test('beyond the most are part of the last one', () => {
+	test('are merged into the last one beyond the maximum', () => {
 		assert.deepEqual(splitSteps('a\nb\nc\nd', 'lines', 2), ['a', 'b\nc\nd']);
 		assert.deepEqual(splitSteps('a\nb', 'lines', 1), ['a\nb']);
 	});
 
-	test('become one value', () => {
+	test('are combined into one value', () => {
 		const scores = [0.5, 0.8, 0.25, 1];
 		assert.equal(aggregateSteps(scores, 'mean'), 0.6375);
 		assert.equal(aggregateSteps(scores, 'min'), 0.25);

@@ -21,7 +21,7 @@ const options: SlurmOptions = {
 	partition: 'gpu',
 };
 
-test('the script asks Slurm for what was asked for, and every rank for its place', () => {
+test('the script requests the given resources from Slurm and assigns each rank its place', () => {
 	const text = slurmScript(options);
 	for (const line of [
 		'#SBATCH --job-name=addition-two',
@@ -41,14 +41,14 @@ test('the script asks Slurm for what was asked for, and every rank for its place
 	assert.throws(() => slurmScript({ ...options, partition: 'gpu\n#SBATCH --exclusive' }), { reason: 'invalid' });
 });
 
-test('names and places are texts to Slurm and to the shell, whatever is in them', async () => {
+test('names and paths are plain text to Slurm and to the shell, whatever they contain', async () => {
 	const texts = Object.values(hostileTexts)
 		.map((text) => text.replaceAll('\0', '').slice(0, 4000).toWellFormed())
 		.filter((text) => text !== '');
 	const heads = texts.map((text) => {
 		const script = slurmScript({ ...options, name: text, run: text, dist: text, node: text, python: text });
 		assert.equal(script.match(/^#SBATCH/gm)?.length, slurmScript(options).match(/^#SBATCH/gm)?.length, text);
-		// What comes next writes into the run's folder.
+		// From here on, the script writes to the run folder.
 		const head = script.slice(0, script.indexOf('\nexec >> "$RUN/engine.log"'));
 		return `${head}\nprintf '%s\\0%s\\0%s\\0%s\\0' "$RUN" "$DIST" "$NODE" "$PYTHON"\n`;
 	});
@@ -66,7 +66,7 @@ interface Stage {
 	script(more?: Partial<SlurmOptions>): Promise<string>;
 }
 
-/** Programs that stand for Slurm and for the driver; the script itself is real. */
+/** Programs that replace Slurm and the driver. The script itself is real. */
 async function stage(context: TestContext, driver: string): Promise<Stage> {
 	const folder = await temporaryFolder(context);
 	const run = join(folder, "it's a run");
@@ -78,7 +78,7 @@ async function stage(context: TestContext, driver: string): Promise<Stage> {
 		driver,
 		python: `printf '%s\\n' "$REASONING_LAB_TRAINER_SOCKET $REASONING_LAB_TRAINER_TOKEN" "$MASTER_ADDR" "$@" > ${JSON.stringify(join(folder, 'ranks'))}; : > ${JSON.stringify(join(folder, 'begun'))}`,
 	};
-	// It stands for Node, too, which is asked for its version first.
+	// It also replaces Node, which is asked for its version first.
 	programs.driver = `[ "$1" = -p ] && { echo "\${NODE_VERSION:-24.1.0}"; exit; }\n${driver}`;
 	for (const [name, text] of Object.entries(programs)) {
 		await writeFile(join(bin, name), `#!/bin/bash\n${text}\n`);
@@ -118,7 +118,7 @@ function runScript(folder: string, script: string, more: Record<string, string> 
 
 const announce = `printf '{"socket":"/run/a.sock","token":"secret"}\\n'`;
 
-test('the driver is joined by the ranks, and its status is that of the job', {
+test("ranks join the driver, and the driver's status becomes the job's", {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const { folder, run, script } = await stage(
@@ -142,7 +142,7 @@ test('the driver is joined by the ranks, and its status is that of the job', {
 	]);
 });
 
-test('the signal before the end of the time goes to the driver, which is waited for', {
+test('the signal before the time limit is sent to the driver, and the job waits for it', {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const { folder, script } = await stage(
@@ -158,7 +158,7 @@ test('the signal before the end of the time goes to the driver, which is waited 
 	await readFile(join(folder, 'stopped'));
 });
 
-test('a driver that refuses the run ends the job with its status', {
+test('a driver that rejects the run ends the job with its status', {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const { folder, run, script } = await stage(context, 'echo "The recipe is at fault." >&2; exit 2');
@@ -166,14 +166,14 @@ test('a driver that refuses the run ends the job with its status', {
 	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /at fault/);
 });
 
-test('a node without Node, or with one that is too old, is named before anything starts', {
+test('a machine with a missing or outdated Node is reported before anything starts', {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const { folder, run, script } = await stage(context, 'exit 9');
 	assert.equal(await runScript(folder, await script(), { NODE_VERSION: '20.20.2' }).exit, 2);
 	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /is Node 20\.20\.2, and 22\.18 or newer is needed/);
 	assert.equal(await runScript(folder, await script({ node: 'no-such-node' })).exit, 2);
-	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /there is no Node no-such-node on /);
-	// A newer one is passed on to the driver.
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /no-such-node does not exist on /);
+	// A newer version is accepted, so the driver runs.
 	assert.equal(await runScript(folder, await script(), { NODE_VERSION: '23.0.0' }).exit, 9);
 });

@@ -21,7 +21,7 @@ const guide = new FunctionScorer(({ completion }) => valueOfText(completion));
 const base = (name: string, params: Record<string, unknown>, policy: Policy, more: Partial<SearchOptions> = {}) =>
 	({ strategy: name, params, problem, policy, guide, now: ticking(), concurrency: 4, ...more }) satisfies SearchOptions;
 
-/** Runs every strategy; whatever happens the log ends with `end`, and its tree is the one that is given back. */
+/** Runs every strategy. In every case, the log must end with `end` and reproduce the returned tree. */
 async function runAll(
 	policy: () => Policy,
 	look: (result: Awaited<ReturnType<typeof runSearch>>, name: string, events: TreeEvent[]) => void,
@@ -49,20 +49,23 @@ const good = (request: GenerateRequest, i: number): Generation =>
 		: generation(`<answer>${drawn(request, i, 5)}</answer>`);
 const faults = (events: readonly TreeEvent[]) => events.filter(({ t }) => t === 'fault').length;
 
-test('a policy that gives nothing at all ends the search as failed', async () => {
+test('a policy that returns nothing ends the search as failed', async () => {
 	for (const nothing of [[], new Failure('unavailable', 'The server is gone.', 'Start it.')] as Generated[]) {
 		await runAll(
 			() => new FunctionPolicy(() => nothing),
 			({ outcome, message, totals }, name, events) => {
 				assert.deepEqual([outcome.stop, totals.nodes], ['policy', 0], name);
-				assert.match(message ?? '', nothing instanceof Failure ? /server is gone.*Start it/ : /returned nothing/);
+				assert.match(
+					message ?? '',
+					nothing instanceof Failure ? /server is gone.*Start it/ : /returned no generations/,
+				);
 				assert.ok(faults(events) > 0);
 			},
 		);
 	}
 });
 
-test('a policy that fails now and then costs what it failed at', async () => {
+test('a policy that fails occasionally only loses the failed requests', async () => {
 	await runAll(
 		() => {
 			let asked = 0;
@@ -74,7 +77,7 @@ test('a policy that fails now and then costs what it failed at', async () => {
 	);
 });
 
-test('empty texts, refusals and texts that repeat are what they are', async () => {
+test('empty texts, refusals and repeated texts are kept unchanged', async () => {
 	await runAll(
 		() => new FunctionPolicy(() => generation('')),
 		({ outcome, tree }, name) => {
@@ -101,7 +104,7 @@ test('empty texts, refusals and texts that repeat are what they are', async () =
 	);
 });
 
-test('rubbish in place of generations is left out, and wrong numbers are put right', async () => {
+test('garbage instead of generations is skipped, and invalid numbers are corrected', async () => {
 	const rubbish = [
 		null,
 		7,
@@ -137,7 +140,7 @@ test('rubbish in place of generations is left out, and wrong numbers are put rig
 	}
 });
 
-test('a policy that throws in the middle ends the search, which keeps what it has and can go on', async () => {
+test('a policy that throws midway ends the search, which keeps its results and can continue', async () => {
 	for (const [name, params] of searches) {
 		for (const after of [0, 1, 2, 5]) {
 			let calls = 0;
@@ -152,7 +155,7 @@ test('a policy that throws in the middle ends the search, which keeps what it ha
 			const first = await runSearch(base(name, params, failing, { onEvent }));
 			if (calls <= after) continue;
 			assert.equal(first.outcome.stop, 'policy', `${name} after ${after}`);
-			assert.match(first.message ?? '', /The policy scripted failed: connection reset/);
+			assert.match(first.message ?? '', /Policy scripted failed: connection reset/);
 			const next = await runSearch(
 				base(name, params, new FunctionPolicy(good), { resume: { events, action: 'more' } }),
 			);
@@ -163,7 +166,7 @@ test('a policy that throws in the middle ends the search, which keeps what it ha
 	}
 });
 
-test('a scorer that throws, gives too few values or no number', async () => {
+test('a scorer that throws, returns too few values, or returns a non-number', async () => {
 	const scorer = (score: Scorer['score']): Scorer => ({ name: 'odd', scope: 'step', oracle: false, score });
 	const throwing = scorer(async () => {
 		throw new Error('out of memory');
@@ -175,7 +178,7 @@ test('a scorer that throws, gives too few values or no number', async () => {
 			({ outcome, message, tree }, name) => {
 				if (name === 'self-consistency') return;
 				assert.equal(outcome.stop, 'scorer', name);
-				assert.match(message ?? '', /The scorer odd (failed: out of memory|returned 0 values)/);
+				assert.match(message ?? '', /Scorer odd (failed: out of memory|returned 0 values)/);
 				assert.ok(tree.nodes.length > 1, 'what there was is kept');
 			},
 			{ guide: odd },
@@ -195,7 +198,7 @@ test('a scorer that throws, gives too few values or no number', async () => {
 	);
 });
 
-test('time that is over while a judge is slow leaves the votes that there are', async () => {
+test('running out of time while a judge is slow keeps the votes so far', async () => {
 	const judge: Scorer = { name: 'slow', scope: 'final', oracle: false, score: () => new Promise(() => undefined) };
 	const policy = new FunctionPolicy((_, i) => generation(`<answer>${[4, 5, 5][i % 3]}</answer>`));
 	const events: TreeEvent[] = [];
@@ -204,7 +207,7 @@ test('time that is over while a judge is slow leaves the votes that there are', 
 			judge,
 			onEvent: (event) => {
 				events.push(event);
-				// All completions are there, and the judge is asked.
+				// All completions have been generated and the judge is running.
 				if (events.length === 5) setImmediate(() => search.stop('seconds'));
 			},
 		}),
@@ -215,7 +218,7 @@ test('time that is over while a judge is slow leaves the votes that there are', 
 	assert.equal(events.filter(({ t }) => t === 'merge').length, 1);
 });
 
-test('a person stops a search at any time, also while the policy says nothing', async () => {
+test('a user can stop a search at any time, even while the policy is not responding', async () => {
 	for (const [name, params] of searches) {
 		for (const after of [0, 1, 3]) {
 			let calls = 0;
@@ -253,7 +256,7 @@ test('a person stops a search at any time, also while the policy says nothing', 
 	}
 });
 
-test('what writes the log may fail: then the search rejects, and asks nothing more', async () => {
+test('if writing the log fails, the search rejects and makes no further requests', async () => {
 	const policy = new FunctionPolicy(good);
 	let events = 0;
 	const onEvent = () => {
@@ -265,7 +268,7 @@ test('what writes the log may fail: then the search rejects, and asks nothing mo
 	assert.equal(policy.calls.length, calls);
 });
 
-test('answers and texts of any kind do not harm', async () => {
+test('arbitrary answers and texts cause no harm', async () => {
 	const odd = [
 		'\u0000',
 		'\\frac{1}{',

@@ -6,7 +6,7 @@ import { runSearch, type SearchOptions } from '../../../../src/core/search/searc
 import type { StopReason, TreeEvent } from '../../../../src/protocol/treeLog.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
 
-/** Steps of 1 to 12 tokens, that obey `maxTokens`; every completion ends on its fourth step. */
+/** Generates steps of 1 to 12 tokens that respect `maxTokens`; every completion ends at its fourth step. */
 const play = (request: GenerateRequest, i: number) => {
 	const wanted = 1 + drawn(request, i, 12);
 	const tokens = Math.min(wanted, request.maxTokens);
@@ -18,7 +18,7 @@ const play = (request: GenerateRequest, i: number) => {
 	const more = cut ? { finish: 'length' as const } : last ? {} : { finish: 'stop' as const, stopText: '\n' };
 	return generation(`step ${name}`, { tokens, cost: tokens / 100, ...more });
 };
-/** As `play`, but calls are answered in an order of their own. */
+/** Like `play`, but responses arrive out of order. */
 class SlowPolicy extends FunctionPolicy {
 	readonly #random = Random.of('slow');
 	underWay = 0;
@@ -55,7 +55,7 @@ const run = (strategy: string, params: Record<string, unknown>, more: Partial<Se
 		...more,
 	});
 
-test('a budget is kept exactly, at one and at 16 under way, and is used up', async () => {
+test('a budget is respected exactly and fully used, with 1 and 16 concurrent requests', async () => {
 	for (const concurrency of [1, 16]) {
 		for (const [strategy, params] of strategies) {
 			const what = `${strategy} at ${concurrency}`;
@@ -84,7 +84,7 @@ test('a budget is kept exactly, at one and at 16 under way, and is used up', asy
 	}
 });
 
-test('a budget of nothing ends the search before anything is asked', async () => {
+test('a zero budget ends the search before any request', async () => {
 	for (const [strategy, params] of strategies) {
 		for (const reason of ['nodes', 'tokens', 'seconds', 'cost'] as const) {
 			const policy = new FunctionPolicy(play);
@@ -96,7 +96,7 @@ test('a budget of nothing ends the search before anything is asked', async () =>
 	}
 	const { outcome } = await run('mcts', {}, { budget: { simulations: 0 } });
 	assert.equal(outcome.stop, 'simulations');
-	// Going on, what is known already costs no tokens, and is not simulated over again all the same.
+	// When continuing, known results cost no tokens, but they must not be simulated over and over.
 	const events: TreeEvent[] = [];
 	const onEvent = (event: TreeEvent) => void events.push(event);
 	const { totals } = await run('mcts', {}, { onEvent });
@@ -104,7 +104,7 @@ test('a budget of nothing ends the search before anything is asked', async () =>
 	assert.deepEqual([more.outcome.stop, more.totals.simulations], ['tokens', totals.simulations]);
 });
 
-test('seconds end it by the clock that is given, and cost when it is reached', async () => {
+test('a time budget uses the given clock, and a cost budget ends the search when it is reached', async () => {
 	let now = 0;
 	const policy = new FunctionPolicy((request, i) => {
 		now += 100;
@@ -122,7 +122,7 @@ test('seconds end it by the clock that is given, and cost when it is reached', a
 	assert.ok((cost.totals.cost as number) >= 2 && (cost.totals.cost as number) < 2.5, `${cost.totals.cost}`);
 });
 
-test('what the budget cut can go on, with a budget of its own', async () => {
+test('a search cut off by its budget can continue with a new one', async () => {
 	for (const [strategy, params] of strategies) {
 		const events: TreeEvent[] = [];
 		const onEvent = (event: TreeEvent) => void events.push(event);
@@ -143,7 +143,7 @@ test('what the budget cut can go on, with a budget of its own', async () => {
 	}
 });
 
-test('at concurrency 1 everything follows from the seed; at 16 at most 16 requests are under way', async () => {
+test('with concurrency 1, everything follows from the seed; with 16, there are at most 16 concurrent requests', async () => {
 	for (const [strategy, params] of strategies) {
 		const log = async (seed: number) => {
 			const events: TreeEvent[] = [];
@@ -163,7 +163,7 @@ test('at concurrency 1 everything follows from the seed; at 16 at most 16 reques
 	}
 });
 
-test('requests that are made together go to the policy together, and texts to the scorer', async () => {
+test('simultaneous requests are batched for the policy, and texts for the scorer', async () => {
 	const policy = new FunctionPolicy(play);
 	const guide = new FunctionScorer(({ completion }) => valueOfText(completion));
 	await run('beam', { width: 6, expansions: 2 }, { concurrency: 16, policy, guide });
@@ -174,7 +174,7 @@ test('requests that are made together go to the policy together, and texts to th
 	assert.equal(guide.calls.length, 4);
 });
 
-/** Completions of 5 to 14 tokens, now and then 60, that go on from wherever they were cut. */
+/** Generates completions of 5 to 14 tokens, occasionally 60, that continue wherever they were cut. */
 const short = (request: GenerateRequest, i: number) => {
 	const name = /^\d+/.exec(request.prefix)?.[0] ?? String(1000 + drawn(request, i, 1000));
 	const length = Number(name) % 9 === 0 ? 60 : 5 + (Number(name) % 10);
@@ -184,7 +184,7 @@ const short = (request: GenerateRequest, i: number) => {
 	return generation(rest, { tokens: rest.length, finish: ends ? 'end' : 'length' });
 };
 
-test('a short budget of tokens is shared: many are under way, and what its share has cut goes on', async () => {
+test('a small token budget is shared: many requests run concurrently, and those cut off by their share continue', async () => {
 	const calls = async (prefix: boolean) => {
 		const policy = new FunctionPolicy(short, { prefix });
 		const { totals, tree } = await run(
@@ -193,7 +193,7 @@ test('a short budget of tokens is shared: many are under way, and what its share
 			{ concurrency: 16, policy, sampling: { maxTokens: 200 }, budget: { tokens: 900 } },
 		);
 		assert.equal(totals.tokens, 900);
-		// All but the one that the end of the budget has cut are whole.
+		// All completions are whole except the one cut off by the end of the budget.
 		const cut = tree.nodes.slice(1).filter(({ final }) => !final);
 		assert.ok(cut.length <= (prefix ? 16 : 1), `${cut.length}`);
 		for (const { text, final } of tree.nodes.slice(1)) {

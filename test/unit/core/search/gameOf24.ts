@@ -2,7 +2,7 @@ import { evaluateExpression } from '../../../../src/core/dataset/expression.ts';
 import type { GenerateRequest } from '../../../../src/core/search/policy.ts';
 import { asked, type ThoughtPolicy, thoughtPolicy } from './thoughtPolicy.ts';
 
-/** A number that is left, exactly, and how it was made. */
+/** A remaining number with its exact value and derivation. */
 interface Left {
 	readonly top: number;
 	readonly bottom: number;
@@ -32,7 +32,7 @@ interface Move {
 	readonly left: readonly Left[];
 }
 
-/** Every step of arithmetic on two of the numbers. */
+/** Returns all arithmetic steps on two of the numbers. */
 function moves(left: readonly Left[]): Move[] {
 	const found: Move[] = [];
 	for (const [i, a] of left.entries()) {
@@ -57,7 +57,7 @@ function canReach(left: readonly Left[]): boolean {
 	return moves(left).some((move) => canReach(move.left));
 }
 
-/** What is left after the steps of a prompt. */
+/** Returns the numbers that remain after the steps in a prompt. */
 function leftAfter(prompt: string): Left[] {
 	const numbers = /Numbers: ([\d ]+)/.exec(prompt)?.[1]?.trim().split(' ').map(Number) ?? [];
 	let left: readonly Left[] = numbers.map((n) => ({ top: n, bottom: 1, made: `${n}` }));
@@ -69,8 +69,9 @@ function leftAfter(prompt: string): Left[] {
 }
 
 /**
- * A proposer for the Game of 24 that knows arithmetic: it lists the steps from `first` on, and judges what is left by trying.
- * @param sight it judges states of at most so many numbers and calls the others likely
+ * A proposer for the Game of 24 that can do arithmetic: lists the steps starting with `first`, and evaluates states by
+ * exhaustive search.
+ * @param sight maximum number of remaining numbers it can evaluate; other states are "likely"
  */
 export function gamePolicy(sight = 4, first = 0): ThoughtPolicy {
 	return thoughtPolicy((request: GenerateRequest) => {
@@ -91,7 +92,7 @@ export function gamePolicy(sight = 4, first = 0): ThoughtPolicy {
 	});
 }
 
-/** Whether an expression makes 24 of just these numbers. */
+/** Returns whether an expression makes 24 from exactly these numbers. */
 export function makes24(numbers: readonly number[], answer: string | null): boolean {
 	const value = evaluateExpression(answer ?? '');
 	const sorted = (list: readonly number[]) => [...list].sort((a, b) => a - b).join();

@@ -5,7 +5,7 @@ import { runSearch, type SearchOptions } from '../../../../src/core/search/searc
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
 
-/** Runs a search and adds what happens to a log. */
+/** Runs a search and appends its events to a log. */
 async function into(events: TreeEvent[], options: Partial<SearchOptions> & Pick<SearchOptions, 'strategy' | 'policy'>) {
 	const resume = events.length === 0 ? {} : { resume: { events: [...events], action: 'more' as const } };
 	return runSearch({
@@ -19,11 +19,11 @@ async function into(events: TreeEvent[], options: Partial<SearchOptions> & Pick<
 	});
 }
 
-/** Two answers in many words. */
+/** Returns a policy with two answers in many different texts. */
 const twoAnswers = () =>
 	new FunctionPolicy((request, i) => generation(`${drawn(request, i, 1000)} <answer>${drawn(request, i, 2)}</answer>`));
 
-test('a vote closes no completion: simulations that follow go to all of them', async () => {
+test('merging completions by vote does not close them: later simulations still visit all of them', async () => {
 	const events: TreeEvent[] = [];
 	const search = { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 40, expansions: 6, choose: 'vote' } };
 	const first = await into(events, search);
@@ -35,7 +35,7 @@ test('a vote closes no completion: simulations that follow go to all of them', a
 	assert.equal(candidates?.length, 6);
 });
 
-test('a step that ended the completion and one of the same text that did not are two', async () => {
+test('a step that ended the completion and an identical one that did not are distinct', async () => {
 	const policy = new FunctionPolicy((request, i) =>
 		request.prefix === ''
 			? generation('It is 7.', i === 0 ? {} : { finish: 'stop', stopText: '\n' })
@@ -52,7 +52,7 @@ test('a step that ended the completion and one of the same text that did not are
 	assert.ok(tree.nodes.some(({ depth, answer }) => depth === 2 && answer === '7'));
 });
 
-test('what goes on from a pruned thought is no result; what stands for itself is', async () => {
+test('completions that continue from a pruned thought are not results, but independent ones are', async () => {
 	const events: TreeEvent[] = [];
 	const steps = () =>
 		new FunctionPolicy(({ prefix }, i) =>
@@ -66,14 +66,14 @@ test('what goes on from a pruned thought is no result; what stands for itself is
 	assert.ok(outcome.best !== null && !outcome.best.includes(way), `${outcome.best}`);
 });
 
-test('a completion without a value is asked for one once', async () => {
+test('a completion without a value is scored only once', async () => {
 	const judge = new FunctionScorer(() => null, 'final');
 	await into([], { strategy: 'mcts', policy: twoAnswers(), judge, guide: null, params: { simulations: 30 } });
 	const asked = judge.calls.flat().map(({ completion }) => completion);
 	assert.equal(new Set(asked).size, asked.length);
 });
 
-test('who goes on with another backup rule has values by it, at each moment of the log', async () => {
+test('continuing with another backup rule uses its values from that position in the log', async () => {
 	const events: TreeEvent[] = [];
 	await into(events, { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 20 } });
 	const before = events.length;
@@ -89,7 +89,7 @@ test('who goes on with another backup rule has values by it, at each moment of t
 	assert.deepEqual(backups, ['max', 'mean', 'max']);
 });
 
-/** Steps of few different texts, some of which end the completion. */
+/** Returns a policy whose steps have few distinct texts, some of which end the completion. */
 const steps = () =>
 	new FunctionPolicy((request, i) => {
 		const answer = `<answer>${drawn(request, i, 3)}</answer>`;
@@ -99,7 +99,7 @@ const steps = () =>
 		return generation(text, { finish: 'stop', stopText: '\n' });
 	});
 
-test('a search that was killed when all was sampled samples no more, wherever its log was cut', async () => {
+test('a search killed after sampling was complete does not sample again, wherever its log is truncated', async () => {
 	const searches = {
 		'best-of-n': { n: 6 },
 		'self-consistency': { n: 6 },
@@ -126,7 +126,7 @@ test('a search that was killed when all was sampled samples no more, wherever it
 	}
 });
 
-test('a search that was killed while it sampled has as many completions in the end as undisturbed', async () => {
+test('a search killed while sampling ends with the same number of completions', async () => {
 	for (const strategy of ['best-of-n', 'self-consistency']) {
 		const whole: TreeEvent[] = [];
 		await into(whole, { strategy, params: { n: 6 }, policy: steps() });
@@ -137,7 +137,7 @@ test('a search that was killed while it sampled has as many completions in the e
 	}
 });
 
-test('a beam search that was killed within a step samples what its beams lack, and merges what is alike', async () => {
+test('a beam search killed within a step samples only what its beams lack, and merges equal steps', async () => {
 	const params = { width: 2, expansions: 3 };
 	const whole: TreeEvent[] = [];
 	await into(whole, { strategy: 'beam', params, policy: steps() });
@@ -154,7 +154,7 @@ test('a beam search that was killed within a step samples what its beams lack, a
 	}
 });
 
-test('a search that ended is asked for as much again', async () => {
+test('continuing a finished search doubles its size', async () => {
 	const events: TreeEvent[] = [];
 	const search = { strategy: 'self-consistency', params: { n: 6 } };
 	await into(events, { ...search, policy: steps() });

@@ -8,7 +8,7 @@ import { FunctionPolicy, generation, problem } from './scripted.ts';
 
 const now = () => 0;
 
-test('however many completions are wanted, a request is for a portion, and a stop is heard between portions', async () => {
+test('requests are split into batches for any number of completions, and a stop takes effect between batches', async () => {
 	const policy = new FunctionPolicy((_, i) => generation(`<answer>${i}</answer>`));
 	const handle = beginSearch({
 		strategy: 'self-consistency',
@@ -27,7 +27,7 @@ test('however many completions are wanted, a request is for a portion, and a sto
 	assert.ok(Math.max(...policy.requests.map(({ n }) => n)) <= 256);
 });
 
-test('portions together are all that was wanted, with different seeds', async () => {
+test('the batches together contain everything requested, with different seeds', async () => {
 	const policy = new FunctionPolicy((_, i) => generation(`<answer>${i % 7}</answer>`));
 	const { totals } = await runSearch({ strategy: 'self-consistency', params: { n: 1000 }, problem, policy, now });
 	assert.equal(totals.nodes, 1000);
@@ -38,7 +38,7 @@ test('portions together are all that was wanted, with different seeds', async ()
 	assert.equal(new Set(policy.requests.map(({ seed }) => seed)).size, policy.requests.length);
 });
 
-test('no parameter that multiplies work takes a number without a limit', () => {
+test('every parameter that multiplies the amount of work has an upper limit', () => {
 	for (const strategy of strategies) {
 		const { entries } = strategy.params as unknown as { entries: Record<string, unknown> };
 		for (const name of Object.keys(entries)) {
@@ -50,7 +50,7 @@ test('no parameter that multiplies work takes a number without a limit', () => {
 					return false;
 				}
 			};
-			// Whole numbers count something; what takes 2.5 as well is a weight.
+			// Integer parameters are counts; a parameter that also accepts 2.5 is a weight.
 			if (!accepts(3) || accepts(2.5)) continue;
 			assert.ok(!accepts(1e9), `${strategy.name}: ${name}`);
 		}
@@ -58,7 +58,7 @@ test('no parameter that multiplies work takes a number without a limit', () => {
 	assert.throws(() => strategyParams(strategyOf('best-of-n'), { n: 1e9 }), /n must be at most 100000/);
 });
 
-test('the work of telling answers apart grows with their number, not with its square', async () => {
+test('the work of grouping answers is not quadratic in their number', async () => {
 	let compared = 0;
 	const classes = new AnswerClasses((a, b) => {
 		compared++;
@@ -75,7 +75,7 @@ test('the work of telling answers apart grows with their number, not with its sq
 	assert.equal(numbers.of('1,000'), 1000);
 });
 
-test('who has no time left compares answers as texts', async () => {
+test('answers are compared as text when time is up', async () => {
 	await loadLatexParser();
 	const classes = new AnswerClasses();
 	assert.equal(classes.of('\\frac{1}{2}', true), 0);

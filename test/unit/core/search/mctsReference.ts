@@ -2,16 +2,16 @@ import { Random } from '../../../../src/base/random.ts';
 import type { GenerateRequest, Generation } from '../../../../src/core/search/policy.ts';
 import { FunctionPolicy, generation } from './scripted.ts';
 
-/** A game: a tree that is there before the search, whose edges are steps of text. Only its leaves end the completion. */
+/** A game: a tree known before the search, whose edges are text steps. Only its leaves end the completion. */
 export interface Game {
 	readonly text: string;
 	readonly value: number;
-	/** Log-probability of the step to it, per token. */
+	/** Log-probability per token of the step that leads here. */
 	readonly logprob: number;
 	readonly children: readonly Game[];
 }
 
-/** A tree of two to four children a node, down to between two and five levels; every edge has a text of its own. */
+/** Returns a tree with two to four children per node and two to five levels. Every edge has a distinct text. */
 export function randomGame(seed: number): Game {
 	const random = Random.of('game', seed);
 	let edges = 0;
@@ -32,7 +32,7 @@ export function randomGame(seed: number): Game {
 
 const tokens = 2;
 
-/** Plays a game: asked for n next steps, it gives the n children of where the prefix leads, in their order. */
+/** Plays a game: when asked for n next steps, returns the n children at the prefix, in order. */
 export function gamePolicy(game: Game): FunctionPolicy {
 	return new FunctionPolicy((request: GenerateRequest, i: number): Generation => {
 		const at = placeOf(game, request.prefix);
@@ -71,7 +71,7 @@ export interface ReferenceRules {
 	readonly score: (parent: ReferenceNode, child: ReferenceNode, q: number) => number;
 }
 
-/** MCTS as in a textbook, over a game that is known: nothing of it is shared with the search that it is held against. */
+/** Textbook MCTS on a known game. Shares no code with the search it is compared with. */
 export function referenceMcts(game: Game, rules: ReferenceRules): ReferenceNode {
 	const fresh = (of: Game, prior: number): ReferenceNode => ({
 		game: of,
@@ -120,7 +120,10 @@ export function referenceMcts(game: Game, rules: ReferenceRules): ReferenceNode 
 	return root;
 }
 
-/** Most visited child, of several that with the greater Q, down to a leaf of the game; [] when it leads to none. */
+/**
+ * Returns the path of most visited children, with ties broken by higher Q, to a leaf of the game, or [] if it reaches
+ * none.
+ */
 export function referencePath(root: ReferenceNode, backup: 'mean' | 'max'): string[] {
 	const reaches = (node: ReferenceNode): boolean =>
 		node.children.length === 0 ? node.game.children.length === 0 : node.children.some(reaches);

@@ -7,7 +7,7 @@ import { paramInfos } from '../../../../src/core/search/paramInfo.ts';
 import { strategies, strategyParams } from '../../../../src/core/search/strategies.ts';
 import { puct, uct, unvisited } from '../../../../src/core/search/treePolicy.ts';
 
-test('every strategy and parameter can be shown: names, descriptions, defaults, limits', () => {
+test('every strategy and parameter can be displayed: names, descriptions, defaults, limits', () => {
 	assert.equal(new Set(strategies.map(({ name }) => name)).size, strategies.length);
 	for (const strategy of strategies) {
 		assert.match(strategy.name, /^[a-z0-9]+(-[a-z0-9]+)*$/);
@@ -27,7 +27,7 @@ test('every strategy and parameter can be shown: names, descriptions, defaults, 
 	assert.deepEqual([kind, low, high], ['integer', 0, 100]);
 });
 
-test('Dirichlet draws lie on the simplex and have its mean and variance', () => {
+test('Dirichlet samples are on the simplex and have the correct mean and variance', () => {
 	const random = Random.of('dirichlet');
 	for (const alpha of [0.001, 0.3, 1, 5]) {
 		const draws = Array.from({ length: 4000 }, () => dirichlet(random, 4, alpha));
@@ -38,14 +38,14 @@ test('Dirichlet draws lie on the simplex and have its mean and variance', () => 
 		const first = draws.map(([x]) => x as number);
 		const mean = first.reduce((a, b) => a + b) / first.length;
 		const variance = first.reduce((sum, x) => sum + (x - mean) ** 2, 0) / first.length;
-		// Of one of k outcomes: mean 1 / k, variance (k - 1) / (k² (k alpha + 1)).
+		// For one of k components: mean 1 / k, variance (k - 1) / (k² (k alpha + 1)).
 		const expected = 3 / (16 * (4 * alpha + 1));
 		assert.ok(Math.abs(mean - 0.25) < 0.03, `${alpha}: ${mean}`);
 		assert.ok(Math.abs(variance - expected) < 0.02, `${alpha}: ${variance}, ${expected}`);
 	}
 });
 
-test('UCT and PUCT are what their papers write', () => {
+test('UCT and PUCT match their papers', () => {
 	const u = uct(2);
 	assert.equal(u.value(u.shared(10), 0, 0, 0.5), unvisited);
 	assert.ok(Math.abs(u.value(u.shared(10), 4, 0.5, 0.5) - (0.5 + 2 * Math.sqrt(Math.log(10) / 4))) < 1e-12);
@@ -54,7 +54,7 @@ test('UCT and PUCT are what their papers write', () => {
 	assert.ok(Math.abs(p.value(p.shared(50), 7, 0.4, 0.3) - (0.4 + bonus)) < 1e-12);
 });
 
-test('an answer is compared once with each class, and looked up from then on', () => {
+test('an answer is compared once with each class and then looked up', () => {
 	let compared = 0;
 	const classes = new AnswerClasses((a, b) => {
 		compared++;

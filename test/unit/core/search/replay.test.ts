@@ -50,7 +50,7 @@ const stateOf = (tree: SearchTree): string =>
 		tree.nodes.map(({ id }) => tree.notesOf(id)),
 	]);
 
-test('the tree of the log is the tree of the search, after each line, for every strategy', async () => {
+test("the tree rebuilt from the log equals the search's tree after each line, for every strategy", async () => {
 	for (const [name, params] of searches) {
 		const strategy = strategyOf(name);
 		let live: SearchTree | null = null;
@@ -64,7 +64,7 @@ test('the tree of the log is the tree of the search, after each line, for every 
 			},
 		};
 		const onEvent = (event: TreeEvent) => {
-			// As a reader gets it: a line of text, decoded.
+			// As a reader receives it: decoded from a line of text.
 			read.apply(v.parse(treeEventSchema, JSON.parse(JSON.stringify(event))));
 			if (live !== null) assert.equal(stateOf(read), stateOf(live), `${name}, line ${lines}`);
 			lines++;
@@ -88,12 +88,12 @@ const fresh = (events: readonly TreeEvent[]): SearchTree => {
 	return tree;
 };
 
-test('any moment can be gone to, in any order, and the log may grow meanwhile', async () => {
+test('any position can be replayed in any order while the log grows', async () => {
 	for (const [name, params] of searches) {
 		const events = await logOf(name, params);
 		const more = { ...options(name, params), resume: { events: [...events], action: 'more' } } as const;
 		await runSearch({ ...more, onEvent: (event) => events.push(event) });
-		// What makes no sense, what a person did and what an agent told, here and there.
+		// Insert invalid events, user actions and agent events at random positions.
 		const random = Random.of('moments', name);
 		const odd: TreeEvent[] = [
 			{ t: 'prune', at: 1, id: 1, reason: 'a person' },
@@ -118,7 +118,7 @@ test('any moment can be gone to, in any order, and the log may grow meanwhile', 
 		}
 		assert.equal(replay.treeAt(1e9).events, replay.length);
 		assert.equal(replay.treeAt(-5).events, 0);
-		// A copy stays as it is.
+		// A copy does not change.
 		const kept = replay.treeAt(50).copy();
 		const before = stateOf(kept);
 		replay.treeAt(replay.length);
@@ -126,7 +126,7 @@ test('any moment can be gone to, in any order, and the log may grow meanwhile', 
 	}
 });
 
-test('a log that is cut anywhere goes on, for every strategy', async () => {
+test('a log truncated anywhere can be continued, for every strategy', async () => {
 	for (const [name, params] of searches) {
 		const events = await logOf(name, params);
 		for (let cut = 2; cut <= events.length; cut++) {
@@ -147,12 +147,12 @@ test('a log that is cut anywhere goes on, for every strategy', async () => {
 	}
 });
 
-test('a log without its beginning, or with what makes no sense in it, is refused or read as far as it makes sense', async () => {
+test('a log without its start or with invalid events is rejected, or read as far as it is valid', async () => {
 	const events = await logOf('mcts', { simulations: 10 });
 	for (const few of [[], events.slice(0, 1), events.slice(3)]) {
 		await assert.rejects(
 			runSearch({ ...options('mcts', {}), resume: { events: few, action: 'more' } }),
-			/no prefix to continue the search from/,
+			/The search cannot be continued: its log has no start event/,
 		);
 	}
 	const node = (id: number, parents: number[]): TreeEvent => ({
@@ -200,7 +200,7 @@ test('a log without its beginning, or with what makes no sense in it, is refused
 	assert.deepEqual(tree.pathTo(9999), []);
 });
 
-test('a person edits a step, forces a token, or branches, and the strategy goes on from there', async () => {
+test('a user edits a step, forces a token, or branches, and the strategy continues from there', async () => {
 	for (const [name, params] of searches.slice(2)) {
 		const events = await logOf(name, params);
 		const tree = fresh(events);
@@ -232,9 +232,12 @@ test('a person edits a step, forces a token, or branches, and the strategy goes 
 		await assert.rejects(go({ action: 'edit', node: 0, text: 'x' }), /problem node/);
 		await assert.rejects(go({ action: 'edit', node: step, text: '' }), /empty/);
 		await assert.rejects(go({ action: 'force', node: step, token: 99, text: 'x' }), /no token 99/);
-		await assert.rejects(go({ action: 'branch', node: 9999 }), /no node 9999/);
+		await assert.rejects(
+			go({ action: 'branch', node: 9999 }),
+			/Cannot continue from node 9999: the search has no such node/,
+		);
 		const final = tree.nodes.findIndex((node) => node.final);
-		await assert.rejects(go({ action: 'branch', node: final }), /cannot be continued/);
+		await assert.rejects(go({ action: 'branch', node: final }), /Cannot continue from node \d+: it is final/);
 		await assert.rejects(
 			go({ action: 'force', node: final, token: 0, text: 'x' }),
 			/tokens of node \d+ were not recorded/,
@@ -242,7 +245,7 @@ test('a person edits a step, forces a token, or branches, and the strategy goes 
 	}
 });
 
-test('what asks the same again in another part of a search asks with another seed; a cut log goes on with its own', async () => {
+test('identical requests in different parts of a search use different seeds; a truncated log continues with its own', async () => {
 	const seeds: number[] = [];
 	const asking: AnyStrategy = {
 		...strategyOf('best-of-n'),
@@ -275,7 +278,7 @@ test('what asks the same again in another part of a search asks with another see
 	await asked({ events: first.slice(0, node), action: 'more' });
 	assert.deepEqual(seeds.slice(2), seeds.slice(0, 2));
 	seeds.length = 0;
-	// Below one node, time after time.
+	// Continue repeatedly below a single node.
 	const open = first.map((event) => (event.t === 'node' && event.id > 0 ? { ...event, final: false } : event));
 	const once = await asked({ events: open, action: 'branch', node: 1 });
 	await asked({ events: once, action: 'branch', node: 1 });

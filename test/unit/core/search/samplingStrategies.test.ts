@@ -4,7 +4,7 @@ import { runSearch, type SearchOptions } from '../../../../src/core/search/searc
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
 import { FunctionPolicy, FunctionScorer, generation, problem, ticking } from './scripted.ts';
 
-/** Completions in their order, each with its reward. */
+/** Returns a policy that generates these completions in order, each with a reward. */
 function samples(list: readonly (readonly [answer: string | null, reward: number])[]) {
 	const text = (i: number) => {
 		const [answer] = list[i % list.length] as readonly [string | null, number];
@@ -35,21 +35,21 @@ const list = [
 	['8', 0.35],
 ] as const;
 
-test('best of N takes the completion of greatest reward, weighted the answer of greatest summed reward', async () => {
+test('best-of-N picks the completion with the highest reward; when weighted, the answer with the highest total reward', async () => {
 	const plain = await run(
 		list.filter(([answer]) => answer !== null),
 		'best-of-n',
 		{},
 	);
 	assert.deepEqual([plain.outcome.answer, plain.outcome.value, plain.outcome.best], ['7', 0.9, [0, 1]]);
-	// By hand: 7: 0.9; 5: 0.4 + 0.4 + 0.3 = 1.1; 8: 0.7 + 0.35 = 1.05. What states no answer has no vote.
+	// By hand: 7: 0.9; 5: 0.4 + 0.4 + 0.3 = 1.1; 8: 0.7 + 0.35 = 1.05. Completions without an answer have no vote.
 	const weighted = await run(list, 'best-of-n', { weighted: true });
 	assert.equal(weighted.outcome.answer, '5');
 	assert.ok(Math.abs((weighted.outcome.value as number) - 1.1) < 1e-12);
 	assert.deepEqual(weighted.outcome.best, [0, 2], 'the best completion with that answer');
 });
 
-test('self-consistency takes the answer that most state, by the equivalence of the accuracy reward', async () => {
+test('self-consistency picks the most frequent answer, using the equivalence of the accuracy reward', async () => {
 	const { outcome, tree } = await run(list, 'self-consistency', {}, { judge: null });
 	assert.equal(outcome.answer, '5');
 	assert.equal(outcome.value, 3 / 6);
@@ -59,7 +59,7 @@ test('self-consistency takes the answer that most state, by the equivalence of t
 	);
 });
 
-test('of answers that are even the first counts, and without any answer the first completion', async () => {
+test('the first of tied answers is picked, or the first completion if there are no answers', async () => {
 	const even = await run(
 		[
 			['1', 0],
@@ -82,7 +82,7 @@ test('of answers that are even the first counts, and without any answer the firs
 	assert.deepEqual([none.outcome.answer, none.outcome.best], [null, [0, 1]]);
 });
 
-test('the end says whether the answer is the gold one', async () => {
+test('the end event contains whether the answer is the gold answer', async () => {
 	for (const [answer, correct] of [
 		['#### 5', true],
 		['6', false],
@@ -100,7 +100,7 @@ test('the end says whether the answer is the gold one', async () => {
 	}
 });
 
-test('going on samples n more, or what a log that was cut still lacks', async () => {
+test('continuing samples n more, or what a truncated log still lacks', async () => {
 	const events: TreeEvent[] = [];
 	const first = await run(list, 'best-of-n', {}, { onEvent: (event) => events.push(event) });
 	assert.equal(first.totals.nodes, 7);
@@ -108,7 +108,7 @@ test('going on samples n more, or what a log that was cut still lacks', async ()
 	assert.equal(more.totals.nodes, 14);
 	const lacking = await run(list, 'best-of-n', {}, { resume: { events: events.slice(0, 5), action: 'more' } });
 	assert.equal(lacking.totals.nodes, 7);
-	// Its seeds are those that come next, so that it gives other completions than before.
+	// It continues with the next seeds, so it generates new completions.
 	const seeds = async (from: readonly TreeEvent[]) => {
 		const { policy, judge } = samples(list);
 		await runSearch({
@@ -126,7 +126,7 @@ test('going on samples n more, or what a log that was cut still lacks', async ()
 	assert.deepEqual(await seeds(events), await seeds(events));
 });
 
-test('a completion that a budget cut is gone on with', async () => {
+test('a completion cut off by a budget is continued', async () => {
 	const events: TreeEvent[] = [];
 	const text = 'one two three four <answer>5</answer>';
 	const policy = new FunctionPolicy(({ prefix, maxTokens }) => {

@@ -32,7 +32,7 @@ export const generation = (text: string, more: Partial<Generation> = {}): Genera
 	...more,
 });
 
-/** A policy that is a function of the request and of which of its generations it is; it counts what it was asked. */
+/** A policy defined by a function of the request and the generation's index. Records its requests. */
 export class FunctionPolicy implements Policy {
 	readonly name = 'scripted';
 	readonly capabilities: PolicyCapabilities;
@@ -65,7 +65,7 @@ export class FunctionPolicy implements Policy {
 	}
 }
 
-/** A number that is the same for the same seed and generation. */
+/** Returns a number that is determined by the seed and the generation. */
 export const drawn = (request: GenerateRequest, i: number, n: number): number => mix32(request.seed + i * 7919) % n;
 
 export class FunctionScorer implements Scorer {
@@ -87,10 +87,10 @@ export class FunctionScorer implements Scorer {
 	}
 }
 
-/** A value in [0, 1) that is a function of the text. */
+/** Returns a value in [0, 1) that is determined by the text. */
 export const valueOfText = (text: string, seed = 0): number => hashText(text, seed) / 4294967296;
 
-/** A clock of the test's own: every look at it is a millisecond. */
+/** Returns a test clock that advances by a millisecond each time it is read. */
 export const ticking = (): (() => number) => {
 	let at = 0;
 	return () => at++;

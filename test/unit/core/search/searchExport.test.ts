@@ -53,7 +53,7 @@ function treeOf(...nodes: Node[]): SearchTree {
 	return tree;
 }
 
-/** Two first steps, one of which leads to 6 twice, the other to 5 and to 7. */
+/** Returns a policy with two first steps: one leads to 6 twice, the other to 5 and 7. */
 const addition = () =>
 	treeOf(
 		[0, '<think>Count.\n', { score: 0.8 }], // 1
@@ -66,8 +66,8 @@ const addition = () =>
 		[2, 'Six!</think><answer>6</answer>', { answer: '6', score: 0 }], // 8
 	);
 
-describe('data sets made of searches', () => {
-	it('writes the steps, the solution and its reward', () => {
+describe('datasets from searches', () => {
+	it('contain the steps, the solution and its reward', () => {
 		assert.deepEqual(datasetLine(addition(), 5), {
 			prompt: '2+3=',
 			steps: ['<think>Count.\n', 'Two, three, four, five.\n', '</think><answer>5</answer>'],
@@ -77,7 +77,7 @@ describe('data sets made of searches', () => {
 		assert.equal(datasetLine(addition(), 5, { scorer: 'none' }).reward, null);
 	});
 
-	it('takes the best solutions, each text once', () => {
+	it('contain the best solutions, each text once', () => {
 		const tree = treeOf(
 			[0, 'a', { answer: '1', score: 0.5 }],
 			[0, 'b', { answer: '2', score: 0.9 }],
@@ -98,7 +98,7 @@ describe('data sets made of searches', () => {
 });
 
 describe('journeys', () => {
-	it('tells abandoned branches before the path, within one pair of tags', () => {
+	it('include abandoned branches before the path, within one pair of tags', () => {
 		const segments = journey(addition(), 5, { tags });
 		assert.equal(
 			journeyText(segments),
@@ -114,7 +114,7 @@ describe('journeys', () => {
 		);
 	});
 
-	it('leaves out branches that came to the same answer, and keeps its limits', () => {
+	it('omit branches with the same answer, and respect limits', () => {
 		const tree = treeOf(
 			[0, 'one\n', {}],
 			[0, 'other\n', { answer: '5' }],
@@ -135,7 +135,7 @@ describe('journeys', () => {
 		assert.deepEqual(journey(tree, 99, plain), []);
 	});
 
-	it('tells earlier attempts and their critique before a revision', async () => {
+	it('include earlier attempts and their critique before a revision', async () => {
 		const policy = thoughtPolicy((request) =>
 			asked(request).includes('Check the answer')
 				? asked(request).includes('>5<')
@@ -154,7 +154,7 @@ describe('journeys', () => {
 });
 
 describe('sibling pairs', () => {
-	it('pairs the best next step with the worst, after what both follow', () => {
+	it('contain the best and the worst next step after a shared prefix', () => {
 		const pairs = siblingPairs(addition());
 		assert.deepEqual(
 			pairs.map(({ parent, chosen, rejected }) => [parent, chosen, rejected]),
@@ -171,7 +171,7 @@ describe('sibling pairs', () => {
 		});
 	});
 
-	it('pairs whole completions, as texts and as messages', () => {
+	it('contain complete completions as text and as messages', () => {
 		const [first, ...rest] = siblingPairs(addition(), { span: 'completion' });
 		assert.deepEqual(first?.pair, {
 			prompt: '2+3=',
@@ -186,15 +186,15 @@ describe('sibling pairs', () => {
 		});
 	});
 
-	it('makes none of ties, of small differences and of what has no value', () => {
+	it('exclude ties, small differences and steps without a value', () => {
 		assert.deepEqual(siblingPairs(treeOf([0, 'a', { score: 1 }], [0, 'b', { score: 1 }], [0, 'c'])), []);
 		assert.deepEqual(siblingPairs(addition(), { margin: 0.85 }), []);
 		assert.deepEqual(siblingPairs(addition(), { scorer: 'other' }), []);
 	});
 });
 
-describe('step labels by Monte Carlo', () => {
-	it('counts the completions through each step and how many are right', () => {
+describe('Monte Carlo step labels', () => {
+	it('count the completions through each step and the correct ones', () => {
 		const counts = completionsOf(addition(), right);
 		assert.deepEqual(
 			counts.map(({ right: r, total }) => `${r}/${total}`),
@@ -205,7 +205,7 @@ describe('step labels by Monte Carlo', () => {
 		assert.deepEqual([softLabel({ right: 0, total: 0 }), hardLabel({ right: 0, total: 0 })], [null, null]);
 	});
 
-	it('writes them for TRL and as Math-Shepherd', () => {
+	it('are written for TRL and as Math-Shepherd', () => {
 		const labelled = labeledSolutions(addition(), right);
 		const seven = labelled.find(({ end }) => end === 6);
 		assert.deepEqual(seven?.soft, [0.5, 0, 0]);
@@ -218,21 +218,21 @@ describe('step labels by Monte Carlo', () => {
 		assert.deepEqual(softStepLine(seven as never)?.labels, [0.5, 0, 0]);
 		const strict = labeledSolutions(addition(), right, { threshold: 0.6 }).find(({ end }) => end === 6);
 		assert.deepEqual(writeTrlStepwise(strict?.sample as never)?.labels, [false, false, false]);
-		// Steps with one completion alone say little: what lies before the first label is no line.
+		// Steps with a single completion carry little information, so a solution without a label is not written.
 		const few = labeledSolutions(addition(), right, { least: 3 }).find(({ end }) => end === 6);
 		assert.deepEqual(few?.soft, [null, null, 0]);
 		assert.equal(writeTrlStepwise(few?.sample as never), null);
 		assert.equal(softStepLine(few as never), null);
 	});
 
-	it('judges by a scorer too, and leaves out what nobody can judge', () => {
+	it('can use a scorer, and omit steps that cannot be scored', () => {
 		const counts = completionsOf(addition(), rightByScore('v'));
 		assert.deepEqual(counts[1], { right: 1, total: 2 });
 		assert.deepEqual(completionsOf(addition(), rightByScore('none'))[1], { right: 0, total: 0 });
 	});
 
-	it('completes every step of a solution so often, and finds the shares that the policy has', async () => {
-		// From the first step every second completion is right, from the wrong second step none.
+	it("complete every step in a solution the given number of times, and estimate the policy's success rates", async () => {
+		// From the first step, every second completion is correct; from the incorrect second step, none is.
 		const policy = thoughtPolicy(({ prefix, stop }, i) => {
 			if (stop.includes('\n'))
 				return prefix === '' ? 'first\n' : prefix === 'first\n' ? 'wrong\n' : '<answer>4</answer>';
@@ -248,7 +248,7 @@ describe('step labels by Monte Carlo', () => {
 		const { tree, outcome } = await runSearch(options);
 		assert.equal(outcome.stop, 'complete');
 		const [solution] = labeledSolutions(tree, right);
-		// Of its first step its own completions count, not those of the wrong one behind it.
+		// The first step only counts its own completions, not those of the incorrect step after it.
 		assert.deepEqual(solution?.soft, [0.5, 0, 0]);
 		assert.equal(labeledSolutions(tree, right).length, 1);
 		assert.equal(tree.nodes.length, 1 + 3 + 2 * 8);

@@ -10,7 +10,7 @@ import { stepRuleOf } from '../../../../src/core/search/stepRule.ts';
 import type { Strategy } from '../../../../src/core/search/strategy.ts';
 import { FunctionPolicy, generation, problem, ticking } from './scripted.ts';
 
-/** A strategy that is the test's. */
+/** Builds a strategy from a test's function. */
 const doing = (run: (search: Search) => Promise<unknown>): Strategy<object> => ({
 	name: 'test',
 	title: 'Test',
@@ -30,7 +30,7 @@ const search = (
 	options: Partial<SearchOptions> & Pick<SearchOptions, 'policy'>,
 ) => runSearch({ strategy: doing(run), problem, now: ticking(), ...options });
 
-/** Goes on from a text step by step until it is final. */
+/** Continues from a text step by step until it is final. */
 const chain =
 	(options: Partial<GenerateOptions> = {}) =>
 	async (search: Search) => {
@@ -39,7 +39,7 @@ const chain =
 			[node] = await search.generate(node.id, { unit: 'step', ...options });
 	};
 
-/** A policy that has one text by heart. It knows stop texts or does not. */
+/** Returns a policy that generates one fixed text, with or without support for stop strings. */
 const byHeart = (text: string, stops = true) =>
 	new FunctionPolicy(({ prefix, stop, maxTokens }) => {
 		assert.ok(text.startsWith(prefix), `goes on from what was there: ${JSON.stringify(prefix)}`);
@@ -61,7 +61,7 @@ const byHeart = (text: string, stops = true) =>
 
 const text = '<think>First.\nIt is 3.5 here. So what?\n\n\nThen more</think>\n<answer>7</answer>';
 
-test('a completion is cut into steps by each rule, whether the policy knows stop texts or not', async () => {
+test('each rule splits a completion into steps, whether or not the policy supports stop strings', async () => {
 	const steps: [StepSplit, string[]][] = [
 		['lines', ['<think>First.\n', 'It is 3.5 here. So what?\n', '\n\nThen more</think>\n', '<answer>7</answer>']],
 		['paragraphs', ['<think>First.\nIt is 3.5 here. So what?\n\n', '\nThen more</think>\n<answer>7</answer>']],
@@ -88,18 +88,18 @@ test('a completion is cut into steps by each rule, whether the policy knows stop
 			assert.ok(nodes.slice(0, -1).every((node) => !node.final && node.answer === null && node.role === 'thought'));
 		}
 	}
-	assert.throws(() => stepRuleOf('verses' as StepSplit), /Unknown rule "verses"/);
-	assert.throws(() => stepRuleOf('tokens-0'), /Unknown rule/);
+	assert.throws(() => stepRuleOf('verses' as StepSplit), /Unknown step split "verses"/);
+	assert.throws(() => stepRuleOf('tokens-0'), /Unknown step split/);
 });
 
-test('a step of white space alone is no step: it is gone on with', async () => {
+test('a step of only whitespace does not count and is extended', async () => {
 	const policy = byHeart('one\n\n \ntwo');
 	const { tree } = await search(chain(), { policy });
 	assert.deepEqual(
 		tree.nodes.slice(1).map((node) => node.text),
 		['one\n', '\n \ntwo'],
 	);
-	// A policy that writes nothing but empty lines comes to an end, too.
+	// A policy that generates only blank lines must terminate, too.
 	const blank = await search(chain(), {
 		policy: new FunctionPolicy(() => generation('', { finish: 'stop', stopText: '\n', tokens: 1 })),
 		sampling: { maxTokens: 40 },
@@ -108,7 +108,7 @@ test('a step of white space alone is no step: it is gone on with', async () => {
 	assert.equal(blank.totals.tokens, 40);
 });
 
-test('a step that holds nothing but tags is joined with the next, whether the policy knows stop texts or not', async () => {
+test('a step of only tags is joined with the next, whether or not the policy supports stop strings', async () => {
 	const whole = '<think>\nFirst.\n</think>\n\n<answer>\n7\n</answer>';
 	for (const stops of [true, false]) {
 		for (const split of ['lines', { text: '\n' }] as const) {
@@ -124,10 +124,10 @@ test('a step that holds nothing but tags is joined with the next, whether the po
 			assert.equal(tree.nodes.at(-1)?.answer, '7');
 		}
 	}
-	// Without tags of that kind they are texts like others.
+	// Without think and answer tags in the template, tags are ordinary text.
 	const own = await search(chain(), { policy: byHeart('<think>\nFirst.'), tags: { think: null, answer: null } });
 	assert.equal(own.tree.node(1)?.text, '<think>\n');
-	// What goes on from siblings that say nothing is asked for together.
+	// Continuations of empty siblings are requested together.
 	const policy = byHeart(whole);
 	await search((s) => s.generate(0, { unit: 'step', n: 4 }), { policy });
 	assert.deepEqual(
@@ -136,7 +136,7 @@ test('a step that holds nothing but tags is joined with the next, whether the po
 	);
 });
 
-test('a completion that has its answer is final, though the policy would go on', async () => {
+test('a completion with an answer is final, even if the policy would continue', async () => {
 	const { tree } = await search(chain(), { policy: byHeart('so\n<answer>7</answer>\nAnd another thing\n') });
 	assert.deepEqual(
 		tree.nodes.slice(1).map(({ text, final }) => [text, final]),
@@ -147,7 +147,7 @@ test('a completion that has its answer is final, though the policy would go on',
 	);
 });
 
-test('a completion that comes to its limit, or to that of the context, is final without an answer', async () => {
+test('a completion that reaches its token limit or the context limit is final without an answer', async () => {
 	const long = byHeart('x\n'.repeat(100));
 	const own = await search(chain(), { policy: long, sampling: { maxTokens: 7 } });
 	const last = own.tree.nodes.at(-1) as TreeNode;
@@ -162,7 +162,7 @@ test('a completion that comes to its limit, or to that of the context, is final 
 	assert.deepEqual([context.tree.nodes.at(-1)?.final, context.tree.nodes.at(-1)?.finish], [true, 'length']);
 });
 
-test('what a policy adds beyond the step is left away, with its tokens and their probabilities', async () => {
+test('text generated beyond the step is discarded with its tokens and their probabilities', async () => {
 	const detail: TokenDetail = { text: ['one', '\n', 'two'], logprob: [-1, -2, -4], entropy: [0.5, 1.5, 9] };
 	const policy = new FunctionPolicy(() => generation('one\ntwo', { tokens: 3, logprob: -7, detail }));
 	const { tree } = await search((s) => s.generate(0, { unit: 'step' }), { policy, sampling: { tokens: 1 } });
@@ -170,7 +170,7 @@ test('what a policy adds beyond the step is left away, with its tokens and their
 	assert.deepEqual([node.text, node.tokens, node.logprob, node.entropy, node.final], ['one\n', 2, -3, 1, false]);
 });
 
-test('generations are cut into chains at tokens, which the tokens of each node tell of', async () => {
+test('generations are split into chains at tokens, and each node has its own tokens', async () => {
 	const detail: TokenDetail = { text: ['a', 'b', 'c', 'd'], logprob: [-1, -2, -3, -4] };
 	const policy = new FunctionPolicy(() => generation('abcd', { tokens: 5, logprob: -10, detail }));
 	let last: readonly TreeNode[] = [];
@@ -194,7 +194,7 @@ test('generations are cut into chains at tokens, which the tokens of each node t
 		last.map(({ id }) => id),
 		[3],
 	);
-	// Nodes of a chain count, and it is cut no further than there is room.
+	// Nodes in a chain count toward the budget, so it is split only as far as there is room.
 	const few = await search((s) => s.generate(0, { unit: 'completion', cut: () => [1, 2, 3] }), {
 		policy,
 		budget: { nodes: 2 },
@@ -205,7 +205,7 @@ test('generations are cut into chains at tokens, which the tokens of each node t
 	);
 });
 
-test('texts that stand for themselves begin anew; others go on', async () => {
+test('independent texts start over; others continue', async () => {
 	const policy = new FunctionPolicy(({ prefix }) => generation(`${prefix}+`));
 	await search(
 		async (s) => {
@@ -228,7 +228,7 @@ test('texts that stand for themselves begin anew; others go on', async () => {
 	);
 });
 
-test('a policy that cannot go on from a beginning is told so, before anything is asked', async () => {
+test('a policy that cannot continue from a prefix is rejected before any request', async () => {
 	const policy = new FunctionPolicy(() => generation('step', { finish: 'stop', stopText: '\n' }), { prefix: false });
 	const guide = { name: 'guide', scope: 'step', oracle: false, score: async () => [1] } as const;
 	for (const strategy of ['beam', 'dvts', 'mcts']) {
@@ -253,7 +253,7 @@ test('a policy that cannot go on from a beginning is told so, before anything is
 	assert.match(late.message ?? '', /cannot continue/);
 });
 
-test('siblings have priors by their probability per token, together 1', async () => {
+test('siblings have priors based on their per-token probability, which sum to 1', async () => {
 	const given: Partial<Generation>[] = [
 		{ logprob: -2, tokens: 2 },
 		{ logprob: -2, tokens: 1 },
@@ -272,7 +272,7 @@ test('siblings have priors by their probability per token, together 1', async ()
 	assert.deepEqual(await priors(false), [2 / 3, 1 / 3, 0]);
 });
 
-test('a text that is asked for counts its tokens, and its seed is its own', async () => {
+test('a requested text counts its tokens and has its own seed', async () => {
 	const policy = new FunctionPolicy(({ messages }, i) => generation(`${messages[0]?.content} ${i}`, { tokens: 3 }));
 	const { totals } = await search(
 		async (s) => {
@@ -286,7 +286,7 @@ test('a text that is asked for counts its tokens, and its seed is its own', asyn
 	assert.equal(new Set(policy.requests.map(({ seed }) => seed)).size, 3);
 });
 
-test('a search that cannot begin says why and what to do', async () => {
+test('a search that cannot start reports why and how to fix it', async () => {
 	const policy = new FunctionPolicy(() => generation('x'));
 	const fails = (options: Partial<SearchOptions>, message: RegExp) =>
 		assert.rejects(runSearch({ strategy: 'best-of-n', problem, policy, now: ticking(), ...options }), (error) => {
@@ -296,7 +296,7 @@ test('a search that cannot begin says why and what to do', async () => {
 		});
 	await fails({ strategy: 'worst-of-n' }, /Unknown strategy "worst-of-n"\. Choose one of: best-of-n, .*mcts/);
 	await fails({ params: { k: 3 } }, /no parameter "k"\. Parameters: n, weighted, temperature\./);
-	await fails({ params: { n: 0 } }, /Invalid parameters of best-of-n: n must be at least 1\./);
+	await fails({ params: { n: 0 } }, /Invalid parameters for best-of-n: n must be at least 1\./);
 	await fails({}, /no scorer is set\. Choose a judge/);
-	await fails({ strategy: 'beam' }, /needs a scorer of steps as its guide.* Choose a guide/);
+	await fails({ strategy: 'beam' }, /requires a guide that scores steps.* Choose a guide/);
 });

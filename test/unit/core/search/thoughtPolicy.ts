@@ -25,7 +25,10 @@ const capable: PolicyCapabilities = {
 	heads: [],
 };
 
-/** A policy that says what a function of the request and the place of the generation says, up to the request's limits. */
+/**
+ * A policy that generates what a function of the request and the generation's index returns, within the request's
+ * limits.
+ */
 export function thoughtPolicy(
 	say: (request: GenerateRequest, index: number) => Reply | Failure,
 	capabilities: Partial<PolicyCapabilities> = {},
@@ -47,7 +50,7 @@ export function thoughtPolicy(
 	};
 }
 
-/** The words of a text, each with the white space before it. */
+/** Splits a text into words, each with its leading whitespace. */
 export const words = (text: string): string[] => text.match(/\s*\S+|\s+$/g) ?? [];
 
 function generation(reply: Reply, { stop, maxTokens }: GenerateRequest): Generation {
@@ -81,7 +84,7 @@ function generation(reply: Reply, { stop, maxTokens }: GenerateRequest): Generat
 	};
 }
 
-/** A detail whose alternatives are given for some of the tokens; the others are certain. */
+/** Returns token details with alternatives for some tokens; the others are certain. */
 export function detailOf(
 	text: readonly string[],
 	top: Readonly<Record<number, readonly (readonly [string, number])[]>> = {},
@@ -94,10 +97,10 @@ export function detailOf(
 	};
 }
 
-/** The last message's content. */
+/** Returns the last message's content. */
 export const asked = ({ messages }: GenerateRequest): string => messages.at(-1)?.content ?? '';
 
-/** A clock that is always at its beginning: nothing of a search may depend on it. */
+/** Uses a clock that is always 0, because no part of a search may depend on it. */
 export const base = { now: () => 0, concurrency: 1 } satisfies Partial<SearchOptions>;
 
 export const problem = (prompt: string, answer: string | null = null) => ({ prompt, answer, row: {} });

@@ -23,7 +23,7 @@ async function run(options: Omit<SearchOptions, 'now'>) {
 
 describe('self-refine', () => {
 	const strategy = selfRefine;
-	/** It answers 1, 2, 3, ... and is content with the third. */
+	/** Returns a policy that answers 1, 2, 3, ... and accepts the third answer. */
 	const counting = () =>
 		thoughtPolicy(({ messages }) => {
 			const last = messages.at(-1)?.content ?? '';
@@ -34,7 +34,7 @@ describe('self-refine', () => {
 			return answered((messages.length + 1) / 2);
 		});
 
-	it('criticizes and improves until the critique says that nothing is left', async () => {
+	it('criticizes and improves until the critique finds nothing more', async () => {
 		const policy = counting();
 		const { outcome, tree } = await run({ strategy, problem: problem('p'), policy });
 		assert.equal(outcome.stop, 'no-improvement');
@@ -44,7 +44,7 @@ describe('self-refine', () => {
 			['problem', 'draft', 'critique', 'revision', 'critique', 'revision', 'critique'],
 		);
 		assert.equal(tree.textOf(5), answered(3));
-		// y_2 is made with x, y_0, fb_0, y_1, fb_1.
+		// y_2 is generated from x, y_0, fb_0, y_1, fb_1.
 		const refining = policy.requests.findLast(({ messages }) => messages.length > 1);
 		assert.deepEqual(
 			refining?.messages.map(({ role }) => role),
@@ -53,7 +53,7 @@ describe('self-refine', () => {
 		assert.match(refining?.messages[4]?.content ?? '', /2 is too little/);
 	});
 
-	it('ends with its rounds, or when answer or score stay as they are', async () => {
+	it('ends after its rounds, or when the answer or score does not change', async () => {
 		const one = await run({ strategy, params: { rounds: 1 }, problem: problem('p'), policy: counting() });
 		assert.deepEqual([one.outcome.stop, one.outcome.answer], ['complete', '2']);
 		const same = thoughtPolicy((request) => (asked(request).includes('Check') ? 'Bad.' : answered('1/2')));
@@ -72,7 +72,7 @@ describe('self-refine', () => {
 		await assert.rejects(run({ strategy, params, problem: problem('p'), policy: counting() }), /no scorer/);
 	});
 
-	it('keeps its answer when there is no critique', async () => {
+	it('keeps its answer if there is no critique', async () => {
 		const policy = thoughtPolicy((request) => (asked(request).includes('Check') ? '<think>hm' : answered(5)));
 		const { outcome, faults } = await run({ strategy, problem: problem('p'), policy });
 		assert.deepEqual([outcome.stop, outcome.answer, faults], ['exhausted', '5', 1]);
@@ -85,7 +85,7 @@ describe('sequential revision', () => {
 	const policy = () =>
 		thoughtPolicy((request) => answered(attempts[(asked(request).match(/Attempt \d+:/g) ?? []).length] ?? '?'));
 
-	it('attempts again with its last attempts before it, and takes the most frequent answer', async () => {
+	it('retries with its latest attempts as context, and picks the most frequent answer', async () => {
 		const scripted = policy();
 		const params = { revisions: 4, context: 4 };
 		const { outcome, tree } = await run({ strategy, params, problem: problem('p'), policy: scripted });
@@ -99,7 +99,7 @@ describe('sequential revision', () => {
 		assert.match(asked(last as never), /Attempt 1: <think>hm<\/think><answer>1.*\n.*Attempt 4: .*3</s);
 	});
 
-	it('shows no more than the last attempts, and chooses by summed scores or the last one', async () => {
+	it('shows only the latest attempts, and selects by total score or the last attempt', async () => {
 		const scripted = policy();
 		const params = { revisions: 6, context: 2, result: 'last' };
 		const { outcome, tree } = await run({ strategy, params, problem: problem('p'), policy: scripted });
@@ -118,11 +118,11 @@ describe('sequential revision', () => {
 		assert.equal((await run({ ...options, params: { result: 'scorer' } })).outcome.answer, '3');
 	});
 
-	it('keeps chains apart, and ends one that repeats its answer', async () => {
+	it('keeps chains separate, and ends one that repeats its answer', async () => {
 		const repeating = thoughtPolicy((_, i) => answered(i));
 		const params = { chains: 3, stop: 'same-answer' };
 		const { tree, outcome } = await run({ strategy, params, problem: problem('p'), policy: repeating });
-		// Revisions say 0: the first chain ends with its first, the others with their second.
+		// Revisions answer 0: the first chain ends with its first revision, the others with their second.
 		assert.deepEqual(
 			tree.node(0)?.children.map((id) => tree.nodes.filter((node) => tree.pathTo(node.id)[1] === id).length),
 			[2, 3, 3],
@@ -133,7 +133,7 @@ describe('sequential revision', () => {
 
 describe('least-to-most', () => {
 	const strategy = leastToMost;
-	it('answers simpler questions in order, each with the answers before it', async () => {
+	it('answers simpler questions in order, each with the previous answers', async () => {
 		const policy = thoughtPolicy((request) => {
 			const prompt = asked(request);
 			if (prompt.includes('simpler questions')) return 'We need:\n1. How many?\n2. How much each?';
@@ -149,12 +149,12 @@ describe('least-to-most', () => {
 			['problem', 'subproblem', 'subproblem', 'thought', 'subproblem', 'thought', 'answer'],
 		);
 		assert.equal(tree.textOf(5), '4');
-		// Answers to simpler questions are no answer to the problem.
+		// Answers to simpler questions do not answer the problem.
 		const cut = await run({ strategy, problem: problem('Total?'), policy, budget: { nodes: 5 } });
 		assert.deepEqual([cut.outcome.stop, cut.outcome.answer], ['nodes', null]);
 	});
 
-	it('solves the problem as it is when it is divided into nothing', async () => {
+	it('solves the problem directly if it is not decomposed', async () => {
 		const policy = thoughtPolicy((request) => (asked(request).includes('simpler') ? 'No idea.' : answered(7)));
 		const { outcome, faults } = await run({ strategy, problem: problem('p'), policy });
 		assert.deepEqual([outcome.stop, outcome.answer, faults], ['complete', '7', 1]);
@@ -163,7 +163,9 @@ describe('least-to-most', () => {
 
 describe('budget forcing', () => {
 	const strategy = budgetForcing;
-	/** It thinks 5 words and ends; after each Wait 4 more. It answers with how often it waited. */
+	/**
+	 * Returns a policy that thinks for 5 words and ends, with 4 more after each Wait. Its answer is the number of waits.
+	 */
 	const thinker = () =>
 		thoughtPolicy(({ prefix }) => {
 			const waits = (prefix.match(/Wait/g) ?? []).length;
@@ -171,10 +173,10 @@ describe('budget forcing', () => {
 			return `${waits === 0 ? '<think>a b c d e' : ' f g h i'}</think><answer>early</answer>`;
 		});
 
-	it('puts "Wait" in the place of an end of thinking before the least budget', async () => {
+	it('replaces an end of thinking before the minimum budget with "Wait"', async () => {
 		const params = { minTokens: 12, maxTokens: 100, waits: 9 };
 		const { outcome, tree } = await run({ strategy, params, problem: problem('p'), policy: thinker() });
-		// 6 tokens with the end, then 5 and 5 more.
+		// 6 tokens including the end, then 5 more twice.
 		assert.equal(
 			tree.textOf(outcome.best?.at(-1) ?? 0),
 			'<think>a b c d e\nWait f g h i\nWait f g h i</think><answer>2</answer>',
@@ -200,7 +202,7 @@ describe('budget forcing', () => {
 		assert.ok(tree.nodes.slice(0, -1).every(({ final }) => !final));
 	});
 
-	it('leaves a policy alone that ends without an end of thinking, and one that says nothing', async () => {
+	it('does not change a policy that ends without an end of thinking, or one that generates nothing', async () => {
 		const plain = await run({ strategy, problem: problem('p'), policy: thoughtPolicy(() => '<answer>6</answer>') });
 		assert.deepEqual([plain.outcome.answer, plain.tree.nodes.length], ['6', 2]);
 		const silent = thoughtPolicy(({ stop }) => (stop.length > 0 ? '</think>' : ''));
@@ -215,7 +217,9 @@ describe('budget forcing', () => {
 
 describe('graph of thoughts', () => {
 	const strategy = graphOfThoughts;
-	/** Thoughts are lists of letters; an aggregate has the letters of all, an improvement one letter more. */
+	/**
+	 * Returns a policy whose thoughts are lists of letters: an aggregate combines all letters, an improvement adds one.
+	 */
 	const merging = () =>
 		thoughtPolicy((request, i) => {
 			const prompt = asked(request);
@@ -228,7 +232,7 @@ describe('graph of thoughts', () => {
 			return answered(['ab', 'c', 'bd', 'e'][i] ?? '');
 		});
 
-	it('keeps the best, makes them into one, improves it, and takes the best of all', async () => {
+	it('keeps the best, combines them, improves the result, and picks the best overall', async () => {
 		const params = { thoughts: 4, keep: 2, attempts: 1, refine: 1 };
 		const { outcome, tree, events } = await run({ strategy, params, problem: problem('p'), policy: merging() });
 		assert.equal(outcome.answer, 'abdz');
@@ -243,10 +247,10 @@ describe('graph of thoughts', () => {
 		assert.equal(events[0]?.t === 'start' && events[0].structure, 'graph');
 	});
 
-	it('goes over several layers, and without values keeps the first', async () => {
+	it('runs several layers, and keeps the first ones without values', async () => {
 		const params = { thoughts: 4, keep: 2, attempts: 2, refine: 0, layers: 3 };
 		const deep = await run({ strategy, params, problem: problem('p'), policy: merging() });
-		// abd and abd of ab and bd; then of these two; the third time the best are the same.
+		// abd and abd from ab and bd; then from these two; the third time the best ones are the same.
 		assert.equal(deep.tree.nodes.filter(({ role }) => role === 'aggregate').length, 4);
 		const dumb = thoughtPolicy((request) => (asked(request).includes('Score:') ? 'no' : answered(1)));
 		const { outcome, faults } = await run({ strategy, params: { layers: 1 }, problem: problem('p'), policy: dumb });
@@ -257,7 +261,7 @@ describe('graph of thoughts', () => {
 
 describe('token forking', () => {
 	const strategy = tokenForking;
-	/** A tree of words: what follows a beginning, with the probabilities of the first words. */
+	/** A tree of words: continuations of a prefix, with the probabilities of their first words. */
 	const branching: Readonly<Record<string, readonly (readonly [string, number])[]>> = {
 		'I say': [
 			[' yes', 0.5],
@@ -286,7 +290,7 @@ describe('token forking', () => {
 			return { text: said.join('') + end, detail, tokens: said.length + 1, logprob: -1 };
 		});
 
-	it('tries the other token where the top two are close, and shares what is before it', async () => {
+	it('tries the other token where the top two are close, and shares the prefix', async () => {
 		const params = { depth: 2, leaves: 16, minProbability: 0.2 };
 		const { outcome, tree } = await run({ strategy, params, problem: problem('p'), policy: policy() });
 		const ends = tree.nodes.filter(({ final }) => final).map(({ id }) => tree.textOf(id).replace(/<.*/, ''));
@@ -300,7 +304,7 @@ describe('token forking', () => {
 		assert.equal(outcome.answer, '2');
 	});
 
-	it('keeps to its depth, to its leaves and to the least probability', async () => {
+	it('respects its maximum depth, its number of leaves and its minimum probability', async () => {
 		const endsWith = async (params: Record<string, unknown>) => {
 			const { tree } = await run({ strategy, params, problem: problem('p'), policy: policy() });
 			return tree.nodes.filter(({ final }) => final).length;
@@ -309,13 +313,13 @@ describe('token forking', () => {
 		assert.equal(await endsWith({ leaves: 1 }), 1);
 		assert.equal(await endsWith({ branches: 3, minProbability: 0.05, depth: 1 }), 3);
 		assert.equal(await endsWith({ minProbability: 0.41 }), 1);
-		// Entropy at "I say" is 0.94 nats, at "I say no" 0.69.
+		// Entropy is 0.94 nats at "I say" and 0.69 at "I say no".
 		assert.equal(await endsWith({ statistic: 'entropy', threshold: 0.9 }), 2);
 		assert.equal(await endsWith({ statistic: 'entropy', threshold: 0.6 }), 3);
 		assert.equal(await endsWith({ statistic: 'gap', threshold: 0.05 }), 1);
 	});
 
-	it('makes one completion where no alternatives are told, and refuses policies that never tell any', async () => {
+	it('generates one completion if no alternatives are reported, and rejects policies that never report any', async () => {
 		const mute = thoughtPolicy(() => answered(1));
 		assert.equal((await run({ strategy, problem: problem('p'), policy: mute })).outcome.answer, '1');
 		const none = thoughtPolicy(() => '', { alternatives: 0 });
@@ -323,7 +327,7 @@ describe('token forking', () => {
 	});
 });
 
-describe('strategies of thoughts', () => {
+describe('thought strategies', () => {
 	const all = [
 		treeOfThoughts,
 		selfRefine,
@@ -333,7 +337,7 @@ describe('strategies of thoughts', () => {
 		graphOfThoughts,
 		tokenForking,
 	];
-	/** Texts that depend on the request alone, good and bad. */
+	/** Returns a policy with good and bad texts that depend only on the request. */
 	const talkative = () =>
 		thoughtPolicy((request) => {
 			const { seed } = request;
@@ -366,7 +370,7 @@ describe('strategies of thoughts', () => {
 	});
 
 	for (const strategy of all) {
-		it(`${strategy.name} makes something new beside what there is when a person branches`, async () => {
+		it(`${strategy.name} adds something new when a user branches`, async () => {
 			const policy = () =>
 				thoughtPolicy((request) => {
 					const prompt = asked(request);
@@ -383,7 +387,7 @@ describe('strategies of thoughts', () => {
 			assert.equal(tree.skipped, 0);
 		});
 
-		it(`${strategy.name} is the same for the same seed, keeps its budget under 16, and goes on from anywhere`, async () => {
+		it(`${strategy.name} is deterministic for a seed, respects its budget with 16 concurrent requests, and continues from anywhere`, async () => {
 			for (let seed = 0; seed < 6; seed++) {
 				const options = { strategy, problem: problem('p'), seed };
 				const first = await run({ ...options, policy: talkative() });

@@ -9,8 +9,8 @@ const top = (...p: number[]) => p.map((one, i) => [`t${i}`, Math.log(one)] as co
 const near = (actual: number | null | undefined, expected: number) =>
 	assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 1e-9, `${actual} is not ${expected}`);
 
-describe('statistics of the alternatives of a token', () => {
-	it('are those of the alternatives alone', () => {
+describe('token alternative statistics', () => {
+	it('are computed from the alternatives alone', () => {
 		const whole = distributionStatistics([0.5, 0.25, 0.25]);
 		const part = topStatistics(top(0.4, 0.2, 0.2));
 		near(part?.entropy, whole.entropy);
@@ -21,7 +21,7 @@ describe('statistics of the alternatives of a token', () => {
 		near(topStatistics(top(0.7))?.entropy, 0);
 	});
 
-	it('are none where nothing sound is told', () => {
+	it('are unavailable without valid data', () => {
 		assert.equal(topStatistics([]), null);
 		assert.equal(
 			topStatistics([
@@ -43,7 +43,7 @@ describe('statistics of the alternatives of a token', () => {
 		);
 	});
 
-	it('yield to what the policy told, which may be partial itself', () => {
+	it("are overridden by the policy's own values, which can be partial", () => {
 		const detail: TokenDetail = {
 			text: ['a', 'b'],
 			logprob: [-1, null],
@@ -63,20 +63,20 @@ describe('statistics of the alternatives of a token', () => {
 	});
 });
 
-describe('the fork rule', () => {
-	it('tells a dominant token, two close ones, several high ones and a flat distribution apart', () => {
+describe('fork rule', () => {
+	it('distinguishes a dominant token, two close ones, several high ones and a flat distribution', () => {
 		assert.equal(tokenKind(top(0.95, 0.03)), 'greedy');
 		assert.equal(tokenKind(top(0.45, 0.4, 0.05)), 'fork');
 		assert.equal(tokenKind(top(0.3, 0.28, 0.25)), 'branch');
 		assert.equal(tokenKind(top(0.1, 0.1, 0.1, 0.1)), 'explore');
-		// Two are high, but far apart; one leads alone.
+		// Two are high but far apart, so only one leads.
 		assert.equal(tokenKind(top(0.7, 0.2)), 'greedy');
 		assert.equal(tokenKind(top(0.5, 0.1, 0.1)), 'greedy');
 		assert.equal(tokenKind([]), null);
 		assert.equal(tokenKind(top(0.7, 0.2), { dominant: 0.8, high: 0.15, gap: 0.6 }), 'fork');
 	});
 
-	it('finds the strongest places by the rule and by each statistic', () => {
+	it('finds the strongest positions by the rule and by each statistic', () => {
 		const detail: TokenDetail = {
 			text: ['a', 'b', 'c', 'd'],
 			logprob: [0, 0, 0, 0],
@@ -88,7 +88,7 @@ describe('the fork rule', () => {
 		assert.deepEqual(forkPlaces(detail, { statistic: 'entropy', threshold: 0.9 }), [2]);
 		assert.deepEqual(forkPlaces(detail, { statistic: 'gini', threshold: 0.2 }), [1, 2]);
 		assert.deepEqual(forkPlaces(detail, { statistic: 'variance', threshold: 0.001 }), [1]);
-		// At the threshold itself it forks.
+		// It forks exactly at the threshold.
 		assert.ok((forkStrength(detail, 1, { statistic: 'gap', threshold: topGap(top(0.5, 0.45)) ?? 0 }) ?? 0) > 0);
 		assert.equal(forkStrength(detail, 3, { statistic: 'varentropy' }), null);
 		assert.deepEqual(forkPlaces({ text: [], logprob: [] }, { statistic: 'rule' }), []);

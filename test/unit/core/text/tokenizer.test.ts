@@ -12,7 +12,7 @@ import { taskNames, templateNames } from '../../../../src/protocol/recipe.ts';
 const r1 = resolveTemplate('r1');
 
 describe('tokenizer', () => {
-	it('has specials, then tags, then characters by code point, whatever order they came in', () => {
+	it('has special tokens, then tags, then characters by code point, regardless of input order', () => {
 		const tokenizer = buildTokenizer(r1, ['ba', '1é', '😀a']);
 		assert.deepEqual(tokenizer.symbols, [
 			'<pad>',
@@ -31,7 +31,7 @@ describe('tokenizer', () => {
 		assert.deepEqual(buildTokenizer(r1, ['😀', 'é1ab']).symbols, tokenizer.symbols);
 	});
 
-	it('makes one token of a tag and of a character', () => {
+	it('encodes a tag and a character as one token each', () => {
 		const tokenizer = buildTokenizer(r1, '1+=😀<>/thinkanswer');
 		assert.deepEqual(tokenizer.encode('<think>').length, 1);
 		assert.deepEqual(tokenizer.encode('<thin').length, 5);
@@ -41,7 +41,7 @@ describe('tokenizer', () => {
 		assert.equal(tokenizer.decode([bosToken, eosToken], { keepSpecials: true }), '<bos><eos>');
 	});
 
-	it('takes the longest of tags that begin alike', () => {
+	it('prefers the longest of tags with the same prefix', () => {
 		const tokenizer = createTokenizer(['<a', '<a>', '<ab>'], [...'<ab>']);
 		assert.deepEqual(
 			tokenizer.encode('<ab><a><a<b').map((id) => tokenizer.symbols[id]),
@@ -49,7 +49,7 @@ describe('tokenizer', () => {
 		);
 	});
 
-	it('names the symbol that it does not know, and where', () => {
+	it('reports an unknown symbol and its position', () => {
 		const tokenizer = buildTokenizer(r1, '12');
 		assert.throws(
 			() => tokenizer.encode('1?2'),
@@ -61,7 +61,7 @@ describe('tokenizer', () => {
 		for (const id of [-1, 9, 1.5]) assert.throws(() => tokenizer.decode([id]), Failure);
 	});
 
-	it('encodes and decodes what every task says under every template', () => {
+	it('round-trips the text of every task in every template', () => {
 		for (const name of taskNames) {
 			for (const templateName of templateNames) {
 				const task = createTask({ task: name });
@@ -78,7 +78,7 @@ describe('tokenizer', () => {
 		}
 	});
 
-	it('decodes and encodes any text over its characters', () => {
+	it('round-trips any text over its characters', () => {
 		const tokenizer = buildTokenizer(r1, '<>/thinkanswer 1é😀\n');
 		const pieces = [...tokenizer.symbols.slice(3), '<', '</', '<thi', 'nk>', '> <'];
 		for (let i = 0; i < 500; i++) {
@@ -88,7 +88,7 @@ describe('tokenizer', () => {
 		}
 	});
 
-	it('refuses half a surrogate pair and doubled symbols', () => {
+	it('rejects lone surrogates and duplicate symbols', () => {
 		assert.throws(
 			() => buildTokenizer(r1, ['a\ud800']),
 			(error) => error instanceof Failure && /U\+D800/.test(error.message),
@@ -101,14 +101,14 @@ describe('tokenizer', () => {
 describe('tokenizer.json', () => {
 	const tokenizer = buildTokenizer(resolveTemplate('r1-conversation'), '0123456789+-=é😀\n');
 
-	it('reads back the same', () => {
+	it('round-trips through JSON', () => {
 		const again = parseTokenizerJson(tokenizer.toTokenizerJson());
 		assert.deepEqual(again.symbols, tokenizer.symbols);
 		assert.deepEqual(again.tags, tokenizer.tags);
 		assert.equal(again.toTokenizerJson(), tokenizer.toTokenizerJson());
 	});
 
-	it('refuses damaged and foreign files with a Failure', () => {
+	it('rejects damaged and foreign files with a Failure', () => {
 		const good = JSON.parse(tokenizer.toTokenizerJson());
 		const bad: unknown[] = [
 			null,
@@ -142,7 +142,7 @@ describe('templates', () => {
 		);
 	});
 
-	it('refuse what cannot be told apart', () => {
+	it('reject ambiguous tags', () => {
 		assert.throws(() => resolveTemplate({ prompt: 'x', think: null, answer: null }), Failure);
 		assert.throws(() => resolveTemplate({ prompt: '{prompt}', think: ['a', 'a'], answer: null }), Failure);
 		assert.throws(() => resolveTemplate({ prompt: '{prompt}', think: ['', 'a'], answer: null }), Failure);

@@ -7,7 +7,7 @@ import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 const found = (text: string) => findBehaviors(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);
 
 describe('reasoning behaviors', () => {
-	it('are marked where they show', () => {
+	it('are marked where they occur', () => {
 		assert.deepEqual(found("Wait, wait. Wait. That's an aha moment I can flag here."), [
 			['reflection', 'Wait'],
 			['reflection', 'wait'],
@@ -23,7 +23,7 @@ describe('reasoning behaviors', () => {
 		assert.deepEqual(found('Working backwards from 24'), [['backward-chaining', 'Working backwards']]);
 	});
 
-	it('are marked in other languages, unless English alone is asked for', () => {
+	it('are marked in other languages, unless only English is requested', () => {
 		const text =
 			'等等，让我检查一下。 Warte, das ist falsch. Vérifions. Espera, no funciona. Подождите, проверим. Wait.';
 		assert.deepEqual(found(text), [
@@ -45,12 +45,12 @@ describe('reasoning behaviors', () => {
 		);
 	});
 
-	it('are whole words', () => {
+	it('match whole words', () => {
 		assert.deepEqual(found('waiter await maharaja actuallyx checkingaccount éwait'), []);
 		assert.deepEqual(found('3+5=8;8*2=16'), []);
 	});
 
-	it('are looked for in the thinking alone when there are tags', () => {
+	it('are only searched in the thinking if there are tags', () => {
 		const text = 'Wait <think>hmm</think><answer>actually</answer>';
 		const marks = findBehaviors(text, parseTrace(text));
 		assert.deepEqual(
@@ -61,14 +61,14 @@ describe('reasoning behaviors', () => {
 		assert.equal(findBehaviors(untagged, parseTrace(untagged, { think: null, answer: null })).length, 2);
 	});
 
-	it('are counted, zeros included, and limited', () => {
+	it('are counted, including zeros, up to a limit', () => {
 		const counts = countBehaviors(findBehaviors('wait '.repeat(20_000)));
 		assert.deepEqual(Object.keys(counts), [...behaviours]);
 		assert.equal(counts.reflection, 10_000);
 		assert.equal(counts.verification, 0);
 	});
 
-	it('do not overlap and come in order', () => {
+	it('are ordered and do not overlap', () => {
 		const marks = findBehaviors(
 			"let me check that, double-check this: that's not right; wait, actually let's try another approach".repeat(50),
 		);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { commonPrefix, textDivergence, tokenDivergence } from '../../../../src/core/trace/divergence.ts';
 
-test('two completions part at the first token that differs', () => {
+test('two completions diverge at the first different token', () => {
 	assert.deepEqual(tokenDivergence(['<think>', 'a', 'b'], ['<think>', 'a', 'c']), {
 		common: 2,
 		start: 8,
@@ -19,7 +19,7 @@ test('two completions part at the first token that differs', () => {
 	);
 });
 
-test('texts part between characters, never within one', () => {
+test('texts diverge between characters, never within one', () => {
 	assert.deepEqual(textDivergence('a😀x', 'a😁x'), { common: 1, start: 1, otherStart: 1 });
 	assert.deepEqual(textDivergence('a😀x', 'a😀y'), { common: 2, start: 3, otherStart: 3 });
 	assert.deepEqual(textDivergence('ab', 'abc'), { common: 2, start: 2, otherStart: 2 });
@@ -27,7 +27,7 @@ test('texts part between characters, never within one', () => {
 	assert.deepEqual(textDivergence('\ud83d', '\ud83d\ude00'), { common: 0, start: 0, otherStart: 0 });
 });
 
-test('what is before the parting is the same, and the next character differs', () => {
+test('the prefix before the divergence is equal, and the next character differs', () => {
 	const random = Random.of(1, 'divergence');
 	const characters = ['a', 'b', '😀', '😁', 'é', '\ud83d'];
 	for (let i = 0; i < 2000; i++) {

@@ -11,7 +11,7 @@ const check = (think: string, answer: string, same?: SameAnswer) => {
 	const found = checkFaithfulness(text, tags, same);
 	if (found !== null) {
 		const { concludedAt, answerAt, concluded } = found;
-		// The places lie in their sections, whatever was read out of them.
+		// Positions are inside their sections, whatever was parsed.
 		assert.ok(concludedAt.start >= 7 && concludedAt.end <= 7 + think.length, JSON.stringify(found));
 		assert.ok(answerAt.start >= text.indexOf('<answer>') + 8 && answerAt.end <= text.length - 9);
 		if (think.includes(concluded)) assert.equal(text.slice(concludedAt.start, concludedAt.end), concluded);
@@ -19,7 +19,7 @@ const check = (think: string, answer: string, same?: SameAnswer) => {
 	return found?.agrees ?? null;
 };
 
-describe('whether a completion answers what it thinks', () => {
+describe('consistency of thinking and answer', () => {
 	for (const [think, answer, expected] of [
 		['12*3=36, plus 1 is 37', '42', false],
 		['12*3=36, plus 1 is 37', '37', true],
@@ -33,7 +33,7 @@ describe('whether a completion answers what it thinks', () => {
 		['so x = 37', '38', false],
 		['37', '42', false],
 		['37', 'The answer is 37.', true],
-		// Steps of a sum in columns: the last equation is no conclusion.
+		// Steps of a column addition: the last equation is not a conclusion.
 		['7+5=12;carry 1;3+4+1=8', '82', null],
 		['The sum is 3.14', '3.142', null],
 		['let me see', '42', null],
@@ -45,7 +45,7 @@ describe('whether a completion answers what it thinks', () => {
 		});
 	}
 
-	it('is not told without thinking, with several answers, or without tags', () => {
+	it('is unknown without thinking, with several answers, or without tags', () => {
 		assert.equal(checkFaithfulness('<answer>5</answer>', tags), null);
 		assert.equal(checkFaithfulness('<think>is 5</think><answer>5</answer><answer>6</answer>', tags), null);
 		assert.equal(checkFaithfulness('It is 5', { think: null, answer: null }), null);
@@ -64,14 +64,14 @@ describe('whether a completion answers what it thinks', () => {
 			};
 		});
 
-		it('tells values apart that are written differently', () => {
+		it('compares values in different notations', () => {
 			assert.equal(check('Thus \\boxed{\\frac{1}{2}}', '0.5', same), true);
 			assert.equal(check('Thus \\boxed{\\frac{1}{2}}', '\\frac{1}{3}', same), false);
 			assert.equal(check('Thus \\boxed{\\frac{1}{2}}', '\\frac{1}{3}'), null, 'it is not told without it');
 		});
 	});
 
-	it('takes any text, in time that grows with it', () => {
+	it('accepts any text, in linear time', () => {
 		const random = Random.of(5, 'faithfulness');
 		const parts = [
 			'<think>',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findText } from '../../../../src/core/trace/findText.ts';
 
-describe('finding text', () => {
-	it('takes every character as it stands, whatever the case', () => {
+describe('text search', () => {
+	it('matches every character literally, ignoring case', () => {
 		for (const text of [...'-/\\^$.*+?()[]{}|,:=<>#&~ é😀', 'a-b', '[a-b]', '(?=x)', '</think>']) {
 			assert.deepEqual(findText(`ab${text}12${text.toUpperCase()}`, text), [
 				{ start: 2, end: 2 + text.length },
@@ -12,7 +12,7 @@ describe('finding text', () => {
 		}
 	});
 
-	it('has a limit, and an empty text occurs nowhere', () => {
+	it('has a limit, and an empty string never matches', () => {
 		assert.equal(findText('aaaa', 'a', 3).length, 3);
 		assert.deepEqual(findText('aaaa', ''), []);
 	});

@@ -5,7 +5,7 @@ import { findLanguageMix } from '../../../../src/core/trace/languageMix.ts';
 const found = (text: string) =>
 	findLanguageMix(text).stretches.map(({ start, end, of }) => [of, text.slice(start, end)]);
 
-describe('where a text changes its script or language', () => {
+describe('script and language changes', () => {
 	it('marks other scripts with their punctuation', () => {
 		const text = 'The sum is what we need. 等等，我们再检查一下。 So it is 5.';
 		assert.deepEqual(found(text), [['Han', '等等，我们再检查一下']]);
@@ -17,12 +17,12 @@ describe('where a text changes its script or language', () => {
 		]);
 	});
 
-	it('takes Han with kana about as Japanese', () => {
+	it('treats Han near kana as Japanese', () => {
 		assert.equal(findLanguageMix('これは日本語の文章です。漢字も。').script, 'Japanese');
 		assert.deepEqual(found('これは日本語の文章です。漢字も。'), []);
 	});
 
-	it('tells a sentence of another language by a clear margin', () => {
+	it('marks a sentence in another language only by a clear margin', () => {
 		const text =
 			'The number is in the list and it is the one that we need for this. ' +
 			'Aber das ist nicht der Fall, weil wir es nicht haben. So we try again.';
@@ -30,7 +30,7 @@ describe('where a text changes its script or language', () => {
 		assert.deepEqual(found('We take the angle and add it. Das ist gut.'), [], 'a few words are too little to say so');
 	});
 
-	it('leaves out formulas, code, tags, addresses and single letters', () => {
+	it('ignores formulas, code, tags, URLs and single letters', () => {
 		for (const text of [
 			'The angle α is π and the rest is Δ.',
 			'We have $\\alpha\\beta = привет$ and `等等` and https://例え.jp/等等 for it.',
@@ -42,7 +42,7 @@ describe('where a text changes its script or language', () => {
 		assert.deepEqual(findLanguageMix('12*3=36'), { script: null, language: null, foreign: 0, stretches: [] });
 	});
 
-	it('looks at a part with offsets of the whole, and takes any text', () => {
+	it('checks a section with offsets into the whole, and accepts any text', () => {
 		const text = '等等<think>We add it 等等 and it is the sum.</think>';
 		const { stretches } = findLanguageMix(text, { start: 9, end: text.length - 8 });
 		assert.deepEqual(

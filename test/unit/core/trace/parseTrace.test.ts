@@ -10,7 +10,7 @@ const thinkOnly: TraceTags = { think: ['<think>', '</think>'], answer: null };
 const answerOnly: TraceTags = { think: null, answer: ['<answer>', '</answer>'] };
 
 describe('a trace', () => {
-	it('of the right form has its parts and no fault', () => {
+	it('has its sections and no error in the correct format', () => {
 		const text = ' <think>a<b</think>\n<answer> 42 </answer> ';
 		const trace = parseTrace(text);
 		assert.equal(trace.think, 'a<b');
@@ -47,7 +47,7 @@ describe('a trace', () => {
 		['</think>a<think><answer>1</answer>', ['unopened', 'reordered', 'nested', 'unclosed', 'outside']],
 	];
 	for (const [text, expected] of faulty) {
-		it(`names the faults of ${JSON.stringify(text)}`, () => {
+		it(`reports the errors in ${JSON.stringify(text)}`, () => {
 			assert.deepEqual(reasons(text).toSorted(), expected.toSorted());
 			for (const { message, start, end } of parseTrace(text).faults) {
 				assert.match(message, /\.$/);
@@ -56,7 +56,7 @@ describe('a trace', () => {
 		});
 	}
 
-	it('offers no answer to judge unless there is exactly one', () => {
+	it('has no answer to check unless there is exactly one', () => {
 		const none = [
 			'42',
 			'<answer>42',
@@ -71,7 +71,7 @@ describe('a trace', () => {
 		assert.equal(soleAnswer(parseTrace('<answer>42</answer>')), '42', 'the form of the thinking is not judged here');
 	});
 
-	it('follows the template: no tags, think only, answer only, own tags', () => {
+	it('follows the template: no tags, only think, only answer, custom tags', () => {
 		assert.equal(soleAnswer(parseTrace(' 42 ', plain), plain), '42');
 		assert.deepEqual(reasons('42', plain), []);
 		assert.deepEqual(reasons('<think>a</think>42', thinkOnly), []);
@@ -84,14 +84,14 @@ describe('a trace', () => {
 		assert.equal(parseTrace('$(a)$[^1]', own).think, 'a');
 	});
 
-	it('passes exactly the strings that the strict form allows, in a soup of tags', () => {
+	it('accepts exactly the strings allowed by the strict format, for random sequences of tags', () => {
 		const pieces = ['<think>', '</think>', '<answer>', '</answer>', 'x', ' ', '\n', '<think', '</'];
 		const strict =
 			/^\s*<think>((?:(?!<\/?(?:think|answer)>)[\s\S])*)<\/think>\s*<answer>((?:(?!<\/?(?:think|answer)>)[\s\S])*)<\/answer>\s*$/;
 		let right = 0;
 		for (let i = 0; i < 30_000; i++) {
 			const random = Random.of('tags', i);
-			// Half of the texts are a right form with one piece put in, so that near misses are common.
+			// Half of the texts are valid with one piece inserted, so that near misses are common.
 			const parts =
 				i % 2 === 0
 					? Array.from({ length: random.int(9) }, () => random.pick(pieces))
@@ -117,7 +117,7 @@ describe('a trace', () => {
 		assert.ok(right > 1000);
 	});
 
-	it('counts work, not time: hostile megabytes end with bounded faults', () => {
+	it('handles hostile megabytes with a bounded number of errors (measured in work, not time)', () => {
 		const size = 1 << 20;
 		const hostile = [
 			'<think>'.repeat(size / 7),

@@ -18,8 +18,8 @@ const change = (name: string, seed = 1, text = completion) =>
 const thinkOf = (text: string | null) => /<think>(.*)<\/think><answer>37<\/answer>$/s.exec(text ?? '')?.[1];
 const sorted = (steps: readonly { text: string }[]) => steps.map(({ text }) => text).sort();
 
-describe('perturbations of a trace', () => {
-	it('corrupt a share of the digits, each to another one', () => {
+describe('trace perturbations', () => {
+	it('corrupt a fraction of the digits, each to a different one', () => {
 		for (const [share, expected] of [
 			['1', 12],
 			['0.5', 6],
@@ -31,7 +31,7 @@ describe('perturbations of a trace', () => {
 		}
 	});
 
-	it('remove words of reflection, verification and backtracking', () => {
+	it('remove words for reflection, verification and backtracking', () => {
 		const changed = thinkOf(change('remove-keywords')) as string;
 		assert.equal(changed, 'First, 12*3=36.\n36+1=37.\nyes.\nSo it is 37.');
 		assert.deepEqual(
@@ -63,7 +63,7 @@ describe('perturbations of a trace', () => {
 		);
 	});
 
-	it('put another answer, where the thinking concludes as well', () => {
+	it('replace the answer, also in the conclusion of the thinking', () => {
 		assert.equal(
 			change('wrong-answer'),
 			`<think>${thinking.replace('So it is 37', 'So it is 38')}</think><answer>38</answer>`,
@@ -74,7 +74,7 @@ describe('perturbations of a trace', () => {
 		);
 	});
 
-	it('change nothing where there is nothing of the kind', () => {
+	it('change nothing if there is nothing to perturb', () => {
 		for (const kind of perturbationKinds) {
 			assert.equal(change(kind, 1, '<think>'), null, kind);
 			assert.equal(change(kind, 1, ''), null, kind);
@@ -84,7 +84,7 @@ describe('perturbations of a trace', () => {
 		assert.equal(change('wrong-answer', 1, '<think>a</think>'), null);
 	});
 
-	it('are the same for the same seed, and leave tags and answer alone', () => {
+	it('are deterministic for a seed, and do not change tags or the answer', () => {
 		const random = Random.of(4, 'perturb');
 		const parts = ['Wait, ', '12', ' = ', '3', '\n', '. ', 'a', 'let me check', '\n\n', '😀'];
 		for (let i = 0; i < 500; i++) {
@@ -101,7 +101,7 @@ describe('perturbations of a trace', () => {
 		}
 	});
 
-	it('are named with their share', () => {
+	it('are labeled with their fraction', () => {
 		assert.deepEqual(parsePerturbation('shuffle-steps'), { kind: 'shuffle-steps', share: 1 });
 		for (const text of [
 			'',

@@ -6,7 +6,7 @@ import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../../src/core/trace/repetition.ts';
 
 describe('repeated n-grams', () => {
-	it('are marked where text stands that has occurred before', () => {
+	it('are marked where text repeats earlier text', () => {
 		const text = 'I try two and three. So no. I try two and three. Yes.';
 		const { places, repeated, ngrams } = findRepetition(text);
 		assert.deepEqual(
@@ -18,7 +18,7 @@ describe('repeated n-grams', () => {
 		assert.deepEqual(findRepetition('a b c'), { share: 0, ngrams: 0, repeated: 0, places: [] });
 	});
 
-	it('are looked for in a part of the text, with offsets of all of it', () => {
+	it('are searched in a section, with offsets into the whole text', () => {
 		const text = '<think>x y x y x y</think>x y x y';
 		const { places } = findRepetition(text, { ngram: 2, span: { start: 7, end: 18 } });
 		assert.deepEqual(
@@ -27,7 +27,7 @@ describe('repeated n-grams', () => {
 		);
 	});
 
-	it('are the share that the repetition reward punishes', () => {
+	it('match the fraction that the repetition reward penalizes', () => {
 		const random = Random.of(3, 'repetition');
 		for (let i = 0; i < 300; i++) {
 			const completion = Array.from({ length: random.int(40) }, () =>

@@ -14,9 +14,9 @@ import {
 
 const texts = (steps: readonly { text: string }[]) => steps.map(({ text }) => text);
 
-describe('steps of a text', () => {
+describe('text steps', () => {
 	const text = 'First, 3.5 is it. Then more.\n\nStep 2: go on\n 3) end';
-	it('are cut by a named rule', () => {
+	it('are split by a named rule', () => {
 		assert.deepEqual(texts(splitSteps(text, 'lines')), ['First, 3.5 is it. Then more.', 'Step 2: go on', '3) end']);
 		assert.deepEqual(texts(splitSteps(text, 'paragraphs')), ['First, 3.5 is it. Then more.', 'Step 2: go on\n 3) end']);
 		assert.deepEqual(texts(splitSteps(text, 'sentences')), [
@@ -34,7 +34,7 @@ describe('steps of a text', () => {
 		assert.throws(() => splitSteps('abc', 'tokens-2'), { reason: 'missing' });
 	});
 
-	it('have names that labels carry', () => {
+	it('have ids that labels refer to', () => {
 		assert.deepEqual([...namedStepRules, 'tokens-64'].map(stepRule), [...namedStepRules, 'tokens-64']);
 		assert.deepEqual(
 			['', 'line', 'tokens-0', 'tokens-', 'tokens-1e3', 'tokens-64 '].map(stepRule),
@@ -43,7 +43,7 @@ describe('steps of a text', () => {
 		assert.deepEqual([describeRule('lines'), describeRule('tokens-64')], ['line', '64 tokens']);
 	});
 
-	it('are those that the process reward judges, in order, without overlaps, and leave out nothing but white space', () => {
+	it('match those scored by the process reward, in order, without overlaps, and omit only whitespace', () => {
 		const random = Random.of(2, 'steps');
 		const parts = ['a', '1.', ' ', '\n', '\n\n', 'Step 2: ', '。', '3.5', '. ', '\t', '😀', '2) b'];
 		for (let i = 0; i < 1000; i++) {
@@ -64,9 +64,9 @@ describe('steps of a text', () => {
 	});
 });
 
-describe('steps of a completion', () => {
+describe('completion steps', () => {
 	const tags = resolveTemplate('r1');
-	it('are those of the thinking, then the answer; tags belong to none', () => {
+	it('consist of the thinking steps and then the answer, without tags', () => {
 		const text = '<think>12*3=36\n36+1=37</think><answer>37</answer>';
 		const steps = completionSteps(text, tags, 'lines');
 		assert.deepEqual(
@@ -82,7 +82,7 @@ describe('steps of a completion', () => {
 		assert.deepEqual(texts(completionSteps('<think>a\nb', tags, 'lines')), ['a', 'b'], 'thinking that was cut off');
 	});
 
-	it('are cut by tokens within the thinking', () => {
+	it('are split by tokens within the thinking', () => {
 		const tokens = ['<think>', 'a', 'b', 'c', '</think>', '<answer>', '5', '</answer>', '<eos>'];
 		assert.deepEqual(texts(completionSteps('<think>abc</think><answer>5</answer>', tags, 'tokens-2', tokens)), [
 			'ab',
@@ -91,7 +91,7 @@ describe('steps of a completion', () => {
 		]);
 	});
 
-	it('have ratings only where the labels are of the same text', () => {
+	it('have ratings only if the labels are for the same text', () => {
 		const steps = completionSteps('<think>a\nb</think>', tags, 'lines');
 		const labels = {
 			steps: [

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tokenKl, tokenRatios } from '../../../../src/core/trace/tokenColumns.ts';
 
-test('ratios are of trainer to sampler, and only where both were recorded', () => {
+test('ratios are trainer to sampler, and require both to be recorded', () => {
 	assert.equal(tokenRatios({ logprob: [-1] }), null);
 	const ratios = tokenRatios({ logprob: [-1, -2, null, -1], oldLogprob: [-1, -1, -1] });
 	assert.deepEqual(ratios, [1, Math.exp(1), null, null]);
 	assert.deepEqual(tokenRatios({ logprob: [-1e6], oldLogprob: [0] }), [null], 'what is not finite is no number');
 });
 
-test('KL is k3 against the reference, never negative, of the trainer where it has spoken', () => {
+test("KL is k3 against the reference, never negative, and uses the trainer's values if available", () => {
 	assert.equal(tokenKl({ logprob: [-1] }), null);
 	const [same, sampler, trainer] =
 		tokenKl({ logprob: [-1, -1, -1], oldLogprob: [null, null, -2], refLogprob: [-1, -2, -2] }) ?? [];

@@ -44,8 +44,8 @@ function randomText(random: Random): string {
 	return text;
 }
 
-describe('counting traces by tables', () => {
-	it('finds the behaviors that the expressions find', () => {
+describe('table-based trace counts', () => {
+	it('match the behaviors found by regular expressions', () => {
 		const random = Random.of(1, 'behaviours');
 		let found = 0;
 		for (let round = 0; round < 3000; round++) {
@@ -57,7 +57,7 @@ describe('counting traces by tables', () => {
 		assert.ok(found > 10_000, `${found}`);
 	});
 
-	it('measures the repetition that the texts have', () => {
+	it('match the repetition of the texts', () => {
 		const random = Random.of(2, 'repetition');
 		for (let round = 0; round < 2000; round++) {
 			const words = ['one', 'Two', 'two', 'three', '数', '学', '𠀀', '😀', 'É', '\ud800'];
@@ -69,12 +69,12 @@ describe('counting traces by tables', () => {
 		}
 	});
 
-	it('takes a text of 200,000 words and one of 10 MB without blanks', () => {
+	it('support a text with 200,000 words and one of 10 MB without spaces', () => {
 		assert.equal(counter.repetition('a '.repeat(300_000)), findRepetition('a '.repeat(300_000)).share);
 		assert.equal(counter.repetition('a'.repeat(10 << 20)), null);
 	});
 
-	it('counts what stands before a closing tag as thinking when the prompt opened it', () => {
+	it('count text before a closing tag as thinking if the prompt opened it', () => {
 		const text = 'Wait, let me check.</think><answer>wait</answer>';
 		const span = thinkingSpan(parseTrace(text), text.length);
 		assert.equal(text.slice(span.start, span.end), 'Wait, let me check.');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { type TraceNode, traceOutline } from '../../../../src/core/trace/traceOutline.ts';
 
-/** The outline as indented lines: title, then the text that the node spans. */
+/** Returns the outline as indented lines: title and the text of the node. */
 function drawn(text: string): string[] {
 	const lines: string[] = [];
 	const visit = (nodes: readonly TraceNode[], depth: number) => {
@@ -16,7 +16,7 @@ function drawn(text: string): string[] {
 	return lines;
 }
 
-test('sections, steps and boxed answers are nested as the text nests them', () => {
+test('sections, steps and boxed answers are nested as in the text', () => {
 	const text =
 		'<think>Plan.\nStep 1: add 2\nand 3\n\n**Step 2** check \\boxed{\\frac{1}{2}}\n</think>\n<answer>\\boxed{5}</answer>\n';
 	assert.deepEqual(drawn(text), [
@@ -29,7 +29,7 @@ test('sections, steps and boxed answers are nested as the text nests them', () =
 	]);
 });
 
-test('what is not closed reaches to the end, what was never opened is no part', () => {
+test('an unclosed section extends to the end, and an unopened one is ignored', () => {
 	assert.deepEqual(drawn('</answer>1. one\n2) two <think>open\nStep 3'), [
 		'step 2 | 2) two',
 		'think | <think>open⏎Step 3',
@@ -39,7 +39,7 @@ test('what is not closed reaches to the end, what was never opened is no part', 
 	assert.deepEqual(drawn('3.5 is no step, nor is\n 4.2'), []);
 });
 
-test('parts of any text lie within their parents, in order, and end', () => {
+test('sections of any text are inside their parents, in order, and finite', () => {
 	const pieces = [
 		'<think>',
 		'</think>',
@@ -69,7 +69,7 @@ test('parts of any text lie within their parents, in order, and end', () => {
 	}
 });
 
-test('a text of nothing but marks is cut, not followed into the deep', () => {
+test('deep nesting in a text of only marks is cut off', () => {
 	const deep = traceOutline('<think>'.repeat(50_000));
 	let depth = 0;
 	for (let node = deep[0]; node !== undefined; node = node.children[0]) depth++;

@@ -11,8 +11,8 @@ const lines = (values: readonly unknown[]) => values.map((value) => JSON.stringi
 const shape = (file: ReturnType<typeof read>) =>
 	file.transcripts.map(({ title, messages }) => [title, ...messages.map(({ role, text }) => `${role}: ${text}`)]);
 
-describe('logs of agents', () => {
-	test('Inspect: a conversation a sample, with its tokens, its calls and what failed', async () => {
+describe('agent logs', () => {
+	test('Inspect: one conversation per sample, with its tokens, its calls and its failures', async () => {
 		const real = read(await readFile(join(root, 'test/fixtures/inspect/arith-cot.json'), 'utf8'));
 		assert.equal(real.transcripts.length, 5);
 		assert.deepEqual(real.faults, []);
@@ -64,7 +64,7 @@ describe('logs of agents', () => {
 		assert.ok(transcript && checkTranscript(transcript).some(({ check }) => check === 'truncated'));
 	});
 
-	test('LangGraph: the chunks of a stream of updates are one conversation', () => {
+	test('LangGraph: chunks from an update stream form one conversation', () => {
 		const human = { type: 'human', content: 'hi' };
 		const call = { type: 'ai', content: '', tool_calls: [{ id: 't', name: 'add', args: { a: 1 } }] };
 		const result = { type: 'tool', content: '2', tool_call_id: 't', name: 'add' };
@@ -92,7 +92,7 @@ describe('logs of agents', () => {
 		assert.deepEqual(shape(read(printed)), [['Stream of updates', 'assistant: ', 'tool: 2', 'assistant: two']]);
 	});
 
-	test('OpenAI batches: the answers of each request, and requests that failed', () => {
+	test('OpenAI batches: the responses to each request, and failed requests', () => {
 		const choice = (content: string, finish_reason = 'stop') => ({
 			index: 0,
 			message: { role: 'assistant', content },
@@ -146,7 +146,7 @@ describe('logs of agents', () => {
 		);
 	});
 
-	test('verifiers: a conversation a trace, and one for each branch', async () => {
+	test('verifiers: one conversation per trace and per branch', async () => {
 		const folder = join(root, 'test/fixtures/verifiers-v1/outputs/gsm8k--Qwen3-0.6B--null--a1b2c3');
 		const text = await readFile(join(folder, 'traces.jsonl'), 'utf8');
 		const real = read(text);

@@ -29,7 +29,7 @@ const checks: Readonly<Record<string, (transcript: Transcript) => readonly { tit
 	findTruncated,
 };
 
-describe('the real transcript of a Reflexion agent', () => {
+describe('a real Reflexion agent transcript', () => {
 	test('has eight messages and 18,735 tokens', async () => {
 		const transcript = await reflexion();
 		assert.equal(transcript.messages.length, 8);
@@ -59,16 +59,16 @@ describe('the real transcript of a Reflexion agent', () => {
 		assert.match(failed[0]?.quotes[0]?.text ?? '', /Field required/);
 	});
 
-	test('has a retry that changed nothing: queries were copied from one place to another', async () => {
+	test('has a retry that changed nothing: queries were copied from one field to another', async () => {
 		const retries = findUnchangedRetries(await reflexion());
 		assert.equal(retries.length, 1);
 		assert.match(
 			retries[0]?.text ?? '',
-			/message 6 .* answer and reflection are word for word .* search_queries is a copy/,
+			/message 6 .* answer and reflection are identical to .* search_queries is a copy/,
 		);
 	});
 
-	test('has a last revision without reflection and queries', async () => {
+	test('has a final revision without reflection and queries', async () => {
 		const last = findSchemaFaults(await reflexion()).filter(({ at }) => at[0]?.message === 7);
 		assert.deepEqual(
 			last.map(({ title }) => title),
@@ -76,7 +76,7 @@ describe('the real transcript of a Reflexion agent', () => {
 		);
 	});
 
-	test('puts queries and references into the reflection', async () => {
+	test('has queries and references inside the reflection', async () => {
 		const faults = findSchemaFaults(await reflexion()).map(({ title, at }) => [title, at[0]?.message]);
 		assert.deepEqual(faults.slice(0, 3), [
 			['ReviseAnswer lacks search_queries', 3],
@@ -85,7 +85,7 @@ describe('the real transcript of a Reflexion agent', () => {
 		]);
 	});
 
-	test('ends with a call that was not executed, and a critique that nobody looked at again', async () => {
+	test('ends with a call that was not executed and a critique that was never addressed', async () => {
 		const transcript = await reflexion();
 		assert.deepEqual(
 			findLinkFaults(transcript).map(({ title, severity, at }) => [title, severity, at[0]?.message]),
@@ -119,7 +119,7 @@ describe('the real transcript of a Reflexion agent', () => {
 		);
 	});
 
-	test('finds every fault in one go, errors first', async () => {
+	test('reports all problems together, errors first', async () => {
 		const severities = checkTranscript(await reflexion()).map(({ severity }) => severity);
 		const last = severities.lastIndexOf('error');
 		assert.ok(severities.includes('warning') && severities.includes('info'));
@@ -127,9 +127,9 @@ describe('the real transcript of a Reflexion agent', () => {
 	});
 });
 
-describe('a mended transcript', () => {
+describe('a corrected transcript', () => {
 	for (const [name, check] of Object.entries(checks)) {
-		test(`${name} is quiet`, () => {
+		test(`${name} reports nothing`, () => {
 			assert.deepEqual(check(mended()), []);
 		});
 	}
@@ -143,7 +143,7 @@ const draft = (more: object = {}) => ({
 });
 
 describe('schemas', () => {
-	test('of the file go first: required fields, types, enclosed fields, unknown tools', () => {
+	test('in the file take precedence: required fields, types, nested fields, unknown tools', () => {
 		const tools = [
 			{
 				type: 'function',
@@ -176,7 +176,7 @@ describe('schemas', () => {
 		assert.deepEqual(faults({}, 'find'), ['find is not declared']);
 	});
 
-	test('what a validator asked for is asked of every call', () => {
+	test("requirements from a validator's message apply to every call", () => {
 		const error = 'Error: 1 validation error for look\nplace\n  Field required [type=missing]';
 		const transcript = chat([
 			calls('look', { for: 'keys' }),
@@ -189,19 +189,19 @@ describe('schemas', () => {
 		);
 	});
 
-	test('of a prototype are none', () => {
+	test('ignore prototype properties', () => {
 		assert.deepEqual(findSchemaFaults(chat([calls('constructor', { __proto__: 1 }), calls('toString', {}, 'b')])), []);
 	});
 });
 
 describe('arguments', () => {
-	test('that are not JSON are told with their text', () => {
+	test('that are not JSON are reported with their text', () => {
 		const [finding] = findArgumentFaults(chat([calls('search', '{"query": "a')]));
-		assert.match(finding?.text ?? '', /not JSON.*message 1/);
+		assert.match(finding?.text ?? '', /not valid JSON.*message 1/);
 		assert.equal(finding?.quotes[0]?.text, '{"query": "a');
 	});
 
-	test('that two fields tell differently', () => {
+	test('that conflict between two fields', () => {
 		const message = {
 			type: 'ai',
 			data: {
@@ -217,7 +217,7 @@ describe('arguments', () => {
 describe('failed calls', () => {
 	const failed = (content: string, more: object = {}) =>
 		findFailedCalls(chat([calls('run', {}), answers(content, 'call_1', more)])).length;
-	test('are told by status, flag or the first words', () => {
+	test('are detected by status, flag or first words', () => {
 		assert.equal(failed('went wrong', { status: 'error' }), 1);
 		assert.equal(failed('went wrong', { is_error: true }), 1);
 		assert.equal(failed('Traceback (most recent call last):\n...'), 1);
@@ -225,7 +225,7 @@ describe('failed calls', () => {
 		assert.equal(failed('{"error": "no such file"}'), 1);
 	});
 
-	test('a text about errors, or an empty error field, is no failure', () => {
+	test('text about errors or an empty error field does not count as a failure', () => {
 		assert.equal(failed('Error handling in Rust uses Result.'), 0);
 		assert.equal(failed('{"error": null, "value": 1}'), 0);
 		assert.equal(failed('Error: only quoted', { status: 'success' }), 0);
@@ -238,11 +238,11 @@ describe('retries', () => {
 			chat([calls('run', first), answers('Error: no', 'call_1', { status: 'error' }), calls('run', second, 'call_2')]),
 		).map(({ title }) => title);
 
-	test('with the same arguments, in any order of fields', () => {
+	test('with the same arguments, in any field order', () => {
 		assert.deepEqual(retried({ a: 1, b: 2 }, { b: 2, a: 1 }), ['The retry of run changed nothing']);
 	});
 
-	test('that bring something new are fine', () => {
+	test('that change something are fine', () => {
 		assert.deepEqual(retried({ a: 1 }, { a: 2 }), []);
 		assert.deepEqual(retried({ a: { queries: ['x'] } }, { a: { queries: ['x'] }, queries: ['y'] }), []);
 		assert.deepEqual(retried({ a: { queries: ['x'] } }, { a: { queries: ['x'] }, queries: ['x'] }), [
@@ -250,7 +250,7 @@ describe('retries', () => {
 		]);
 	});
 
-	test('of what had worked are a warning; calls side by side are no retry', () => {
+	test('of successful calls are a warning; parallel calls are not retries', () => {
 		const again = chat([
 			calls('run', { a: 1 }),
 			answers('1'),
@@ -269,7 +269,7 @@ describe('retries', () => {
 describe('links', () => {
 	const titles = (messages: unknown[]) =>
 		findLinkFaults(chat(messages)).map(({ title, severity }) => `${severity}: ${title}`);
-	test('say what has no other side', () => {
+	test('without a counterpart are reported', () => {
 		assert.deepEqual(titles([calls('run', {}), answers('1')]), []);
 		assert.deepEqual(titles([calls('run', {}), answers('1'), calls('run', {}, 'b')]), ['warning: run has no result']);
 		assert.deepEqual(titles([calls('run', {}, 'a'), calls('run', {}, 'b'), answers('1', 'b')]), [
@@ -282,11 +282,11 @@ describe('links', () => {
 		]);
 	});
 
-	test('of a log without any results say nothing', () => {
+	test('in a log without any results are not reported', () => {
 		assert.deepEqual(titles([calls('run', {}), { role: 'assistant', content: 'Done.' }]), []);
 	});
 
-	test('without ids go by name and order', () => {
+	test('without ids are matched by name and order', () => {
 		const old = (name: string) => ({ role: 'assistant', content: null, function_call: { name, arguments: '{}' } });
 		const transcript = chat([old('run'), { role: 'function', name: 'run', content: '1' }, old('look')]);
 		assert.deepEqual(transcript.links, [
@@ -301,7 +301,7 @@ describe('critique', () => {
 		findUnresolvedCritique(chat(revisions.map((args, i) => calls('ReviseAnswer', args, `c${i}`)))).map(
 			({ title }) => title,
 		);
-	test('that is met, empty or alone says nothing', () => {
+	test('that is addressed, empty or standalone is not reported', () => {
 		assert.deepEqual(titles(draft()), []);
 		assert.deepEqual(
 			titles(draft(), draft({ answer: 'Two.', reflection: { missing: 'Names.', superfluous: '' } })),
@@ -311,7 +311,7 @@ describe('critique', () => {
 		assert.deepEqual(titles(draft(content), draft(content)), []);
 	});
 
-	test('that is carried over, or changed nothing, is told', () => {
+	test('that is carried over or changed nothing is reported', () => {
 		assert.deepEqual(titles(draft(), draft({ answer: 'Two.' })), ['The critique was repeated']);
 		assert.deepEqual(titles(draft(), draft({ reflection: { missing: 'Names.', superfluous: '' } })), [
 			'The critique had no effect',
@@ -344,7 +344,7 @@ describe('citations', () => {
 	};
 	const both = ['https://example.org/a', 'https://www.example.org/b/'];
 
-	test('hold what their sources say', () => {
+	test('contain what their sources say', () => {
 		const { verdicts: told, titles } = verdicts(
 			'Solar panels in Spain produced 41 terawatt hours [1]. Wind turbines supply most electricity of Denmark [2].',
 			both,
@@ -352,7 +352,7 @@ describe('citations', () => {
 		assert.deepEqual([told, titles], [['supported', 'supported'], []]);
 	});
 
-	test('exchanged, with another number, invented or without a reference are found', () => {
+	test('that are swapped, misquoted, made up or without a reference are detected', () => {
 		assert.deepEqual(verdicts('Wind turbines supply most electricity of Denmark [1].', both.slice(0, 1)).verdicts, [
 			'elsewhere',
 		]);
@@ -369,7 +369,7 @@ describe('citations', () => {
 		]);
 	});
 
-	test('are taken apart by sentence; the last one before a mark is meant for sure', () => {
+	test('are separated by sentence; a mark certainly refers to the sentence before it', () => {
 		assert.deepEqual(citedSentences('One is here. Two is there [1][2]. Three, [3] and four.\nFive [1-3].'), [
 			{ text: 'One is here.', cites: [1, 2], direct: false },
 			{ text: 'Two is there', cites: [1, 2], direct: true },
@@ -378,7 +378,7 @@ describe('citations', () => {
 		]);
 	});
 
-	test('of plain answers are read from the list at their end', () => {
+	test('in plain answers are read from the list at the end', () => {
 		const transcript = chat([
 			calls('search', {}),
 			answers(found),
@@ -397,7 +397,7 @@ describe('citations', () => {
 });
 
 describe('tokens', () => {
-	test('that contradict each other are told', () => {
+	test('with contradictory counts are reported', () => {
 		const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 16 };
 		const [wrong] = findTokenFaults(chat([{ role: 'assistant', content: 'a', usage }]));
 		assert.equal(wrong?.title, 'Wrong token total');
@@ -415,7 +415,7 @@ describe('tokens', () => {
 		);
 	});
 
-	test('read from a cache count as read', () => {
+	test('read from a cache count as prompt tokens', () => {
 		const usage = { input_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 7 };
 		assert.deepEqual(tokenTotals(chat([{ role: 'assistant', content: 'a', usage }])), {
 			prompt: 125,
@@ -428,7 +428,7 @@ describe('tokens', () => {
 		});
 	});
 
-	test('an answer that was cut off is told', () => {
+	test('a truncated answer is reported', () => {
 		assert.equal(findTruncated(chat([{ role: 'assistant', content: 'a', finish_reason: 'length' }])).length, 1);
 		assert.equal(findTruncated(chat([{ role: 'assistant', content: 'a', stop_reason: 'end_turn' }])).length, 0);
 	});

@@ -29,7 +29,7 @@ test('constants, numbers and containers', () => {
 	assert.deepEqual(read('[ # a comment\n1, \\\n2, ]'), [1, 2]);
 });
 
-test('strings as repr and json write them', () => {
+test('strings as written by repr and json', () => {
 	assert.equal(read(String.raw`'it\'s "so" \n\t\\ \x41\u00e9\U0001F600 \101 \q'`), 'it\'s "so" \n\t\\ Aé😀 A \\q');
 	assert.equal(read(String.raw`r'\n' "b" u'c'`), '\\nbc');
 	assert.equal(read("'''two\nlines 'quoted' '''"), "two\nlines 'quoted' ");
@@ -37,20 +37,20 @@ test('strings as repr and json write them', () => {
 	assert.equal(new LiteralReader(String.raw`"\ud83d\ude00 \/"`, 0, { dialect: 'json' }).value(), '😀 /');
 });
 
-test('calls keep their name and arguments, and are not made', () => {
+test('calls keep their name and arguments and are not executed', () => {
 	const call = read("a.B(1, 'x', content='y', more={'k': C()})") as PythonCall;
 	assert.ok(call instanceof PythonCall);
 	assert.deepEqual([call.name, call.positional, call.named.content], ['a.B', [1, 'x'], 'y']);
 	assert.equal(read("<Role.USER: 'user'>"), "<Role.USER: 'user'>");
 });
 
-test('keys of prototypes are keys', () => {
+test('prototype property names are ordinary keys', () => {
 	const table = read("{'__proto__': {'polluted': 1}, 'constructor': 2}") as Record<string, unknown>;
 	assert.deepEqual(Object.keys(table), ['__proto__', 'constructor']);
 	assert.equal(({} as { polluted?: number }).polluted, undefined);
 });
 
-test('what is no literal is a fault at its place', () => {
+test('non-literals are errors at their position', () => {
 	assert.deepEqual(fault('[1, x]'), { message: 'Unexpected name x, expected a value', offset: 4 });
 	assert.deepEqual(fault('[1 2]'), { message: 'Unexpected "2", expected "," or "]"', offset: 3 });
 	assert.deepEqual(fault("{'a': 1"), { message: 'Unexpected end of text, expected "}"', offset: 7 });
@@ -66,21 +66,21 @@ test('what is no literal is a fault at its place', () => {
 	assert.equal(fault('').message, 'Unexpected end of text, expected a value');
 });
 
-test('depth and number of values are bounded', () => {
+test('depth and number of values are limited', () => {
 	assert.match(fault('['.repeat(100_000)).message, /Nested more than 200 deep/);
 	assert.match(fault('f('.repeat(100_000)).message, /Nested more than 200 deep/);
 	const few = new LiteralReader('[1, 2, 3, 4]', 0, { limits: { depth: 10, values: 3 } });
 	assert.throws(() => few.value(), /More than 3 values/);
 });
 
-test('a list that breaks off gives what came before', () => {
+test('a truncated list returns its complete elements', () => {
 	const values: unknown[] = [];
 	const broken = new LiteralReader("['a', 'b', 'c").list((value) => values.push(value) > 0);
 	assert.deepEqual(values, ['a', 'b']);
 	assert.equal(broken?.offset, 11);
 });
 
-test('random literals read as they were written', () => {
+test('random literals are read as written', () => {
 	let state = 7;
 	const next = (below: number) => {
 		state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -130,7 +130,7 @@ test('random literals read as they were written', () => {
 	}
 });
 
-test('mutated text ends in a value or a fault, never in anything else', () => {
+test('mutated text results in a value or an error, and nothing else', () => {
 	const text = `[AIMessage(content='a\\n"b"', kwargs={'x': [1, 2.5, None], 'y': ("z",)}), <A: 1>, {'s', 't'}]`;
 	let state = 11;
 	const next = (below: number) => {

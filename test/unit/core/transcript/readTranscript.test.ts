@@ -19,7 +19,7 @@ const refuses = (text: string, words: RegExp) =>
 	);
 
 describe('formats', () => {
-	test('messages as Python prints them, anywhere in a text', () => {
+	test('messages as printed by Python, anywhere in a text', () => {
 		const file = read(
 			`Hello!\n[HumanMessage(content='Hi', additional_kwargs={}), AIMessage(content="it's", id='a')]\nBye`,
 		);
@@ -77,7 +77,7 @@ describe('formats', () => {
 		assert.deepEqual(first?.tools, [{ name: 'f', schema: { type: 'object' } }]);
 	});
 
-	test("Anthropic's parts: thinking, calls, and results inside of a user's message", () => {
+	test("Anthropic's blocks: thinking, tool calls, and results inside a user message", () => {
 		const file = read(
 			JSON.stringify({
 				system: 'S',
@@ -140,13 +140,13 @@ describe('formats', () => {
 		assert.deepEqual(transcript?.links, [{ message: 1, call: 0, results: [2] }]);
 	});
 
-	test('rollouts: a prompt and a completion, as texts or as messages', () => {
+	test('rollouts: a prompt and a completion, as text or as messages', () => {
 		assert.deepEqual(shape('{"prompt": "1+1", "completion": "2"}'), [['user: 1+1', 'assistant: 2']]);
 		const turns = { prompt: [{ role: 'user', content: 'a' }], completion: [{ role: 'assistant', content: 'b' }] };
 		assert.deepEqual(shape(JSON.stringify(turns)), [['user: a', 'assistant: b']]);
 	});
 
-	test('lines with a message each are one conversation', () => {
+	test('lines with one message each form one conversation', () => {
 		const file = read('{"role":"user","content":"a"}\n\n{"role":"assistant","content":"b"}\n{"role":"us');
 		assert.deepEqual(
 			file.transcripts.map(({ messages }) => messages.length),
@@ -156,8 +156,8 @@ describe('formats', () => {
 	});
 });
 
-describe('bad input', () => {
-	test('the real transcript, cut at any place, gives its whole messages and says where it breaks off', async () => {
+describe('invalid input', () => {
+	test('the real transcript, truncated anywhere, returns its complete messages and where it ends', async () => {
 		const text = await readFile(reflexionFile, 'utf8');
 		const start = text.indexOf('[HumanMessage(');
 		for (let cut = start + 300; cut < text.length - 2; cut += 4001) {
@@ -168,7 +168,7 @@ describe('bad input', () => {
 		}
 	});
 
-	test('a torn JSON list gives its whole messages', () => {
+	test('a truncated JSON list returns its complete messages', () => {
 		const file = read('[\n  {"role": "user", "content": "a\\/b"},\n  {"role": "assistant", "content": "c"}\n  {"role');
 		assert.deepEqual(
 			file.transcripts[0]?.messages.map(({ text }) => text),
@@ -177,29 +177,29 @@ describe('bad input', () => {
 		assert.equal(file.faults.length, 1);
 	});
 
-	test('what has no messages is refused with a sentence', () => {
-		refuses('', /log contains no list of messages\. .*Open a JSON/);
-		refuses('just words', /contains no list of messages/);
+	test('input without messages is rejected with one message', () => {
+		refuses('', /log does not contain a list of messages\. .*Open a chat log in JSON/);
+		refuses('just words', /does not contain a list of messages/);
 		refuses('{"a": 1}', /No list of messages found/);
 		refuses('[1, 2, 3]', /Item 1 is neither/);
-		refuses('\0\u0001\ufffd'.repeat(1000), /contains no list of messages/);
+		refuses('\0\u0001\ufffd'.repeat(1000), /does not contain a list of messages/);
 		refuses('[AIMessage(content=open("x").read())]', /Line 1, column 29: The list is incomplete/);
-		refuses('[HumanMessage(content=__import__("os").system("true"))]', /contains no list of messages/);
+		refuses('[HumanMessage(content=__import__("os").system("true"))]', /does not contain a list of messages/);
 	});
 
-	test('what is no message among messages is a fault', () => {
+	test('a non-message among messages is an error', () => {
 		const file = read(JSON.stringify([{ role: 'user', content: 'a' }, 5, { nonsense: true }]));
 		assert.equal(file.transcripts[0]?.messages.length, 1);
 		assert.equal(file.faults.length, 2);
 	});
 
-	test('too long, too deep and too many end quickly', () => {
+	test('input that is too long, too deep or too large fails quickly', () => {
 		refuses('x'.repeat(transcriptLimits.characters + 1), /reads at most 33554432.*Save the conversation/);
-		refuses('['.repeat(1_000_000), /contains no list of messages/);
-		refuses("[{'role':".repeat(200_000), /contains no list of messages/);
-		refuses("[{'role':<".repeat(200_000), /contains no list of messages/);
-		refuses(`[{"role": ${'"'.repeat(999_999)}`, /contains no list of messages/);
-		refuses(' '.repeat(5_000_000), /contains no list of messages/);
+		refuses('['.repeat(1_000_000), /does not contain a list of messages/);
+		refuses("[{'role':".repeat(200_000), /does not contain a list of messages/);
+		refuses("[{'role':<".repeat(200_000), /does not contain a list of messages/);
+		refuses(`[{"role": ${'"'.repeat(999_999)}`, /does not contain a list of messages/);
+		refuses(' '.repeat(5_000_000), /does not contain a list of messages/);
 		const many = read(
 			`[${'{"role":"user","content":""},'.repeat(transcriptLimits.messages + 5)}{"role":"user","content":""}]`,
 		);
@@ -207,12 +207,12 @@ describe('bad input', () => {
 		assert.match(many.faults[0]?.message ?? '', /Only the first 20000 messages/);
 	});
 
-	test('texts stay as they are', () => {
+	test('texts are not changed', () => {
 		const hostile = '<script>alert(1)</script>\u001b[31m\u202eevil\u0000';
 		assert.equal(read(JSON.stringify([{ role: 'user', content: hostile }])).transcripts[0]?.messages[0]?.text, hostile);
 	});
 
-	test('wrong types everywhere are not taken for what they are not', () => {
+	test('wrong types anywhere are not misinterpreted', () => {
 		const [transcript] = read(
 			JSON.stringify([
 				{

@@ -6,18 +6,18 @@ import { root } from '../../../scripts/paths.ts';
 
 export const reflexionFile = join(root, 'test/fixtures/transcripts/reflexion-transcript.txt');
 
-/** The real transcript of a Reflexion research agent, with its faults. */
+/** Returns a real Reflexion research agent transcript with its errors. */
 export async function reflexion(): Promise<Transcript> {
 	const file = readTranscript(await readFile(reflexionFile, 'utf8'), 'reflexion-transcript.txt');
 	return file.transcripts[0] as Transcript;
 }
 
-/** A transcript as the chat format of OpenAI, so that a test can say only what it is about. */
+/** Returns a transcript in OpenAI chat format with defaults for everything irrelevant to a test. */
 export function chat(messages: readonly unknown[], more: object = {}): Transcript {
 	return readTranscript(JSON.stringify({ messages, ...more }), 'chat.json').transcripts[0] as Transcript;
 }
 
-/** A call of the assistant. */
+/** Returns an assistant message with a tool call. */
 export const calls = (name: string, args: unknown, id = 'call_1', more: object = {}) => ({
 	role: 'assistant',
 	content: null,
@@ -45,7 +45,7 @@ const sources = JSON.stringify([
 	},
 ]);
 
-/** The same course as the real one, without its faults: a call that works, a retry that mends what was wrong, an end. */
+/** Returns the same transcript without its errors: a successful call, a retry that fixes the problem, an end. */
 export function mended(): Transcript {
 	const first = {
 		answer: 'Experts and GRPO matter for research.',

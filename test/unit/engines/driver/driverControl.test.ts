@@ -28,14 +28,14 @@ const reasonOf = async (request: Promise<unknown>) =>
 		(error: unknown) => Failure.from(error).reason,
 	);
 
-it('pause, policy requests, checkpoint, hyper-parameters and stop over the socket; a resume repeats what was changed', async () => {
+it('pauses, answers policy requests, checkpoints, changes hyperparameters and stops over the socket; a resume replays the changes', async () => {
 	const run = await place.prepare(long);
 	const engine = place.start('--run', run);
 	await stepWritten(run, 2);
 	const client = await connected(run);
 	assert.ok(client.engine.capabilities.includes('policy/generate'));
 	assert.ok(!client.engine.capabilities.includes('policy/value'));
-	// While it trains.
+	// Generate during training.
 	const generated = await client.request('policy/generate', { prompts: ['1+1=', '2+2='] });
 	assert.match(generated.completions[1]?.[0]?.text ?? '', /^skill 0\.\d+$/);
 
@@ -79,7 +79,7 @@ it('pause, policy requests, checkpoint, hyper-parameters and stop over the socke
 	assert.ok((await readEvents(run)).some(({ type, fromStep }) => type === 'resumed' && fromStep === end.step));
 });
 
-it('a reward that fails holds the run: it answers and saves meanwhile, and scores the same batch again', async () => {
+it('a failing reward pauses the run, which still answers and saves, then scores the same batch again', async () => {
 	const down = join(place.folder, 'down');
 	await writeFile(
 		join(place.folder, 'x.reward.ts'),
@@ -101,13 +101,13 @@ export const brevity = ({ completion }: { completion: string }) => {
 	await client.request('policy/generate', { prompts: ['1+1='] });
 	const { path } = await client.request('run/checkpoint', {});
 	assert.match(await readFile(join(path, 'state.json'), 'utf8'), /"cursor": 0/);
-	// Still down: it is scored again, and held again.
+	// The reward is still down: the batch is scored again and the run pauses again.
 	await client.request('run/continue', {});
 	const again = await connectPaused(run);
 	await rm(down);
 	assert.equal((await again.request('run/continue', {})).status, 'running');
 	await stepWritten(run, 1);
-	// And once more: a stop gives the batch up.
+	// Fail once more; stopping discards the batch.
 	await writeFile(down, '');
 	const last = await connectPaused(run);
 	const stopped = await last.request('run/stop', { checkpoint: true });
@@ -122,7 +122,7 @@ export const brevity = ({ completion }: { completion: string }) => {
 	);
 });
 
-it('a stop while the trainer is being made does not wait for it', async () => {
+it('stopping during trainer creation does not wait for the trainer', async () => {
 	place.fault = 'slow';
 	const run = await place.prepare(long);
 	const engine = place.start('--run', run);

@@ -16,18 +16,18 @@ const changes = {
 	checkpoint: { every: 2, keep: 2 },
 };
 
-/** What a trainer does, and what its run then says. */
+/** Trainer faults and the errors expected in their runs. */
 const faults: [fault: string, reason: string, message: RegExp, action: RegExp][] = [
 	['token', 'internal', /status 1, before training started.*The token does not belong to this run/, /engine\.log/],
-	['version', 'version', /version 1 of the trainer link, the trainer version 2/, /Update Reasoning Lab/],
-	['refuse', 'internal', /before training started: Install it/, /Start it again/],
+	['version', 'version', /version 1 of the trainer link, but the trainer uses version 2/, /Update Reasoning Lab/],
+	['refuse', 'internal', /before training started: Install it/, /Start the run again/],
 	['deaf', 'internal', /did not answer an order/, /./],
 	['order', 'internal', /violated the protocol\. The trainer reported step 6 after step 0/, /./],
-	['ahead', 'internal', /violated the protocol\. The trainer sent rollouts of step 3 after step 1/, /./],
+	['ahead', 'internal', /violated the protocol\. The trainer sent rollouts for step 3 after step 1/, /./],
 	['garbage@3', 'internal', /violated the protocol\. The trainer sent an invalid message/, /./],
 	['huge@3', 'internal', /a message of 900000000 bytes/, /"log"/],
-	['raise@3', 'internal', /status 1, after step 2: ValueError: the loss is odd/, /checkpoint of step 2/],
-	['leave@3', 'internal', /ended before its work was done, after step 2/, /checkpoint of step 2/],
+	['raise@3', 'internal', /status 1, after step 2: ValueError: the loss is odd/, /checkpoint at step 2/],
+	['leave@3', 'internal', /exited before training was complete, after step 2/, /checkpoint at step 2/],
 	['SIGSEGV@4', 'internal', /crashed after step 3 \(SIGSEGV\)/, /engine\.log/],
 	['SIGKILL@1', 'unavailable', /killed after step 0.*SIGKILL/, /no checkpoint yet/],
 	['fault@3', 'unsupported', /^No such thing\.$/, /^Do another\.$/],
@@ -36,7 +36,7 @@ const faults: [fault: string, reason: string, message: RegExp, action: RegExp][]
 ];
 
 for (const [fault, reason, message, action] of faults) {
-	it(`a trainer that does "${fault}" ends its run with why, and leaves nothing behind`, async () => {
+	it(`trainer fault "${fault}" ends the run with an explanation and leaves no processes behind`, async () => {
 		const run = await place.prepare(changes);
 		place.fault = fault;
 		const exit = await place.run('--run', run);
@@ -60,7 +60,7 @@ for (const [fault, reason, message, action] of faults) {
 	});
 }
 
-it('a disk that is full while the trainer goes on ends the run, without a hole in what was written', async (context) => {
+it('a full disk ends the run while the trainer continues, without gaps in the written steps', async (context) => {
 	place.fault = '';
 	const run = await place.prepare({ ...changes, stages: [{ ...changes.stages[0], steps: 40 }] });
 	const rollouts = join(run, 'rollouts');
@@ -81,13 +81,13 @@ it('a disk that is full while the trainer goes on ends the run, without a hole i
 	assert.ok(last > 2 && last < 40, `${last}`);
 	assert.deepEqual(steps, [...steps.keys()]);
 	const whole = (await readdir(rollouts)).filter((name) => name.endsWith('.jsonl'));
-	// The step whose rollouts found no room is told of, and nothing builds on it.
+	// The step whose rollouts did not fit is in the metrics, but nothing builds on it.
 	assert.equal(whole.length, last - 1);
 	for (const { step } of await listCheckpoints(run)) assert.ok(step < last, `${step}`);
 	assert.deepEqual(await place.trainers(), []);
 });
 
-it('a Python that is not there, and none at all, are refused with what to do', async () => {
+it('a missing or invalid Python is rejected with a suggested action', async () => {
 	for (const [python, message] of [
 		[join(place.folder, 'nowhere'), /nowhere/],
 		[join(place.folder, 'not-a-program'), /not-a-program/],

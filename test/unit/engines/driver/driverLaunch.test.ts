@@ -6,7 +6,7 @@ import { listCheckpoints, readRecord } from '../../../../src/runs/runReader.ts';
 import { Workplace } from '../../cli/cliFixtures.ts';
 import { ScriptedPlace, scriptedRecipe } from './driverPlace.ts';
 
-it('the command line launches the program that the recipe asks for: run, resume, branch, and what is refused', async (context) => {
+it('the CLI launches the program the recipe requests: run, resume, branch, and rejected commands', async (context) => {
 	const place = await ScriptedPlace.make();
 	context.after(() => place[Symbol.asyncDispose]());
 	Object.assign(process.env, place.environment);
@@ -29,8 +29,8 @@ it('the command line launches the program that the recipe asks for: run, resume,
 	const checkpoint = (await listCheckpoints(run)).at(-1)?.path as string;
 	const onnx = await work.run(context, 'export-onnx', checkpoint);
 	assert.equal(onnx.status, 2);
-	assert.match(onnx.stderr, /checkpoint of the PyTorch engine/);
-	// A run of the embedded engine cannot go on from it, and says so.
+	assert.match(onnx.stderr, /is a PyTorch checkpoint/);
+	// An embedded-engine run cannot start from this checkpoint and reports that.
 	const other = await work.run(
 		context,
 		'run',

@@ -12,7 +12,7 @@ import { type Engine, type EngineExit, eventually, Workplace } from '../embedded
 const driverProgram = builtProgram('dist/driver.js');
 const scripted = fileURLToPath(new URL('../../../trainer/scriptedTrainer.py', import.meta.url));
 
-/** A recipe whose run takes a moment: its trainer is scripted. */
+/** A recipe with a scripted trainer, so its run is fast. */
 export const scriptedRecipe = {
 	name: 'scripted',
 	engine: 'pytorch',
@@ -29,7 +29,7 @@ export const scriptedRecipe = {
 	checkpoint: { every: 4, keep: 2 },
 };
 
-/** A place whose Python is a program that does what test/trainer/scriptedTrainer.py does, whatever module it is to run. */
+/** Workplace whose Python always runs test/trainer/scriptedTrainer.py, whatever module is requested. */
 export class ScriptedPlace implements AsyncDisposable {
 	readonly #place: Workplace;
 	readonly #pids: string;
@@ -43,7 +43,7 @@ export class ScriptedPlace implements AsyncDisposable {
 	static async make(): Promise<ScriptedPlace> {
 		const place = await Workplace.make(driverProgram);
 		const python = join(place.folder, 'python');
-		// What puts the trainer into its process group is run as it is.
+		// Run the process-group wrapper unchanged.
 		await writeFile(
 			python,
 			`#!/bin/sh\n[ "$1" = -I ] && exec python3 "$@"\nexec python3 ${JSON.stringify(scripted)}\n`,
@@ -61,7 +61,7 @@ export class ScriptedPlace implements AsyncDisposable {
 		return this.#place.folder;
 	}
 
-	/** @param fault `what` or `what@step`, as scriptedTrainer.py has them */
+	/** @param fault `what` or `what@step`, in the format of scriptedTrainer.py */
 	set fault(fault: string) {
 		this.#place.environment.TRAINER_FAULT = fault;
 	}
@@ -82,7 +82,7 @@ export class ScriptedPlace implements AsyncDisposable {
 		return this.#place.run(...args);
 	}
 
-	/** The trainers that were started here and live. */
+	/** Returns the pids of running trainers that were started here. */
 	async trainers(): Promise<number[]> {
 		const text = await readFile(this.#pids, 'utf8').catch(() => '');
 		const states = await Promise.all(
@@ -102,12 +102,12 @@ export class ScriptedPlace implements AsyncDisposable {
 	}
 }
 
-/** Waits until the run has a line of metrics for `step`. */
+/** Waits until the run has a metrics line for `step`. */
 export async function stepWritten(run: string, step: number): Promise<void> {
 	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? -1) >= step, `step ${step} of ${run}`);
 }
 
-/** Connects to the run's engine once it answers. */
+/** Connects to the run's engine, waiting until it responds. */
 export function connected(run: string): Promise<ControlClient> {
 	return eventually(async () => {
 		const record = await readRecord(run).catch(() => null);
@@ -116,7 +116,7 @@ export function connected(run: string): Promise<ControlClient> {
 	}, `the control endpoint of ${run}`);
 }
 
-/** What a run must repeat exactly: everything but times. */
+/** Everything that a repeated run must reproduce exactly, which excludes times. */
 export async function outcomeOf(run: string): Promise<Record<string, unknown>> {
 	const hashes: Record<string, string> = {};
 	for (const folder of ['rollouts', 'evaluations']) {

@@ -25,7 +25,7 @@ const whole = (async () => {
 	return run;
 })();
 
-it('a run of another program is an ordinary run: record, metrics, rollouts, evaluations, checkpoints', async () => {
+it('a run by another program looks like any other run: record, metrics, rollouts, evaluations, checkpoints', async () => {
 	const run = await whole;
 	const record = await readRecord(run);
 	assert.equal(record.engine, 'pytorch');
@@ -67,7 +67,7 @@ it('a run of another program is an ordinary run: record, metrics, rollouts, eval
 	assert.deepEqual(await place.trainers(), []);
 });
 
-it('whoever sees the metrics of a step finds its rollouts', async () => {
+it('rollouts of a step are available before its metrics', async () => {
 	const run = await place.prepare();
 	const engine = place.start('--run', run);
 	let over = false;
@@ -87,7 +87,7 @@ it('whoever sees the metrics of a step finds its rollouts', async () => {
 	assert.ok(steps.size >= 10, `${steps.size} steps were seen`);
 });
 
-it('a run whose trainer is killed says so, and a resume ends as if it had not been', async () => {
+it('a killed trainer is reported, and a resumed run ends as if uninterrupted', async () => {
 	const run = await place.prepare();
 	place.fault = 'SIGKILL@11';
 	const exit = await place.run('--run', run);
@@ -97,14 +97,14 @@ it('a run whose trainer is killed says so, and a resume ends as if it had not be
 	assert.equal(record.status, 'crashed');
 	assert.equal(record.error?.reason, 'unavailable');
 	assert.match(record.error?.message ?? '', /killed after step 10.*SIGKILL/);
-	assert.match(record.error?.action ?? '', /checkpoint of step 8/);
+	assert.match(record.error?.action ?? '', /checkpoint at step 8/);
 	const again = await place.run('--run', run, '--resume');
 	assert.equal(again.code, 0, again.stderr);
 	assert.equal((await readRecord(run)).attempt, 2);
 	assert.deepEqual(await outcomeOf(run), await outcomeOf(await whole));
 });
 
-it('a killed driver takes its trainer along, and a resume ends as if it had not been', async () => {
+it('killing the driver also ends its trainer, and a resumed run ends as if uninterrupted', async () => {
 	const run = await place.prepare();
 	place.fault = 'hang@15';
 	const engine = place.start('--run', run);
@@ -119,14 +119,14 @@ it('a killed driver takes its trainer along, and a resume ends as if it had not 
 	assert.deepEqual(await outcomeOf(run), await outcomeOf(await whole));
 });
 
-it('a second SIGTERM ends driver and trainer at once', async () => {
+it('a second SIGTERM ends the driver and the trainer immediately', async () => {
 	const run = await place.prepare();
 	place.fault = 'hang@3';
 	const engine = place.start('--run', run);
 	await stepWritten(run, 2);
 	place.fault = '';
 	engine.kill('SIGTERM');
-	// Asked twice before the first was heard is asked once.
+	// Signals sent before the first one is handled coalesce, so keep sending.
 	await eventually(async () => {
 		engine.kill('SIGTERM');
 		return engine.process.signalCode !== null;
@@ -134,7 +134,7 @@ it('a second SIGTERM ends driver and trainer at once', async () => {
 	await eventually(async () => (await place.trainers()).length === 0, 'the end of the trainer');
 });
 
-it('a run from a checkpoint of another owns a copy, tells whose it is, and ends the same', async () => {
+it('a run branched from another run owns a copy of the checkpoint, records its parent, and ends the same', async () => {
 	const parent = await whole;
 	const run = await place.prepare();
 	const checkpoint = (await listCheckpoints(parent))[0];
@@ -151,7 +151,7 @@ it('a run from a checkpoint of another owns a copy, tells whose it is, and ends 
 	assert.equal((await outcomeOf(run)).skill, (await outcomeOf(parent)).skill);
 });
 
-it('a damaged checkpoint, a changed recipe and another engine are refused', async () => {
+it('a damaged checkpoint, a changed recipe and a different engine are rejected', async () => {
 	const run = await place.prepare();
 	place.fault = 'raise@11';
 	assert.equal((await place.run('--run', run)).code, 1);
@@ -171,6 +171,6 @@ it('a damaged checkpoint, a changed recipe and another engine are refused', asyn
 	const other = await place.prepare({ engine: 'embedded' });
 	const refused = await place.run('--run', other);
 	assert.equal(refused.code, 2);
-	assert.match(refused.stderr, /has no recipe for the pytorch or ray engine/);
+	assert.match(refused.stderr, /does not contain a recipe for the pytorch or ray engine/);
 	assert.deepEqual(await place.trainers(), []);
 });

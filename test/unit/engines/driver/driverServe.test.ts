@@ -22,7 +22,7 @@ const short = {
 	checkpoint: { every: 2, keep: 3 },
 };
 
-/** A trainer that somebody else has started. */
+/** Starts a trainer outside of the driver that joins it. */
 function joining(announcement: string, fault = '') {
 	const { socket, token } = decodeOrThrow(joinAnnouncementSchema, JSON.parse(announcement), 'The announcement');
 	return spawn('python3', [scripted], {
@@ -36,12 +36,12 @@ function joining(announcement: string, fault = '') {
 	});
 }
 
-it('a driver that is joined runs as any other; when its trainer vanishes, it ends with a run that can be resumed', async () => {
+it('a joined driver runs like any other; if its trainer disappears, it exits and leaves a resumable run', async () => {
 	const alone = await place.prepare(short);
 	assert.equal((await place.run('--run', alone)).code, 0);
 
 	const run = await place.prepare(short);
-	// Also the first start of a run may say --resume: who restarts it need not know.
+	// --resume is accepted on the first start too, so a supervisor can use the same command every time.
 	const first = place.start('--run', run, '--join', '--resume');
 	const trainer = joining(await first.firstLine, 'SIGKILL@4');
 	trainer.unref();
@@ -59,16 +59,16 @@ it('a driver that is joined runs as any other; when its trainer vanishes, it end
 	assert.deepEqual(await outcomeOf(run), await outcomeOf(alone));
 });
 
-it('a driver that nobody can join any more ends', async () => {
+it('a driver that can no longer be joined exits', async () => {
 	const run = await place.prepare(short);
 	const driver = place.start('--run', run, '--join');
 	await driver.firstLine;
 	driver.process.stdin?.end();
 	assert.equal((await driver.exit).code, 2);
-	assert.match((await readRecord(run)).error?.message ?? '', /trainer process has ended/);
+	assert.match((await readRecord(run)).error?.message ?? '', /trainer process exited/);
 });
 
-it('a checkpoint is served by the engine that wrote it, and goes with who asked for it', async () => {
+it('a checkpoint is served by the engine that wrote it, until the client disposes it', async () => {
 	const run = await place.prepare(short);
 	assert.equal((await place.run('--run', run)).code, 0);
 	const [checkpoint] = await listCheckpoints(run);
@@ -85,7 +85,7 @@ it('a checkpoint is served by the engine that wrote it, and goes with who asked 
 	await eventually(async () => (await place.trainers()).length === 0, 'the end of the trainer');
 });
 
-it('a trainer that cannot serve says why to who asked', async () => {
+it('a trainer that cannot serve reports the reason to the client', async () => {
 	const run = await place.prepare(short);
 	assert.equal((await place.run('--run', run)).code, 0);
 	const [checkpoint] = await listCheckpoints(run);
@@ -95,7 +95,7 @@ it('a trainer that cannot serve says why to who asked', async () => {
 			name: 'test',
 			environment: { ...place.environment, TRAINER_FAULT: 'version' },
 		}),
-		/version 1 of the trainer link, the trainer version 2/,
+		/version 1 of the trainer link, but the trainer uses version 2/,
 	);
 	assert.deepEqual(await place.trainers(), []);
 });

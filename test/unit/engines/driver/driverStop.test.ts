@@ -19,11 +19,11 @@ const long = {
 	checkpoint: { every: 100_000, keep: 3 },
 };
 
-describe('stop means stopped', { timeout: 300_000 }, () => {
+describe('stopping a run', { timeout: 300_000 }, () => {
 	let place: ScriptedPlace;
 	before(async () => {
 		place = await ScriptedPlace.make();
-		// After it was told to stop, the trainer needs a while to end, as PyTorch does.
+		// Like PyTorch, the trainer needs a while to exit after it is told to stop.
 		place.fault = 'linger';
 	});
 	after(() => place[Symbol.asyncDispose]());
@@ -42,7 +42,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 		assert.equal(await processState(await readRecord(run)), 'dead', 'the driver is gone');
 	};
 
-	it('the verb returns when lock, driver and trainer are gone, so that a resume follows at once', async () => {
+	it('the command returns once the lock, driver and trainer are gone, so an immediate resume works', async () => {
 		const run = await place.prepare(long);
 		place.start('--run', run);
 		await stepWritten(run, 1);
@@ -54,7 +54,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 		await assertReleased(run);
 	});
 
-	it('whoever comes between its last word and its end waits for it: resume, stop, trash', async () => {
+	it('resume, stop and trash wait for an engine that has reported its end but not exited', async () => {
 		const run = await place.prepare(long);
 		place.start('--run', run);
 		await stepWritten(run, 1);
@@ -67,7 +67,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 		await lab('resume', run, '--detach');
 		await stepWritten(run, (await readRecord(run)).step + 1);
 		await stop();
-		assert.match(await lab('stop', run), /is not running: it is stopped/);
+		assert.match(await lab('stop', run), /is not running \(status: stopped\)/);
 		await assertReleased(run);
 		await lab('resume', run, '--detach');
 		await stepWritten(run, (await readRecord(run)).step + 1);
@@ -76,7 +76,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 		assert.deepEqual(await place.trainers(), []);
 	});
 
-	it('one that does not let go is named at the limit', async () => {
+	it('a process that keeps the lock is named when the timeout expires', async () => {
 		const run = await place.prepare(long);
 		const lock = await FileLock.acquire(join(run, runFiles.lock), 'The run');
 		const own = await ownIdentity();
@@ -85,7 +85,7 @@ describe('stop means stopped', { timeout: 300_000 }, () => {
 			return reason === 'timeout' && message.includes(`process ${process.pid} is still shutting down after 0 s`);
 		};
 		await assert.rejects(engineReleased(run, own, { limitMs: 0 }), reason);
-		// Whoever has taken the lock since is somebody else.
+		// A lock acquired by a different process since then does not count.
 		await engineReleased(run, { ...own, pid: 1, processStart: 'before' }, { limitMs: 0 });
 		await lock.release();
 		await engineReleased(run, own, { limitMs: 0 });

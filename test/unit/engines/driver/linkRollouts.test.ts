@@ -26,7 +26,10 @@ function line(index: number, tokens: number | null, more: object = {}): Line {
 	};
 }
 
-/** A completion for each list of texts; numbers of all tokens by name. */
+/**
+ * Builds a block with one completion per list of token strings; the numbers, by name, cover the tokens of all
+ * completions.
+ */
 function block(texts: readonly (readonly string[])[], numbers: Record<string, readonly number[]>): RolloutBlock {
 	const all = texts.flat();
 	const pieces = [...new Set(all)];
@@ -49,21 +52,21 @@ const parsed = (file: Uint8Array) =>
 		.split('\n')
 		.map((text) => JSON.parse(text));
 
-describe('Numbers as text', () => {
-	it('has six decimals, and no more of them than are needed', () => {
+describe('Number formatting', () => {
+	it('writes at most six decimals, without trailing zeros', () => {
 		assert.equal(
 			written([0, -0, 1, -1.5, 0.25, -0.000001, 12.3456784, 999.9999999, 1234.5, -2147.483647]),
 			'[0,0,1,-1.5,0.25,-0.000001,12.345678,1000,1234.5,-2147.483647]',
 		);
 	});
 
-	it('writes what is far away as JSON does, and null for what is not finite', () => {
+	it('writes large numbers as JSON does, and null for non-finite values', () => {
 		assert.equal(written([-2147.483648, 1e9, 3e38, -1e300]), '[-2147.483648,1000000000,3e+38,-1e+300]');
 		assert.equal(written([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]), '[null,null,null]');
 		assert.equal(written([]), '[]');
 	});
 
-	it('is read back as the number, to half a millionth where that is written', () => {
+	it('round-trips to within half a millionth where six decimals are written', () => {
 		const random = Random.of(7);
 		const values = Array.from({ length: 20_000 }, (_, i) => {
 			const size = [1e-7, 1e-5, 1e-3, 0.1, 1, 10, 100, 2000, 1e5][i % 9] as number;
@@ -79,7 +82,7 @@ describe('Numbers as text', () => {
 });
 
 describe('Rollouts over the link', () => {
-	it('gives every completion its own tokens, of several processes', () => {
+	it('assigns each completion its own tokens, across processes', () => {
 		const file = rolloutsFile([
 			block([['1', '+', '1'], [], ['é', '\ud83d\ude00', '"\n', '']], {
 				logprob: [-0.5, -1, -2, -3, Number.NaN, -5, -6],
@@ -100,28 +103,28 @@ describe('Rollouts over the link', () => {
 		assert.deepEqual(rest, line(0, null));
 	});
 
-	it('keeps lines without tokens as they are', () => {
+	it('leaves lines without tokens unchanged', () => {
 		const lines = [line(0, null, { extra: { length: 4 } }), line(1, null, { row: { half: '\ud800' } })];
 		assert.deepEqual(parsed(rolloutsFile([{ lines }])), lines);
 		assert.equal(rolloutsFile([]).length, 0);
 	});
 
-	it('grows with what is told', () => {
+	it('grows its buffer for large input', () => {
 		const text = Array.from({ length: 50_000 }, (_, i) => `word${i % 1000}`);
 		const values = text.map((_, i) => (i % 5000) / 64);
 		const [only] = parsed(rolloutsFile([block([text], { logprob: values })]));
 		assert.ok(JSON.stringify(only.tokens) === JSON.stringify({ text, logprob: values }));
 	});
 
-	it('refuses what is not told of every token', () => {
+	it('rejects token data that does not cover every token', () => {
 		const { lines, tokens } = block([['a', 'b']], { logprob: [1, 2] });
 		const told = tokens as NonNullable<typeof tokens>;
 		const refused = (change: Partial<typeof told>, why: RegExp) =>
 			assert.throws(() => rolloutsFile([{ lines, tokens: { ...told, ...change } }]), why);
-		refused({ numbers: { logprob: base64([1]) } }, /1 values of "logprob" for 2 tokens/);
-		refused({ numbers: { ...told.numbers, entropy: base64([1, 2, 3]) } }, /3 values of "entropy" for 2 tokens/);
+		refused({ numbers: { logprob: base64([1]) } }, /1 values for "logprob" but 2 tokens/);
+		refused({ numbers: { ...told.numbers, entropy: base64([1, 2, 3]) } }, /3 values for "entropy" but 2 tokens/);
 		refused({ numbers: { logprob: '?'.repeat(11) } }, /"logprob"/);
-		refused({ text: base64([1]) }, /1 values of "text" for 2 tokens/);
+		refused({ text: base64([1]) }, /1 values for "text" but 2 tokens/);
 		refused({ pieces: ['a'] }, /has no text/);
 		assert.throws(() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: told }]), /for 1000000000000000 tokens/);
 		assert.throws(() => rolloutsFile([{ lines }]), /have no token data/);

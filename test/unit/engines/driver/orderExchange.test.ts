@@ -5,12 +5,12 @@ import { OrderExchange } from '../../../../src/engines/driver/orderExchange.ts';
 
 const never = 1 << 30;
 
-it('gives one wish after the other, and hands the answers to who wished', async () => {
+it('sends orders one at a time and returns each answer to its requester', async () => {
 	const orders = new OrderExchange(never);
 	const question = orders.open([]);
 	const generated = orders.give({ do: 'generate', params: { n: 1 } });
 	assert.deepEqual(await question, { orders: [{ do: 'generate', id: 1, params: { n: 1 } }] });
-	// Wished before the trainer asked again: told at once when it does.
+	// Ordered before the trainer asked again, so it is sent with the next question.
 	const scored = orders.give({ do: 'score', params: {} });
 	assert.deepEqual(await orders.open([{ id: 1, value: 'text' }]), { orders: [{ do: 'score', id: 2, params: {} }] });
 	assert.equal(await generated, 'text');
@@ -23,7 +23,7 @@ it('gives one wish after the other, and hands the answers to who wished', async 
 	await refused;
 });
 
-it('keeps a trainer waiting by words, not by silence', async () => {
+it('keeps an idle trainer waiting with wait orders rather than silence', async () => {
 	const orders = new OrderExchange(1);
 	assert.deepEqual(await orders.open([]), { orders: [{ do: 'wait' }] });
 	assert.deepEqual(await orders.open([]), { orders: [{ do: 'wait' }] });
@@ -31,7 +31,7 @@ it('keeps a trainer waiting by words, not by silence', async () => {
 	assert.deepEqual(await orders.open([]), { orders: [{ do: 'stop' }] });
 });
 
-it('an order that is not answered, an answer that nobody waits for, and a second question', async () => {
+it('handles an unanswered order, an unexpected answer and a second question', async () => {
 	const orders = new OrderExchange(never);
 	const question = orders.open([]);
 	const lost = assert.rejects(orders.give({ do: 'generate', params: {} }), /did not answer/);
@@ -43,7 +43,7 @@ it('an order that is not answered, an answer that nobody waits for, and a second
 	assert.deepEqual(await next, { orders: [{ do: 'stop' }] });
 });
 
-it('whoever waits when it is over hears why', async () => {
+it('rejects everything pending with the reason when it closes', async () => {
 	const orders = new OrderExchange(never);
 	const over = new Failure('unavailable', 'It is over.');
 	const given = assert.rejects(orders.give({ do: 'generate', params: {} }), over);

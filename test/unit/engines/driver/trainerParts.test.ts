@@ -18,7 +18,7 @@ async function through(text: string, portion: number): Promise<string> {
 	return Buffer.concat(passed).toString('latin1');
 }
 
-/** Errors of the source do not come through a pipe, those of the guard do. */
+/** Returns the guard's error message, or 'passed'. Source errors do not propagate through a pipe; guard errors do. */
 async function refusal(text: string, portion: number): Promise<string> {
 	return through(text, portion).then(
 		() => 'passed',
@@ -26,18 +26,21 @@ async function refusal(text: string, portion: number): Promise<string> {
 	);
 }
 
-it('messages pass the guard however they are cut; what is too long or no message does not', async () => {
+it('messages pass the guard however they are split; oversized and malformed messages do not', async () => {
 	const message = (body: string) => `Content-Length: ${body.length}\r\nContent-Type: x\r\n\r\n${body}`;
 	const text = message('{"a":1}') + message('x'.repeat(100)) + message('') + message('Content-Length: 999\r\n\r\n');
 	for (const portion of [1, 2, 3, 7, 64, 1000]) {
 		assert.equal(await through(text, portion), text);
-		assert.match(await refusal(message('ok') + message('x'.repeat(101)), portion), /101 bytes; the maximum is 100/);
-		assert.match(await refusal('Content-Lenght: 3\r\n\r\nabc', portion), /without a length/);
+		assert.match(
+			await refusal(message('ok') + message('x'.repeat(101)), portion),
+			/101 bytes, which exceeds the limit of 100/,
+		);
+		assert.match(await refusal('Content-Lenght: 3\r\n\r\nabc', portion), /without a Content-Length header/);
 		assert.match(await refusal('no message '.repeat(1000), portion), /invalid message/);
 	}
 });
 
-it('large training problems are given in parts, at least one at a time', () => {
+it('large training problems are sent in parts of at least one problem', () => {
 	const problem = (size: number) => ({ prompt: 'p', answer: '1', solution: null, row: { text: 'x'.repeat(size) } });
 	const given = (size: number, count: number) => {
 		const source = { training: () => problem(size), heldOut: (n: number) => new Array(n).fill(problem(size)) };
@@ -56,12 +59,12 @@ it('large training problems are given in parts, at least one at a time', () => {
 	assert.deepEqual(given(20 << 20, 2), [[7], [7, 8]]);
 });
 
-it('the end of a trainer is explained by signal, status and its last words', () => {
+it('the end of a trainer is explained by its signal, exit status and last output', () => {
 	const at = { step: 12, checkpoint: 10, outOfMemory: null };
 	const killed = explainEnd({ code: null, signal: 'SIGKILL', words: '' }, { ...at, outOfMemory: true });
 	assert.match(killed.message, /killed after step 12 because the machine ran out of memory/);
-	assert.match(killed.action ?? '', /^Lower prompts_per_step.*checkpoint of step 10/);
-	// As torchrun tells it: what the other processes were ended by does not count.
+	assert.match(killed.action ?? '', /^Reduce prompts_per_step.*checkpoint at step 10/);
+	// As torchrun reports it: only the root cause counts, not how the other processes were terminated.
 	const torchrun = (exitcode: string) => `[rank1]: ValueError: rank 1 is odd
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 Failures:
@@ -88,7 +91,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB
 		{
 			code: 2,
 			signal: null,
-			words: 'The Python /x lacks packages for training: No module named torch.\nRun Set Up.\n',
+			words: 'Python at /x is missing packages required for training: No module named torch.\nRun Set Up.\n',
 		},
 		{ step: null, checkpoint: null, outOfMemory: null },
 	);
@@ -99,7 +102,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB
 	assert.equal(lastError(''), '');
 });
 
-it('a trainer gets no telemetry, no stray Python settings, and the network where a hub id is named', () => {
+it('a trainer gets no telemetry or stray Python settings, and network access only if a hub id is used', () => {
 	const recipe = {
 		workers: 6,
 		pytorch: { processes: 4 },
@@ -126,7 +129,7 @@ it('a trainer gets no telemetry, no stray Python settings, and the network where
 	assert.equal(trainerEnvironment({ ...options, recipe: hub }).HF_HUB_OFFLINE, undefined);
 });
 
-it("the driver's own arguments are taken out of those of every engine", () => {
+it("the driver's own arguments are separated from those of every engine", () => {
 	assert.deepEqual(takeDriverArguments(['--run', 'r', '--join', '--resume', '--requests', 'q'], '/w'), {
 		options: { join: true, requests: '/w/q' },
 		rest: ['--run', 'r', '--resume'],

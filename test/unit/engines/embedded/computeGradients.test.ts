@@ -23,7 +23,7 @@ import {
 	tinyShape,
 } from './computeHarness.ts';
 
-/** Finite differences of the whole model, in double precision. */
+/** Compares gradients with finite differences of the whole model, in double precision. */
 
 const sequences = sharingRows;
 const rows = sequences.length;
@@ -31,19 +31,19 @@ const completionLength = (row: number): number => {
 	const { tokens: all, promptLength } = sequences[row] as Sequence;
 	return all.length - promptLength;
 };
-/** Of the longest completion. */
+/** Length of the longest completion. */
 const tokens = Math.max(...sequences.map((_, row) => completionLength(row)));
 const text = packedFeeds(sequences);
 
-/** What `loss_type` comes down to: the weight of each completion token. */
+/** Weight of each completion token per `loss_type`. */
 const weightings = {
-	/** grpo: mean over rows of the mean over a row's tokens */
+	/** grpo: mean over rows of the mean over the row's tokens */
 	grpo: (row: number) => 1 / rows / completionLength(row),
 	/** dapo and bnpo: mean over all tokens */
 	dapo: () => 1 / sequences.reduce((n, _, row) => n + completionLength(row), 0),
-	/** dr_grpo: over rows and the longest possible completion */
+	/** dr_grpo: sum divided by the number of rows times the maximum completion length */
 	dr_grpo: () => 1 / (rows * tokens),
-	/** a truncated completion is masked: its weights are 0 */
+	/** masked: row 1 is truncated, so its weights are 0 */
 	masked: (row: number) => (row === 1 ? 0 : 1 / 10),
 } as const;
 
@@ -56,7 +56,7 @@ function perToken(value: (row: number, token: number) => number, elsewhere: numb
 	return { shape: [rows, tokens], values };
 }
 
-/** The others: policyGradients.test.ts. */
+/** Variants checked here; policyGradients.test.ts covers the rest. */
 type Checked = Extract<GradientVariant, { kind: 'sft' | 'grpo' | 'distill' }>;
 
 interface Check {
@@ -100,7 +100,7 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 			: `grpo, ${variant.old ? 'clipped ratios to old' : 'first update'}, ${variant.kl ? 'with' : 'without'} KL`;
 	test(`gradient of ${name}, ${weighting} weights, temperature ${temperature}`, async () => {
 		const random = Random.of('gradients', 5);
-		// Larger than initial weights, so that every path matters.
+		// Larger than the initial weights so that every path matters.
 		const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
 		const inputs: Record<string, Feed> = {
 			...text,
@@ -116,7 +116,7 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 			const low = 0.8;
 			const high = 1.28;
 			if (variant.old) {
-				// Ratios below, within and above the bounds in turn, for advantages of both signs.
+				// Cycle through ratios below, within and above the bounds, for advantages of both signs.
 				const ratios = [0.6, 0.95, 1.1, 1.6];
 				inputs['old logprobs'] = perToken((r, t) => now(r, t) - Math.log(ratios[(r + t) % 4] as number), 1e3);
 				inputs['ratio low'] = { shape: [], values: [low] };
@@ -129,7 +129,8 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 			}
 		}
 		if (variant.kind === 'distill') Object.assign(inputs, teacherInputs(temperature));
-		// The ratio of a first update is to the detached log-probabilities: its finite differences need those held fixed.
+		// On a first update the denominator of the ratio is the detached log-probabilities, so finite differences must hold
+		// them fixed.
 		const run = variant.kind === 'grpo' && !variant.old ? await frozenRatio(variant, flat, inputs) : undefined;
 		const result = await program.run({ ...parameterFeeds(flat), ...inputs });
 		const gradient = specs.flatMap((spec) => result[gradientName(spec.name)] as number[]);
@@ -147,7 +148,7 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 		const error = await differenceError(flat, gradient, places, loss);
 		assert.ok(error < 1e-5, `relative error ${error}`);
 		assert.ok(gradient.some((x) => Math.abs(x) > 1e-3));
-		// Training runs in single precision, with operators of the runtime's own.
+		// Training runs in single precision, with the runtime's own operators.
 		const single = await Program.compile(gradientProgram(tinyShape, variant));
 		const rounded = await single.run({ ...parameterFeeds(flat), ...inputs });
 		const largest = gradient.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
@@ -157,10 +158,10 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 }
 
 const alpha = 0.3;
-/** Distinct beginnings of completions, and one for nobody; where each row's tokens are among them. */
+/** Number of distinct completion prefixes plus one for padding, and the position of each row's tokens among them. */
 const { own: ownPlaces, places } = pack(sequences);
 
-/** A teacher's distributions, softened, and how its divergence and the tokens are weighed. */
+/** Softened teacher distributions and the weights of the divergence and token losses. */
 function teacherInputs(temperature: number): Record<string, Feed> {
 	const random = Random.of('teacher', 1);
 	const values: number[] = [];
@@ -179,14 +180,17 @@ function logSoftmaxOf(logits: readonly number[]): number[] {
 	return logits.map((logit) => logit - normaliser);
 }
 
-test('the loss of distillation is that of its formula', async () => {
+test('the distillation loss matches its formula', async () => {
 	const temperature = 2.5;
 	const random = Random.of('gradients', 5);
 	const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
 	const targets = text.targets?.values as readonly number[];
 	const student = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
 	const v = tinyShape.vocabulary;
-	/** Log-probability of every token at every place, by a program that tells it of one token. */
+	/**
+	 * Computes the log-probability of every token at every position with a program that returns one target token at a
+	 * time.
+	 */
 	const at = async (divisor: number): Promise<number[]> => {
 		const whole = new Array<number>(rows * tokens * v);
 		for (let token = 0; token < v; token++) {
@@ -226,7 +230,7 @@ test('the loss of distillation is that of its formula', async () => {
 	assert.ok(Math.abs((loss?.[0] as number) - expected) < 1e-12, `${loss?.[0]} ${expected}`);
 });
 
-test('the divergence of two known distributions', async () => {
+test('the divergence of two known distributions is exact', async () => {
 	const graph = new Graph('float64');
 	const input = (name: string, shape: (string | number)[]) => graph.input(name, shape);
 	const loss = distillLoss(input('logprobs', [1, 2]), {
@@ -248,7 +252,7 @@ test('the divergence of two known distributions', async () => {
 				hard: { shape: [], values: [hard] },
 			})
 		).loss?.[0] as number;
-	// 0.5 ln(5/9) + 0.5 ln 5, and nothing where both agree.
+	// 0.5 ln(5/9) + 0.5 ln 5, and 0 where both agree.
 	assert.ok(Math.abs((await run(1, 0)) - 0.5108256237659907) < 1e-12);
 	assert.ok(Math.abs((await run(0, 1)) - (0.10536051565782628 + 1.3862943611198906)) < 1e-12);
 });
@@ -258,7 +262,10 @@ function sftInputs(inputs: Readonly<Record<string, Feed>>): Record<string, Feed>
 	return Object.fromEntries(names.map((name) => [name, inputs[name] as Feed]));
 }
 
-/** The loss of a first update as a function of the parameters, with the old log-probabilities held at `flat`'s. */
+/**
+ * Returns the first-update loss as a function of the parameters, with the old log-probabilities fixed at those of
+ * `flat`.
+ */
 async function frozenRatio(
 	variant: GradientVariant & { kind: 'grpo' },
 	flat: readonly number[],
@@ -276,7 +283,7 @@ async function frozenRatio(
 	return async (changed) => (await program.run({ ...parameterFeeds(changed), ...held })).loss?.[0] as number;
 }
 
-test('positions that do not count cannot turn the loss into NaN', async () => {
+test('masked positions cannot turn the loss into NaN', async () => {
 	const program = await Program.compile(gradientProgram(tinyShape, grpo(true, true), 'float64'));
 	const flat = Array.from(initialParameters(tinyShape, 3));
 	const result = await program.run({

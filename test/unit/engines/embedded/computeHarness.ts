@@ -6,7 +6,7 @@ import type { OptimizerSettings, Sequence } from '../../../../src/engines/embedd
 import type { Graph } from '../../../../src/engines/embedded/onnx/graph.ts';
 import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 
-/** What the tests of the numerical part share. */
+/** Fixtures shared by the numerical tests. */
 
 export const tinyShape: ModelShape = { vocabulary: 7, context: 12, width: 8, heads: 2, layers: 2, feedForward: 12 };
 
@@ -29,7 +29,7 @@ export interface Feed {
 	readonly type?: 'int32' | 'int64';
 }
 
-/** The inputs that programs take of rows. */
+/** Builds the program inputs for some rows. */
 export function packedFeeds(rows: readonly Sequence[]): Record<string, Feed> {
 	return Object.fromEntries(
 		Object.entries(packedInputs(pack(rows), tinyShape.heads)).map(([name, { shape, values }]): [string, Feed] => {
@@ -41,8 +41,8 @@ export function packedFeeds(rows: readonly Sequence[]): Record<string, Feed> {
 }
 
 /**
- * Rows that share what can be shared: a prompt, and with it the beginning of a completion, to its end or not. Others have
- * prompts of their own, one of a single token.
+ * Rows with every kind of sharing: a common prompt, and with it a completion prefix or a whole completion. Other rows
+ * have their own prompts, one of them a single token long.
  */
 export const sharingRows: readonly Sequence[] = [
 	{ tokens: [1, 5, 3, 2, 6, 4, 4, 2], promptLength: 3 },
@@ -52,7 +52,7 @@ export const sharingRows: readonly Sequence[] = [
 	{ tokens: [2, 6, 6], promptLength: 1 },
 ];
 
-/** A program that is fed plain numbers, in the graph's own precision. */
+/** Compiled program that takes and returns plain numbers, in the graph's own precision. */
 export class Program {
 	readonly #session: Session;
 	readonly #tensors: Tensors;
@@ -85,8 +85,8 @@ export class Program {
 }
 
 /**
- * Largest relative error of `gradient` against central differences of `loss` at the given places; errors of elements that
- * are tiny beside the largest are measured against 1e-4 of that.
+ * Returns the largest relative error of `gradient` against central differences of `loss` at the given indices. Errors
+ * of elements much smaller than the largest are relative to 1e-4 of the largest.
  */
 export async function differenceError(
 	values: readonly number[],
@@ -108,13 +108,13 @@ export async function differenceError(
 	return worst;
 }
 
-/** Up to `count` places of a vector, spread by the seed. */
+/** Picks up to `count` random indices into a vector. */
 export function somePlaces(length: number, count: number, random: Random): number[] {
 	const all = Array.from({ length }, (_, i) => i);
 	return length <= count ? all : random.shuffle(all).slice(0, count);
 }
 
-/** Largest absolute difference of two vectors. */
+/** Returns the largest absolute difference between two vectors. */
 export function distance(a: ArrayLike<number>, b: ArrayLike<number>): number {
 	if (a.length !== b.length) return Number.POSITIVE_INFINITY;
 	let worst = 0;

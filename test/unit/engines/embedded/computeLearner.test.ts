@@ -18,7 +18,7 @@ const settings: GrpoSettings = { epsilonLow: 0.2, epsilonHigh: 0.28, beta: 0.05,
 const common = { shape: tinyShape, device: 'cpu', sampleRows: 5, trainRows: 3 } as const;
 const learners = new Map<number, Learner>();
 
-/** A learner at its initial weights; tests share one per number of workers. */
+/** Returns a learner reset to its initial weights. Tests share one learner per worker count. */
 async function learner(workers: number): Promise<Learner> {
 	let shared = learners.get(workers);
 	if (shared === undefined) {
@@ -33,7 +33,7 @@ async function learner(workers: number): Promise<Learner> {
 
 after(() => Promise.all([...learners.values()].map((shared) => shared.dispose())));
 
-/** Prompts of different lengths, each several times, not aligned with the micro-batches. */
+/** Builds a request with prompts of different lengths, each repeated, not aligned with the micro-batches. */
 function request(step: number, overrides: Partial<SampleRequest> = {}): SampleRequest {
 	const random = Random.of('prompts', step);
 	const distinct = Array.from({ length: 4 }, (_, i) => [1, ...Array.from({ length: 1 + i }, () => 3 + random.int(4))]);
@@ -53,7 +53,7 @@ function grpoRows(samples: readonly Sample[], old: boolean, reference: readonly 
 	}));
 }
 
-/** Two generation batches with two updates each; everything that came out. */
+/** Runs two generation batches with two updates each and returns all results. */
 async function train(policy: Learner, from = 0, to = 2): Promise<unknown[]> {
 	const outcome: unknown[] = [];
 	for (let step = from; step < to; step++) {
@@ -68,7 +68,7 @@ async function train(policy: Learner, from = 0, to = 2): Promise<unknown[]> {
 	return outcome;
 }
 
-test('samples, updates and weights are the same bit for bit with 1, 2 and 3 workers', async () => {
+test('samples, updates and weights are bit-identical with 1, 2 and 3 workers', async () => {
 	const results: unknown[] = [];
 	for (const workers of [1, 2, 3]) {
 		const policy = await learner(workers);
@@ -80,7 +80,7 @@ test('samples, updates and weights are the same bit for bit with 1, 2 and 3 work
 	assert.deepEqual(results[2], results[0]);
 });
 
-test('restored state continues bit for bit', async () => {
+test('restored state continues bit-identically', async () => {
 	const one = await learner(2);
 	one.setReference();
 	await train(one, 0, 1);
@@ -93,13 +93,13 @@ test('restored state continues bit for bit', async () => {
 	assert.deepEqual(await train(other, 1, 3), expected);
 	assert.deepEqual(other.state(), one.state());
 	await other.dispose();
-	// And on the learner itself, once its workers hold the later weights.
+	// Restore into the same learner too, when its workers hold the later weights.
 	await one.sample(request(1));
 	one.restore(state);
 	assert.deepEqual(await train(one, 1, 3), expected);
 });
 
-test('the log-probabilities of the sampler are those of the training graph', async () => {
+test('sampler log-probabilities match those of the training graph', async () => {
 	const policy = await learner(2);
 	policy.setReference();
 	for (const temperature of [1, 0.7]) {
@@ -116,8 +116,8 @@ test('the log-probabilities of the sampler are those of the training graph', asy
 	}
 });
 
-test('the cache of the sampler keeps what it holds while it grows and rows leave', async () => {
-	// With 40 symbols end-of-sequence comes late.
+test('the sampler cache keeps its contents while it grows and rows leave', async () => {
+	// With 40 symbols, end-of-sequence is drawn late.
 	const shape = { ...tinyShape, vocabulary: 40, context: 90 };
 	const policy = await createLearner({ ...common, shape, seed: 2, workers: 1 });
 	const samples = await policy.sample(request(8, { maxNewTokens: 90, temperature: 1 }));
@@ -130,18 +130,18 @@ test('the cache of the sampler keeps what it holds while it grows and rows leave
 	});
 });
 
-test('rows that leave the batch do not change the completions of the others', async () => {
+test('completions do not change when other rows leave the batch', async () => {
 	const policy = await learner(1);
 	const greedy = request(3, { temperature: 0, maxNewTokens: 8 });
 	const stopped = await policy.sample({ ...greedy, stop: [3, 4, 5] });
 	assert.ok(new Set(stopped.map((sample) => sample.tokens.length - sample.promptLength)).size > 1);
-	// Alone in its batch, a row has no neighbor that could leave.
+	// A row that is alone in its batch has no neighbors that could leave.
 	for (const [i, prompt] of greedy.prompts.entries()) {
 		const [alone] = await policy.sample({ ...greedy, stop: [3, 4, 5], prompts: [prompt], seeds: ['other'] });
 		assert.deepEqual(alone?.tokens, stopped[i]?.tokens);
 		assert.ok(distance(alone?.logprobs ?? [], stopped[i]?.logprobs ?? [0]) < 1e-5);
 	}
-	// Drawn at random, a row's stream is its own too.
+	// Each row also has its own random stream.
 	const sampled = await policy.sample(request(4, { stop: [3] }));
 	const third = request(4);
 	const [alone] = await policy.sample({
@@ -153,7 +153,7 @@ test('rows that leave the batch do not change the completions of the others', as
 	assert.deepEqual(alone?.tokens, sampled[7]?.tokens);
 });
 
-test('rows of one prompt that are alike so far and part later are those that are sampled alone', async () => {
+test('rows that share a prompt and diverge later match rows sampled alone', async () => {
 	const policy = await createLearner({ ...common, shape: { ...tinyShape, context: 40 }, seed: 3, workers: 1 });
 	const prompts = Array.from({ length: 12 }, (_, i) => (i % 3 === 0 ? [1, 5, 2] : [1, 4]));
 	const seeds = prompts.map((_, i) => `alike ${i}`);
@@ -181,7 +181,7 @@ test('rows of one prompt that are alike so far and part later are those that are
 	await policy.dispose();
 });
 
-test('completions end by end-of-sequence, by a stop token, by their length or by the context', async () => {
+test('completions end at end-of-sequence, a stop token, the length limit or the context limit', async () => {
 	const policy = await learner(2);
 	const many = request(5, { maxNewTokens: 5 });
 	const samples = await policy.sample({ ...many, stop: [6] });
@@ -196,7 +196,7 @@ test('completions end by end-of-sequence, by a stop token, by their length or by
 	assert.ok(samples.some((sample) => sample.truncated) && samples.some((sample) => !sample.truncated));
 });
 
-test('tokens are drawn with their probabilities, within the nucleus if there is one', async () => {
+test('tokens are drawn with their probabilities, restricted to the nucleus if there is one', async () => {
 	const policy = await learner(2);
 	const prompt = [1, 4];
 	const count = 2000;
@@ -219,7 +219,7 @@ test('tokens are drawn with their probabilities, within the nucleus if there is 
 	};
 	const all = await draw();
 	for (const { times, probability } of all.values()) {
-		// Five standard deviations of a binomial share.
+		// Five standard deviations of a binomial proportion.
 		const deviation = Math.sqrt((probability * (1 - probability)) / count);
 		assert.ok(Math.abs(times / count - probability) < 5 * deviation);
 	}
@@ -255,7 +255,7 @@ test('an update without rows decays moments and weights', async () => {
 	assert.ok(policy.state().firstMoments.every((m) => m === 0));
 });
 
-test('an update whose gradient is not finite changes nothing', async () => {
+test('an update with a non-finite gradient changes nothing', async () => {
 	const policy = await learner(2);
 	const samples = await policy.sample(request(1));
 	const [first, ...others] = grpoRows(samples, true, []);
@@ -288,7 +288,7 @@ test('supervised updates lower the loss', async () => {
 	assert.equal(greedy?.truncated, false);
 });
 
-test('impossible requests are refused with a reason', async () => {
+test('impossible requests are rejected with a reason', async () => {
 	const refused = (reason: string) => (error: unknown) => error instanceof Failure && error.reason === reason;
 	const policy = await createLearner({ ...common, seed: 1, workers: 1 });
 	const long = Array.from({ length: tinyShape.context }, () => 3);
@@ -309,11 +309,11 @@ test('impossible requests are refused with a reason', async () => {
 	await assert.rejects(policy.sample(request(0)), refused('cancelled'));
 });
 
-test('a device that is missing gives the processor and says why', async () => {
+test('a missing device falls back to the CPU and reports why', async () => {
 	const missing = process.platform === 'darwin' ? 'directml' : 'coreml';
 	const policy = await createLearner({ ...common, workers: 1, device: missing, seed: 1 });
 	await policy.dispose();
 	assert.equal(policy.execution.provider, 'cpu');
 	assert.equal(policy.execution.tried[0]?.provider, missing);
-	assert.match(policy.execution.tried[0]?.error ?? '', /does not include it/);
+	assert.match(policy.execution.tried[0]?.error ?? '', /not included in this build of the runtime/);
 });

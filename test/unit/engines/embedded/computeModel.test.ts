@@ -6,8 +6,9 @@ import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 import { tinyShape } from './computeHarness.ts';
 
 /**
- * The transformer once more, element by element in double precision, written from the formulas: RMSNorm (Zhang and
- * Sennrich 2019, eq. 4), scaled dot-product attention (Vaswani 2017, eq. 1), SiLU (Elfwing 2017, eq. 4), pre-norm blocks.
+ * Reference transformer computed element by element in double precision from the published formulas: RMSNorm (Zhang and
+ * Sennrich 2019, eq. 4), scaled dot-product attention (Vaswani 2017, eq. 1), SiLU (Elfwing 2017, eq. 4), pre-norm
+ * blocks.
  */
 
 type Matrix = number[][];
@@ -48,7 +49,7 @@ function attention(x: Matrix, qkv: Matrix, heads: number): Matrix {
 	});
 }
 
-/** Log-probability of each token after the first. */
+/** Computes the log-probability of each token after the first. */
 function logprobs(shape: ModelShape, flat: Float32Array, tokens: readonly number[], temperature: number): number[] {
 	const parameters = new Map<string, Matrix>();
 	let offset = 0;
@@ -95,7 +96,7 @@ const policy = await createLearner({
 });
 after(() => policy.dispose());
 
-test('log-probabilities are those of the formulas', async () => {
+test('log-probabilities match the formulas', async () => {
 	const rows = [
 		[1, 3, 4, 5, 2],
 		[1, 6, 6, 3, 0, 4, 5, 3, 2],

@@ -39,9 +39,9 @@ import { differenceError, type Feed, normals, Program } from './computeHarness.t
 
 interface Case {
 	readonly name: string;
-	/** Shapes of the variables; a name stands for a size known only at run time, here 3 (rows) or 2 (tokens). */
+	/** Variable shapes; a name is a size known only at run time, 3 for rows and 2 for tokens. */
 	readonly inputs: readonly (readonly (number | 'rows' | 'tokens')[])[];
-	/** Keeps arguments of log, sqrt and division away from 0. */
+	/** Whether to keep the arguments of log, sqrt and division away from 0. */
 	readonly positive?: boolean;
 	build(...inputs: Value[]): Value;
 }
@@ -172,7 +172,7 @@ for (const { name, inputs, positive, build } of cases) {
 		const graph = new Graph('float64');
 		const variables = inputs.map((shape, i) => graph.variable(`x${i}`, shape as number[]));
 		const y = build(...variables);
-		// A fixed random weighting of the outputs, so that no part of a gradient cancels.
+		// Weight the outputs with fixed random numbers so that no part of a gradient cancels.
 		const weighting = graph.input('weighting', y.shape);
 		const loss = reduceSum(multiply(y, weighting), undefined, false);
 		gradients(loss, variables).forEach((d, i) => {
@@ -215,7 +215,7 @@ for (const { name, inputs, positive, build } of cases) {
 	});
 }
 
-test('shapes that are incompatible are refused when the program is built', () => {
+test('incompatible shapes are rejected when the program is built', () => {
 	const graph = new Graph();
 	const a = graph.input('a', ['rows', 3]);
 	assert.throws(() => add(a, graph.input('b', [4])), /are incompatible/);
@@ -223,7 +223,7 @@ test('shapes that are incompatible are refused when the program is built', () =>
 	assert.throws(() => add(a, graph.input('d', ['tokens', 3])), /are incompatible/);
 });
 
-test('nodes and constants that no output needs are left out', () => {
+test('nodes and constants that no output needs are dropped', () => {
 	const graph = new Graph();
 	const a = graph.input('a', [2]);
 	const b = add(a, 1);

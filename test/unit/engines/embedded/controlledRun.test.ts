@@ -11,7 +11,7 @@ import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.
 import { uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
 
-/** Long enough to be met at work; a stop ends it. */
+/** Long enough that the run is still in progress when a test connects; the test stops it. */
 const longRecipe = {
 	...tinyRecipe,
 	stages: [{ type: 'grpo', steps: 100_000, num_generations: 4, prompts_per_step: 4, learning_rate: 1e-3 }],
@@ -22,7 +22,7 @@ const longRecipe = {
 const shared = await Workplace.make();
 after(() => shared[Symbol.asyncDispose]());
 const keeping = { ...tinyRecipe, checkpoint: { every: 8, keep: 100 } };
-/** A run that nothing has disturbed. */
+/** Uninterrupted run to compare with. */
 const finished = await uninterrupted(shared, keeping);
 
 async function connect(run: string): Promise<ControlClient> {
@@ -33,7 +33,7 @@ async function connect(run: string): Promise<ControlClient> {
 	return connectRun(run, record, 'test');
 }
 
-test('pause, checkpoint, hyper-parameters, policy requests and stop over the socket', async () => {
+test('pause, checkpoint, hyperparameters, policy requests and stop work over the socket', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(longRecipe);
 	const engine = place.start('--run', run);
@@ -94,7 +94,7 @@ test('pause, checkpoint, hyper-parameters, policy requests and stop over the soc
 	assert.deepEqual(new Set(rates.filter(([step]) => step < fromStep).map(([, rate]) => rate)), new Set([1e-3]));
 	assert.deepEqual(new Set(rates.filter(([step]) => step >= fromStep).map(([, rate]) => rate)), new Set([5e-4]));
 
-	// A second client sees the same run, and both are answered.
+	// A second client sees the same run, and both get responses.
 	const other = await connect(run);
 	const [a, b] = await Promise.all([other.request('run/pause', {}), client.request('run/pause', {})]);
 	assert.equal(a.step, b.step);
@@ -110,7 +110,7 @@ test('pause, checkpoint, hyper-parameters, policy requests and stop over the soc
 	other.dispose();
 });
 
-test('pausing, sampling and checkpoints on request do not change what a run learns', async () => {
+test('pausing, sampling and requested checkpoints do not change what a run learns', async () => {
 	await using place = await Workplace.make();
 	const { outcome: expected } = finished;
 	const run = await place.prepare(keeping);
@@ -126,7 +126,7 @@ test('pausing, sampling and checkpoints on request do not change what a run lear
 			disturbed++;
 		}
 	} catch (error) {
-		// It may have ended meanwhile.
+		// The run may have ended in the meantime.
 		assert.ok(error instanceof Failure, String(error));
 	}
 	client.dispose();
@@ -139,7 +139,7 @@ test('pausing, sampling and checkpoints on request do not change what a run lear
 	assert.equal(outcome.weights, expected.weights);
 });
 
-test('a change of hyper-parameters is repeated at its step when the run is killed and resumed', async () => {
+test('a hyperparameter change is replayed at its step when the run is killed and resumed', async () => {
 	await using place = await Workplace.make();
 	const recipe = {
 		...longRecipe,
@@ -165,13 +165,13 @@ test('a change of hyper-parameters is repeated at its step when the run is kille
 	for (const { step, values } of rates)
 		assert.equal(values.learning_rate, step < fromStep ? 1e-3 : 2e-3, `step ${step}`);
 	const first = await readOutcome(run);
-	// From the start again: only the event knows of the change now.
+	// Restart from step 0: now only the event records the change.
 	await rm(join(run, 'checkpoints'), { recursive: true });
 	assert.equal((await place.run('--run', run, '--resume')).code, 0);
 	assert.deepEqual((await readOutcome(run)).metrics, first.metrics);
 });
 
-test('SIGTERM ends the batch, writes a checkpoint and says stopped; the run then resumes to the same end', async () => {
+test('SIGTERM finishes the batch, writes a checkpoint and sets status stopped; the run then resumes to the same end', async () => {
 	await using place = await Workplace.make();
 	const { outcome: expected } = finished;
 	const run = await place.prepare(keeping);
@@ -188,7 +188,7 @@ test('SIGTERM ends the batch, writes a checkpoint and says stopped; the run then
 	assert.equal((await readRecord(run)).attempt, 2);
 });
 
-test('a second SIGTERM ends the engine at once', async () => {
+test('a second SIGTERM ends the engine immediately', async () => {
 	await using place = await Workplace.make();
 	const slow = { ...longRecipe, stages: [{ ...longRecipe.stages[0], prompts_per_step: 2000 }] };
 	const run = await place.prepare(slow);
@@ -202,7 +202,7 @@ test('a second SIGTERM ends the engine at once', async () => {
 	assert.equal(await effectiveStatus(await readRecord(run)), 'crashed');
 });
 
-test('--serve answers policy requests with the weights of a checkpoint and nothing else', async () => {
+test('--serve answers policy requests with the weights of a checkpoint and rejects everything else', async () => {
 	await using place = await Workplace.make();
 	const checkpoint = (await listCheckpoints(finished.run)).at(-1);
 	assert.ok(checkpoint);
@@ -211,7 +211,7 @@ test('--serve answers policy requests with the weights of a checkpoint and nothi
 	assert.equal(line.step, checkpoint.step);
 	const client = await connectServed(checkpoint.path, 'test');
 	assert.equal(client.engine.serving, true);
-	// A second one would take the endpoint away from the first.
+	// A second server would take over the endpoint of the first.
 	const second = await place.run('--serve', checkpoint.path);
 	assert.equal(second.code, 2);
 	assert.match(second.stderr, new RegExp(`in use by process ${engine.process.pid}`));
@@ -225,11 +225,11 @@ test('--serve answers policy requests with the weights of a checkpoint and nothi
 	assert.equal((JSON.parse(await next.firstLine) as { step: number }).step, checkpoint.step);
 });
 
-test('two runs that queue for a device compute one after the other', {
+test('two runs queued for a device train one after the other', {
 	skip: process.platform !== 'linux',
 }, async () => {
 	await using place = await Workplace.make();
-	// A queue of its own: other runs of this machine are none of the test's business.
+	// Use a private queue so that other runs on this machine do not interfere.
 	place.environment.XDG_RUNTIME_DIR = place.folder;
 	const queued = { ...longRecipe, whenBusy: 'queue' };
 	const [a, b] = [await place.prepare(queued, 'a'), await place.prepare({ ...shortRecipe, whenBusy: 'queue' }, 'b')];
@@ -251,7 +251,7 @@ test('two runs that queue for a device compute one after the other', {
 	assert.equal((await readRecord(b)).device, 'cpu (1 worker)');
 });
 
-test('a run that waits for a device can be stopped', { skip: process.platform !== 'linux' }, async () => {
+test('a run waiting for a device can be stopped', { skip: process.platform !== 'linux' }, async () => {
 	await using place = await Workplace.make();
 	place.environment.XDG_RUNTIME_DIR = place.folder;
 	const queued = { ...longRecipe, whenBusy: 'queue' };

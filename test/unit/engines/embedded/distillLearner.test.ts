@@ -9,7 +9,7 @@ import { adam, tinyShape } from './computeHarness.ts';
 const common = { shape: tinyShape, device: 'cpu', sampleRows: 5, trainRows: 3, seed: 1 } as const;
 const larger: ModelShape = { ...tinyShape, width: 16, heads: 4, layers: 1, context: 20, feedForward: 24 };
 
-/** A teacher that is sure of what it says: its head is large. */
+/** Parameters of a confident teacher, whose output head is scaled up. */
 function sure(shape: ModelShape, seed: number): Float32Array {
 	return initialParameters(shape, seed).map((value, i, all) =>
 		i >= all.length - shape.width * shape.vocabulary ? 60 * value : value,
@@ -25,7 +25,7 @@ const prompts = [
 ];
 const request = { prompts, seeds: prompts.map((_, i) => `${i}`), maxNewTokens: 6, temperature: 1 };
 
-test('a student of other sizes comes to say what its teacher does, bit for bit with any number of workers', async () => {
+test('a student of a different size learns to match its teacher, bit-identically with any number of workers', async () => {
 	const outcomes: unknown[] = [];
 	for (const workers of [1, 2]) {
 		await using learner = Object.assign(await createLearner({ ...common, workers }), {
@@ -35,7 +35,7 @@ test('a student of other sizes comes to say what its teacher does, bit for bit w
 		});
 		await assert.rejects(learner.sample({ ...request, of: 'teacher' }), (error: Failure) => error.reason === 'missing');
 		assert.throws(() => learner.setTeacher({ ...larger, vocabulary: 9 }, new Float32Array(1)), /does not match/);
-		// Another one before: its weights must not be taken for the next one's.
+		// Set another teacher first to check that its weights are replaced.
 		learner.setTeacher(tinyShape, sure(tinyShape, 5));
 		const other = await learner.sample({ ...request, of: 'teacher' });
 		learner.setTeacher(larger, sure(larger, 2));
@@ -56,7 +56,7 @@ test('a student of other sizes comes to say what its teacher does, bit for bit w
 			assert.ok(Math.abs(loss - (0.8 * 4 * divergence + 0.2 * surprise)) < 1e-5);
 		}
 		outcomes.push({ samples, results, state: learner.state() });
-		// A teacher of its own weights has nothing to teach.
+		// A teacher with the student's own weights gives no gradient.
 		learner.setTeacher(tinyShape, learner.state().parameters);
 		const same = await learner.updateDistill(rows, { alpha: 0, temperature: 1 }, adam);
 		assert.ok(Math.abs(same.divergence) < 1e-6 && same.gradNorm < 1e-5, `${same.divergence} ${same.gradNorm}`);

@@ -9,7 +9,7 @@ import { checkKillResume, uninterrupted } from './killResume.ts';
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
-/** Of every problem a short answer is better than a long one. */
+/** For every problem, the short answer is preferred over the long one. */
 const lines = Array.from({ length: 100 }, (_, i) => {
 	const [a, b] = [i % 10, Math.floor(i / 10)];
 	return { prompt: `${a}+${b}=`, chosen: `${a}`, rejected: `${b}${a}${b}` };
@@ -31,7 +31,7 @@ async function recipeOf(place: Workplace, steps: number, more: object = {}) {
 	};
 }
 
-test('the policy learns to prefer, on held-out pairs too, against the reference that it began as', async () => {
+test('the policy learns the preferences, including held-out pairs, against its initial weights as the reference', async () => {
 	await using place = await Workplace.make();
 	const recipe = await recipeOf(place, 20);
 	const whole = await uninterrupted(place, recipe);
@@ -54,13 +54,13 @@ test('the policy learns to prefer, on held-out pairs too, against the reference 
 		checkpoints.map(({ path }) => readFile(join(path, 'reference.safetensors')).then(hashOf)),
 	);
 	assert.equal(new Set(references).size, 1);
-	// Killed while it learns from pairs, it ends as if it had not been.
+	// A run killed during DPO ends as if uninterrupted.
 	await checkKillResume(place, recipe, { seed: 5, whole });
 });
 
-test('weights do not depend on the number of workers', async () => {
+test('weights do not depend on the worker count', async () => {
 	await using place = await Workplace.make();
-	// 16 rows for each of two workers: the micro-batches, which the recipe freezes, are the same.
+	// 16 rows for each of two workers, so the micro-batches, which the recipe freezes, are identical.
 	const weights = [];
 	for (const workers of [1, 2]) {
 		const run = await place.prepare({ ...(await recipeOf(place, 3)), workers });
@@ -71,7 +71,7 @@ test('weights do not depend on the number of workers', async () => {
 	assert.equal(weights[0], weights[1]);
 });
 
-test('a file that is not pairs refuses the run before any work, and one that changed refuses its resume', async () => {
+test('a file without pairs is rejected before training starts, and a changed file is rejected on resume', async () => {
 	await using place = await Workplace.make();
 	const recipe = await recipeOf(place, 1);
 	const run = await place.prepare(recipe);

@@ -7,7 +7,7 @@ import { builtProgram } from '../../../support/programs.ts';
 
 const engineProgram = builtProgram('dist/engine.js');
 
-/** A recipe whose run takes about a second: one block of width 16 that learns sums of two digits. */
+/** A recipe that runs in about a second: one block of width 16 that learns one-digit addition. */
 export const tinyRecipe = {
 	name: 'tiny',
 	seed: 7,
@@ -24,7 +24,10 @@ export const tinyRecipe = {
 	checkpoint: { every: 8, keep: 2 },
 };
 
-/** Both stages of it in a few steps, with every checkpoint kept: for what is not about what a model has learned. */
+/**
+ * Both stages of the tiny recipe in a few steps, with every checkpoint kept, for tests that do not depend on what the
+ * model learns.
+ */
 export const shortRecipe = {
 	...tinyRecipe,
 	stages: tinyRecipe.stages.map((stage) => ({ ...stage, steps: 6 })),
@@ -32,12 +35,12 @@ export const shortRecipe = {
 	checkpoint: { every: 3, keep: 100 },
 };
 
-/** A folder for runs and for the lab's own files, removed at the end. */
+/** Temporary folder for runs and internal files, removed on disposal. */
 export class Workplace {
 	readonly folder: string;
 	readonly #engines: Engine[] = [];
 	readonly #program: string;
-	/** Added to the environment of the engines. */
+	/** Extra environment variables for engines. */
 	readonly environment: Record<string, string> = {};
 
 	private constructor(folder: string, program: string) {
@@ -45,12 +48,12 @@ export class Workplace {
 		this.#program = program;
 	}
 
-	/** @param program of the engine; default: the embedded one's */
+	/** @param program engine program; default: the embedded engine */
 	static async make(program = engineProgram): Promise<Workplace> {
 		return new Workplace(await mkdtemp(join(tmpdir(), 'engine-test-')), program);
 	}
 
-	/** Writes a recipe and prepares a run of it; returns the run folder. */
+	/** Writes a recipe, prepares a run and returns the run folder. */
 	async prepare(recipe: object, name = 'tiny'): Promise<string> {
 		const path = join(this.folder, `${name}.recipe.json`);
 		await writeFile(path, JSON.stringify(recipe));
@@ -64,7 +67,7 @@ export class Workplace {
 		return engine;
 	}
 
-	/** Runs to the end; the exit status and what was said on stderr. */
+	/** Runs the engine until it exits and returns its exit status and stderr. */
 	run(...args: string[]): Promise<EngineExit> {
 		return this.start(...args).exit;
 	}
@@ -84,11 +87,11 @@ export interface EngineExit {
 	readonly stderr: string;
 }
 
-/** The engine as a process of its own. */
+/** Engine in a child process. */
 export class Engine {
 	readonly process: ChildProcess;
 	readonly exit: Promise<EngineExit>;
-	/** Resolves with the first line on stdout. */
+	/** Resolves with the first line of stdout. */
 	readonly firstLine: Promise<string>;
 
 	constructor(args: readonly string[], environment: Record<string, string>, program = engineProgram) {

@@ -9,10 +9,10 @@ import { readOutcome } from './runOutcome.ts';
 
 const grpo = { type: 'grpo', num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
 
-test('fewer rows than a batch, nothing right, everything cut: the updates happen and say what they are', async () => {
+test('updates happen and are reported even with fewer rows than a batch, no correct answers and only truncated completions', async () => {
 	await using place = await Workplace.make();
 	const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-	// No completion of two tokens holds the answer.
+	// No two-token completion can contain the answer.
 	const rows = ['1=', '22=', '333333='].map((prompt) => ({ prompt, answer: '98765' }));
 	await writeFile(join(place.folder, 'train.jsonl'), lines(rows));
 	await writeFile(join(place.folder, 'test.jsonl'), lines([{ prompt: '4=', answer: '4' }]));
@@ -40,7 +40,7 @@ test('fewer rows than a batch, nothing right, everything cut: the updates happen
 	assert.equal(new Set(first.map(({ prompt }) => prompt)).size, 3);
 });
 
-test('a KL term that is switched on by hand takes the same reference after a resume', async () => {
+test('a KL term enabled mid-run uses the same reference after a resume', async () => {
 	await using place = await Workplace.make();
 	const stages = [tinyRecipe.stages[0], { ...grpo, steps: 160, prompts_per_step: 4, num_iterations: 2 }];
 	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 8, keep: 100 } });

@@ -12,7 +12,7 @@ const grpo = { type: 'grpo', steps: 6, num_generations: 4, prompts_per_step: 6, 
 const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
 const seldom = { evaluate: { every: 1000, problems: 4 }, checkpoint: { every: 1000 } };
-/** Begins with a policy that solves some sums. */
+/** Starts from a policy that solves some problems. */
 const recipe = { ...tinyRecipe, ...seldom, model: { path: await taughtPolicy() } };
 
 async function taughtPolicy(): Promise<string> {
@@ -23,7 +23,7 @@ async function taughtPolicy(): Promise<string> {
 	return (await listCheckpoints(run)).at(-1)?.path as string;
 }
 
-/** What a run wrote of its updates. */
+/** Reads the metrics of a run's updates. */
 const updatesOf = async (run: string) => (await readMetrics(run)).filter(({ step }) => step > 0);
 
 const lengthOf = (row: RolloutLine) => row.tokens?.logprob.length as number;
@@ -36,7 +36,7 @@ function weightedAdvantage(rows: readonly RolloutLine[]): number {
 const close = (a: number | null | undefined, b: number, what: string, tolerance = 1e-5) =>
 	assert.ok(typeof a === 'number' && Math.abs(a - b) < tolerance, `${what}: ${a} against ${b}`);
 
-test('rollouts, rewards, advantages and losses of a run agree with each other, for every loss', async () => {
+test('rollouts, rewards, advantages and losses of a run are consistent for every loss type', async () => {
 	const losses = ['grpo', 'bnpo', 'dapo', 'dr_grpo'] as const;
 	const stages = losses.map((loss_type) => ({ ...grpo, loss_type, max_completion_length: 16 }));
 	const run = await place.prepare({ ...recipe, stages });
@@ -71,7 +71,7 @@ test('rollouts, rewards, advantages and losses of a run agree with each other, f
 			close(values.reward, rows.reduce((sum, row) => sum + (row.reward as number), 0) / 24, 'mean reward');
 			const tokens = rows.reduce((sum, row) => sum + lengthOf(row), 0);
 			close(values['completions/mean_length'], tokens / 24, 'length');
-			// At the first update the ratio is 1, so the loss is what the normalization makes of the advantages.
+			// On the first update the ratio is 1, so the loss depends only on the advantages and the normalization.
 			const expected = {
 				grpo: 0,
 				bnpo: -weightedAdvantage(rows),
@@ -91,7 +91,7 @@ test('rollouts, rewards, advantages and losses of a run agree with each other, f
 	assert.ok(live > 6, 'groups differ in their rewards');
 });
 
-test("several updates a batch clip, a reference gives KL, and only the first line has the rollouts' metrics", async () => {
+test("several updates per batch cause clipping, a reference adds KL, and only the first line has the rollouts' metrics", async () => {
 	const stage = { ...grpo, steps: 11, num_iterations: 2, steps_per_generation: 3, beta: 0.05, learning_rate: 5e-3 };
 	const run = await place.prepare({ ...recipe, stages: [stage], checkpoint: { every: 5, keep: 100 } });
 	const { code, stderr } = await place.run('--run', run);
@@ -107,7 +107,8 @@ test("several updates a batch clip, a reference gives KL, and only the first lin
 	}
 	assert.ok(lines.some(({ values }) => (values['clip_ratio/region_mean'] as number) > 0));
 	assert.ok((lines.at(-1)?.values.kl as number) > 1e-5);
-	// Due at step 5, but only between batches: 6 updates make one, and the stage's end cuts the second.
+	// Due at step 5, but checkpoints are only written between batches: a batch has 6 updates, and the end of the stage
+	// truncates the second one.
 	const steps = (await listCheckpoints(run)).map(({ step }) => step).filter((step) => step > 0);
 	assert.deepEqual(steps, [6, 11]);
 	const row = (await readRollouts(run, 1))[0];
@@ -120,7 +121,7 @@ async function lastWeights(run: string): Promise<Float32Array> {
 	return Float32Array.from([...tensors.values()].flatMap(({ data }) => [...data]));
 }
 
-test('leaving out groups without advantage changes neither weights nor metrics', async () => {
+test('skipping groups without advantage changes neither weights nor metrics', async () => {
 	const of = async (skip_dead_groups: boolean) => {
 		const run = await place.prepare({ ...recipe, stages: [{ ...grpo, steps: 8, skip_dead_groups }] });
 		assert.equal((await place.run('--run', run)).code, 0);
@@ -136,11 +137,11 @@ test('leaving out groups without advantage changes neither weights nor metrics',
 	}
 	const [w, v] = [await lastWeights(skipping), await lastWeights(complete)];
 	const difference = w.reduce((most, value, i) => Math.max(most, Math.abs(value - (v[i] as number))), 0);
-	// Only the order of sums differs.
+	// Only the summation order differs.
 	assert.ok(difference < 1e-3, String(difference));
 });
 
-test('shuffled advantages are a permutation over the batch; dynamic sampling fills the batch with live groups', async () => {
+test('shuffled advantages are a permutation within the batch; dynamic sampling fills the batch with informative groups', async () => {
 	const stages = [
 		{ ...grpo, control: 'shuffle' },
 		{ ...grpo, steps: 10, dynamic_sampling: true, max_resamples: 20, learning_rate: 1e-6 },
@@ -166,7 +167,7 @@ test('shuffled advantages are a permutation over the batch; dynamic sampling fil
 	assert.ok(dead.filter((share) => share === 0).length >= 8, dead.join());
 });
 
-test('the sft stage learns, ends by what it measures, and records each measurement', async () => {
+test('the sft stage learns, ends when its metric reaches the target, and records each evaluation', async () => {
 	const sft = { ...tinyRecipe.stages[0], steps: 2000, until: { heldOutAccuracy: 0.25, every: 20, problems: 8 } };
 	const run = await place.prepare({ ...tinyRecipe, checkpoint: seldom.checkpoint, stages: [sft] });
 	const { code, stderr } = await place.run('--run', run);

@@ -24,7 +24,7 @@ function ends(text: string, split: Parameters<typeof stepRuleOf>[0], eos = true)
 	});
 }
 
-test('steps end behind what divides them, and the last at the end of the text', () => {
+test('steps end after their separator, and the last step ends with the text', () => {
 	const text = '<think>1+2=3;3+4=7</think><answer>7</answer>';
 	assert.deepEqual(ends(text, { text: ';' }), ['<think>1+2=3;', '3+4=7</think><answer>7</answer>']);
 	assert.deepEqual(ends(text, { text: ';' }, false), ['<think>1+2=3;', '3+4=7</think><answer>7</answer>']);
@@ -36,7 +36,7 @@ test('steps end behind what divides them, and the last at the end of the text', 
 	assert.deepEqual(ends('', { text: ';' }), ['']);
 });
 
-test('every completion has the same weight, and so has every label within it', () => {
+test('every completion has the same weight, as does every label within it', () => {
 	const rows = valueRows([
 		{ tokens: [1, 5, 6, 7], promptLength: 2, labels: [[1, 0.25]], whole: 0 },
 		{
@@ -68,7 +68,7 @@ function text(lines: LabelText['lines']): LabelText {
 	return { name: 'labels.jsonl', lines };
 }
 
-test('labeled steps become tokens with a label at the end of each, their separator included', () => {
+test('labeled steps become tokens with a label at the end of each step, including its separator', () => {
 	const lines = [{ prompt: '1+2=', completions: ['1+2=3', '3'], labels: [true, 0.25] }];
 	const { training, heldOut } = new LabeledSteps(text(lines), { ...settings, heldOutShare: 1e-6 }, tokenizer, 30, 1);
 	assert.equal(heldOut.length, 0);
@@ -82,7 +82,7 @@ test('labeled steps become tokens with a label at the end of each, their separat
 	assert.equal(row?.whole, 1);
 });
 
-test('rows come in epochs, each whole and shuffled anew, and which ones follows from the number of the update', () => {
+test('rows come in complete, reshuffled epochs, and the update number determines which rows are used', () => {
 	const lines = Array.from({ length: 40 }, (_, i) => ({
 		prompt: `${i}=`,
 		completions: [`${i}`],
@@ -101,7 +101,7 @@ test('rows come in epochs, each whole and shuffled anew, and which ones follows 
 	assert.deepEqual(make().batch(7, 3), steps.batch(7, 3));
 });
 
-test('rows that do not fit are left out and counted, and a file without any other is refused', () => {
+test('rows that do not fit are skipped and counted, and a file with no usable rows is rejected', () => {
 	const fits = { prompt: '1=', completions: ['1'], labels: [true] };
 	const long = { prompt: '1'.repeat(40), completions: ['1'], labels: [true] };
 	const other = { prompt: 'x=', completions: ['1'], labels: [true] };

@@ -15,7 +15,7 @@ const head = {
 	max_completion_length: 20,
 };
 
-/** Both heads, each with all that a batch can be cut into. */
+/** Trains both heads, with batches split in every possible way. */
 const recipe = {
 	...tinyRecipe,
 	workers: 2,
@@ -29,7 +29,7 @@ const recipe = {
 	checkpoint: { every: 4, keep: 100 },
 };
 
-test('a stage that samples may follow one that trains a head: what it starts from is measured once', async () => {
+test('a sampling stage can follow a head stage, and its starting accuracy is evaluated once', async () => {
 	await using place = await Workplace.make();
 	const grpo = { type: 'grpo', steps: 1, learning_rate: 1e-3, num_generations: 2, prompts_per_step: 2 };
 	const small = { type: 'value-model', steps: 1, ...head };
@@ -48,7 +48,7 @@ test('a stage that samples may follow one that trains a head: what it starts fro
 	);
 });
 
-test('heads are trained, measured and kept beside a policy that stays as it is, also after a kill, and served', async (t) => {
+test('heads are trained, evaluated, saved and served without changing the policy, including after a kill', async (t) => {
 	await using place = await Workplace.make();
 	const whole = await uninterrupted(place, recipe);
 	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
@@ -60,7 +60,7 @@ test('heads are trained, measured and kept beside a policy that stays as it is, 
 		assert.ok(Number.isFinite(values.loss) && Number.isFinite(values['head/brier']), `step ${step}`);
 		assert.equal(values['eval/heldout/accuracy'], undefined);
 	}
-	// At each fifth step at which a batch ends, and at the end of a stage.
+	// Every fifth step, postponed to the end of its batch, and the end of each stage.
 	const measured = lines.filter(({ values }) => values['eval/head/brier'] !== undefined).map(({ step }) => step);
 	assert.deepEqual(measured, [18, 22, 24, 25, 30, 33]);
 
@@ -91,7 +91,7 @@ test('heads are trained, measured and kept beside a policy that stays as it is, 
 				tokens?.map((list) => list.length),
 				[1, 7],
 			);
-			// A head is causal: what follows changes no value before it.
+			// Heads are causal: later tokens do not change earlier values.
 			assert.ok(Math.abs((tokens?.[1]?.[0] as number) - (values[0] as number)) < 1e-5);
 			assert.equal(tokens?.[1]?.at(-1), values[1]);
 		}
@@ -120,12 +120,12 @@ test('heads are trained, measured and kept beside a policy that stays as it is, 
 	}
 });
 
-test('a head learns from a file of labeled steps, for a policy that is there', async () => {
+test('a head for an existing policy learns from a file of labeled steps', async () => {
 	await using place = await Workplace.make();
 	const parent = await place.prepare({ ...recipe, stages: recipe.stages.slice(0, 1) });
 	assert.equal((await place.run('--run', parent)).code, 0);
 	const checkpoint = (await listCheckpoints(parent)).at(-1);
-	// Right steps are those whose sum is right: one digit tells.
+	// A step is correct if its sum is, which one digit decides.
 	const lines = Array.from({ length: 100 }, (_, i) => {
 		const [a, b] = [i % 10, Math.floor(i / 10)];
 		const told = i % 3 === 0 ? (a + b + 1) % 10 : (a + b) % 10;

@@ -8,7 +8,7 @@ import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts
 
 const rows = Array.from({ length: 40 }, (_, i) => {
 	const [a, b] = [i % 10, (3 * i) % 10];
-	// A fifth is wrong; the word is in no problem.
+	// One in five is wrong, and the word "so" occurs in no problem.
 	const told = i % 5 === 0 ? a + b + 1 : a + b;
 	const line = { prompt: `${a}+${b}=`, answer: `${a + b}` };
 	return i % 2 === 0
@@ -19,7 +19,7 @@ const model = { ...tinyRecipe.model, context: 32 };
 const updates = { steps: 16, learning_rate: 1e-2, batch_size: 8 };
 const lines = (values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n');
 
-test('completions of a file are imitated in epochs, those alone that the rewards accept where it says so', async (t) => {
+test('completions from a file are imitated in epochs, restricted to those the rewards accept where required', async (t) => {
 	await using place = await Workplace.make();
 	await writeFile(join(place.folder, 'rows.jsonl'), lines(rows.map((row, i) => (i % 2 === 0 ? row : { ...row }))));
 	const whole = rows.filter((row) => 'completion' in row);
@@ -49,10 +49,10 @@ test('completions of a file are imitated in epochs, those alone that the rewards
 	});
 	const told = (await readEvents(run)).filter(({ type }) => type === 'alert').map(({ message }) => `${message}`);
 	assert.ok(
-		told.some((message) => message.startsWith('16 of 20 completions have a reward of at least 1')),
+		told.some((message) => message.startsWith('Training on 16 of 20 completions with a reward of at least 1')),
 		told.join(),
 	);
-	// Data that changed meanwhile is not gone on with.
+	// Data that has changed in the meantime is rejected.
 	await writeFile(join(place.folder, 'teacher.jsonl'), lines(whole.slice(1)));
 	await rm(join((await listCheckpoints(run)).at(-1)?.path as string), { recursive: true });
 	const resumed = await place.run('--run', run, '--resume');
@@ -60,7 +60,7 @@ test('completions of a file are imitated in epochs, those alone that the rewards
 	assert.match(resumed.stderr, /dataset .* has changed/);
 });
 
-test('data that cannot be imitated is refused with its place', async () => {
+test('data that cannot be imitated is rejected with its location', async () => {
 	await using place = await Workplace.make();
 	const refused = async (content: string, stage: object, pattern: RegExp) => {
 		await writeFile(join(place.folder, 'bad.jsonl'), content);
@@ -78,15 +78,15 @@ test('data that cannot be imitated is refused with its place', async () => {
 		/bad\.jsonl, line 2, has no column "completion"/,
 	);
 	const long = { ...rows[0], completion: 'so '.repeat(20) };
-	await refused(lines([long]), { type: 'sft' }, /no usable completion: all 1 are longer/);
+	await refused(lines([long]), { type: 'sft' }, /no usable completions: all 1 exceed/);
 	await refused(
 		lines(rows),
 		{ type: 'distill', minReward: 9 },
-		/no completion has a reward of at least 9; the best has 1\.2/,
+		/no completion has a reward of at least 9 \(the highest is 1\.2/,
 	);
 });
 
-test('a student learns from the logits of a teacher, and says when it is the larger one', async (t) => {
+test('a student learns from teacher logits and warns if the student is the larger model', async (t) => {
 	await using place = await Workplace.make();
 	const taught = { ...tinyRecipe, model, stages: [{ type: 'sft', steps: 30, learning_rate: 1e-2, batch_size: 16 }] };
 	const teacherRun = await place.prepare(taught);
@@ -124,7 +124,7 @@ test('a student learns from the logits of a teacher, and says when it is the lar
 	assert.equal((await place.run('--run', others)).code, 2);
 	assert.match(
 		(await readRecord(others)).error?.message ?? '',
-		/teacher .* does not match the recipe: its vocabulary lacks "\*"/,
+		/Teacher .* does not match the recipe: its vocabulary lacks "\*"/,
 	);
 	const arithmetic = {
 		...taught,
@@ -136,5 +136,5 @@ test('a student learns from the logits of a teacher, and says when it is the lar
 	const model2 = { path: (await listCheckpoints(student)).at(-1)?.path as string };
 	const mixed = await place.prepare({ ...recipe, model: model2, stages: [stage] });
 	assert.equal((await place.run('--run', mixed)).code, 2);
-	assert.match((await readRecord(mixed)).error?.message ?? '', /differs from that of the student: token \d+ is/);
+	assert.match((await readRecord(mixed)).error?.message ?? '', /differs from the student's: token \d+ is/);
 });

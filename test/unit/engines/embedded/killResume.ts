@@ -4,18 +4,18 @@ import type { Workplace } from './engineProcess.ts';
 import { type RunOutcome, readOutcome } from './runOutcome.ts';
 
 export interface KillReport {
-	/** Milliseconds after its start at which each attempt was killed. */
+	/** Time from start to kill for each attempt, in milliseconds. */
 	readonly kills: readonly number[];
 }
 
 export interface FinishedRun {
-	/** Its folder. */
+	/** Run folder. */
 	readonly run: string;
 	readonly outcome: RunOutcome;
 	readonly milliseconds: number;
 }
 
-/** Runs a recipe to its end without disturbance. */
+/** Runs a recipe to the end without interruption. */
 export async function uninterrupted(place: Workplace, recipe: object): Promise<FinishedRun> {
 	const run = await place.prepare(recipe);
 	const start = performance.now();
@@ -26,17 +26,17 @@ export async function uninterrupted(place: Workplace, recipe: object): Promise<F
 }
 
 export interface KillOptions {
-	/** How many runs are killed, each once or twice; default 1. */
+	/** Number of runs to kill, each once or twice; default 1. */
 	readonly moments?: number;
 	readonly seed: number;
-	/** An uninterrupted run of the recipe; default: one is made. */
+	/** Uninterrupted run of the recipe; default: run one. */
 	readonly whole?: FinishedRun;
 	readonly onKill?: (report: KillReport) => void;
 }
 
 /**
- * Kills the engine (SIGKILL) at random moments, resumes it after each, and holds what the run ends with against the
- * uninterrupted one: metrics but for times, rollouts, evaluations, weights and moments, bit for bit.
+ * Kills the engine (SIGKILL) at random times, resumes it after each kill, and compares the final run with the
+ * uninterrupted one: metrics except times, rollouts, evaluations, weights and moments must be bit-identical.
  */
 export async function checkKillResume(
 	place: Workplace,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { type LabScores, labLogprobs, labScores } from '../../../support/labCheckpoint.ts';
 
-it("the log-probabilities that the trainer is held against are this engine's (node test/scripts/writeLabCheckpoint.ts)", async () => {
+it("the trainer's reference log-probabilities match this engine (node test/scripts/writeLabCheckpoint.ts)", async () => {
 	const written = JSON.parse(readFileSync(labLogprobs, 'utf8')) as LabScores[];
 	const now = await labScores();
 	for (const [i, { temperature, rows }] of written.entries()) {

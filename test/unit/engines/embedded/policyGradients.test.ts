@@ -21,12 +21,13 @@ import {
 } from './computeHarness.ts';
 
 /**
- * Losses of RLOO, PPO and DPO in double precision: the value against the formula over the log-probabilities, the gradient
- * against the formula's derivative carried through the model (the gradient of sum of coefficient * logprob, which the test
- * of the SFT loss holds against finite differences), and against central differences of the loss itself.
+ * Checks the RLOO, PPO and DPO losses in double precision: values against the formula over the log-probabilities, and
+ * gradients against the formula's derivative propagated through the model (the gradient of sum of coefficient *
+ * logprob, which the SFT loss test checks against finite differences) and against central differences of the loss
+ * itself.
  */
 
-/** Two pairs of rows of one prompt each. */
+/** Two pairs of rows, each pair with one prompt. */
 const sequences: readonly Sequence[] = [
 	...sharingRows.slice(0, 2),
 	{ tokens: [1, 2, 4, 6, 3, 5, 0, 1], promptLength: 4 },
@@ -34,7 +35,7 @@ const sequences: readonly Sequence[] = [
 ];
 const rows = sequences.length;
 const lengths = sequences.map((row) => row.tokens.length - row.promptLength);
-/** Of the longest completion. */
+/** Length of the longest completion. */
 const tokens = Math.max(...lengths);
 
 const counts = (i: number): boolean => i % tokens < (lengths[Math.floor(i / tokens)] as number);
@@ -42,7 +43,7 @@ const rowOf = (i: number): number => Math.floor(i / tokens);
 const everywhere = Array.from({ length: rows * tokens }, (_, i) => i);
 const specs = parameterSpecs(tinyShape);
 const random = Random.of('policy gradients', 5);
-// Larger than initial weights, so that every path matters.
+// Larger than the initial weights so that every path matters.
 const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
 
 const text: Record<string, Feed> = {
@@ -76,10 +77,10 @@ const weighed = (coefficients: readonly number[]) =>
 		...text,
 		weights: { shape: [rows, tokens], values: coefficients.map((c) => -c) },
 	});
-/** Under the parameters of the test. */
+/** Log-probabilities under the test's parameters. */
 const logprobs = (await weighed(everywhere.map(() => 0))).logprobs as number[];
 
-/** A loss and its derivative by each log-probability. */
+/** A loss and its derivative with respect to each log-probability. */
 interface Formula {
 	readonly loss: number;
 	readonly coefficients: readonly number[];
@@ -90,17 +91,17 @@ interface Case {
 	readonly told?: string;
 	readonly inputs: Readonly<Record<string, Feed>>;
 	readonly formula: Formula;
-	/** False: what is detached has no finite differences. */
+	/** Whether to compare with finite differences; false if part of the loss is detached. */
 	readonly differences?: boolean;
 }
 
 const low = 0.8;
 const high = 1.28;
 const bounds = { 'ratio low': scalar(low), 'ratio high': scalar(high) };
-/** Ratios below, within and above the bounds in turn. */
+/** Ratios that cycle below, within and above the bounds. */
 const ratios = [0.6, 0.95, 1.1, 1.6];
 const clamp = (ratio: number) => Math.min(Math.max(ratio, low), high);
-/** -min(ratio A, clip(ratio) A) and its derivative by log ratio. */
+/** -min(ratio A, clip(ratio) A) and its derivative with respect to the log ratio. */
 const clipped = (ratio: number, advantage: number) => {
 	const [free, bound] = [ratio * advantage, clamp(ratio) * advantage];
 	return { loss: -Math.min(free, bound), slope: free <= bound ? -free : 0 };
@@ -109,7 +110,7 @@ const clipped = (ratio: number, advantage: number) => {
 const rowAdvantages = [1.1, -0.8, -0.4, 0.9];
 
 function rloo(old: boolean, weights: readonly number[]): Case {
-	// The ratio of a whole row is spread over its tokens.
+	// The row's ratio is spread over its tokens.
 	const length = (row: number) => everywhere.filter((i) => rowOf(i) === row && counts(i)).length;
 	const ratioOf = (row: number) => (old ? (ratios[row] as number) : 1);
 	const perRowLoss = rowAdvantages.map((a, row) => clipped(ratioOf(row), a));
@@ -145,7 +146,7 @@ function dpo(margins: readonly [number, number], beta: number): Case {
 	const sums = [0, 1, 2, 3].map((row) =>
 		everywhere.reduce((sum, i) => sum + (rowOf(i) === row && counts(i) ? (logprobs[i] as number) : 0), 0),
 	);
-	// References such that the implicit rewards of each pair differ by its margin.
+	// Choose references such that the implicit rewards of each pair differ by its margin.
 	const rewards = [0.3, 0.3 - margins[0], -0.2, -0.2 - margins[1]];
 	const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 	return {
@@ -203,7 +204,7 @@ const cases: readonly Case[] = [
 ];
 
 for (const { variant, told, inputs, formula, differences } of cases) {
-	test(`${variantName(variant)}: loss and gradient are those of the formula${told ? ` (${told})` : ''}`, async () => {
+	test(`${variantName(variant)}: loss and gradient match the formula${told ? ` (${told})` : ''}`, async () => {
 		const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
 		const at = (values: readonly number[]) => program.run({ ...parameterFeeds(values), ...text, ...inputs });
 		const result = await at(flat);
@@ -223,7 +224,7 @@ for (const { variant, told, inputs, formula, differences } of cases) {
 			const error = await differenceError(flat, gradient, places, async (x) => (await at(x)).loss?.[0] as number);
 			assert.ok(error < 1e-5, `relative error ${error}`);
 		}
-		// Training runs in single precision, with operators of the runtime's own.
+		// Training runs in single precision, with the runtime's own operators.
 		const single = await Program.compile(gradientProgram(tinyShape, variant));
 		const rounded = gradientOf(await single.run({ ...parameterFeeds(flat), ...text, ...inputs }));
 		assert.ok(distance(rounded, gradient) < 1e-5 * largest, `${distance(rounded, gradient) / largest}`);

@@ -5,7 +5,7 @@ import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
 
-/** A reward that every completion earns some of, whatever it says. */
+/** Dense reward: every completion earns some reward, whatever its content. */
 const dense = {
 	...tinyRecipe,
 	template: 'plain',
@@ -29,7 +29,7 @@ const full = {
 	critic_learning_rate: 1e-2,
 };
 
-test('a critic warms up, then both learn; a run that is killed ends, resumed, as if it had not been', async () => {
+test('the critic warms up, then critic and policy both learn; a killed run resumes and ends as if uninterrupted', async () => {
 	await using place = await Workplace.make();
 	const recipe = { ...dense, workers: 2, stages: [full] };
 	const whole = await uninterrupted(place, recipe);
@@ -57,16 +57,16 @@ test('a critic warms up, then both learn; a run that is killed ends, resumed, as
 		const penalised = (values.reward as number) - (full.kl_coef * kl) / 32;
 		assert.ok(Math.abs((values['objective/rlhf_reward'] as number) - penalised) < 1e-5);
 	}
-	// The first update of the policy: every ratio is 1, and advantages of the batch have mean 0.
+	// First policy update: every ratio is 1, and the batch advantages have mean 0.
 	assert.equal(lines[4]?.values['clip_ratio/region_mean'], 0);
 	assert.ok(lines.some(({ values }) => (values.policy_kl ?? 0) !== 0));
-	// While the critic warms up the policy is the reference.
+	// During critic warmup the policy equals the reference.
 	assert.ok(Math.abs(lines[0]?.values.kl as number) < 1e-6 && Math.abs(lines[4]?.values.kl as number) < 1e-6);
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, 14);
 	await checkKillResume(place, recipe, { seed: 8, whole });
 });
 
-test('it learns a dense reward, and its critic what to expect; whatever the number of workers', async () => {
+test('the policy learns a dense reward and the critic learns to predict it, with any worker count', async () => {
 	await using place = await Workplace.make();
 	const stage = { type: 'ppo', num_generations: 2, prompts_per_step: 16, max_completion_length: 10 };
 	const rates = { learning_rate: 1e-2, critic_learning_rate: 2e-2, num_ppo_epochs: 2, vf_coef: 0.5 };

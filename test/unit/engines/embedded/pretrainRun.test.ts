@@ -18,7 +18,7 @@ async function withTexts(place: Workplace): Promise<void> {
 	await writeFile(join(place.folder, 'texts.txt'), texts.join('\n'));
 }
 
-test('a base model learns texts and worked solutions, and a killed run ends as if it had not been', async (t) => {
+test('a base model learns from texts and worked solutions, and a killed run ends as if uninterrupted', async (t) => {
 	await using place = await Workplace.make();
 	await withTexts(place);
 	const recipe = {
@@ -52,7 +52,7 @@ test('a base model learns texts and worked solutions, and a killed run ends as i
 	assert.ok((measured.at(-1)?.values['eval/text/perplexity'] as number) < 10);
 });
 
-test('worked solutions alone are enough, and a dataset without texts says what it needs', async () => {
+test('worked solutions alone are enough, and a dataset without text reports what is missing', async () => {
 	await using place = await Workplace.make();
 	await withTexts(place);
 	const { corpus, ...bare } = stage;

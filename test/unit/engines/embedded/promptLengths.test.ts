@@ -12,10 +12,10 @@ import { readResolvedRecipe } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 
 const context = 60;
-/** Many symbols, so that the end is seldom drawn. */
+/** Many symbols, so that end-of-sequence is rarely drawn. */
 const letters = Array.from({ length: 200 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
 
-/** A model that has learned nothing, so that most completions go on until they are cut. */
+/** Creates an untrained model, so most completions continue until they are truncated. */
 async function untrained(
 	place: Workplace,
 	rows: readonly object[],
@@ -57,7 +57,7 @@ async function untrained(
 const short = { prompt: '1=', answer: '1' };
 const long = { prompt: '2'.repeat(context - 5), answer: '2' };
 
-test('a long held-out prompt takes no room from the others', async () => {
+test('a long held-out prompt does not shorten completions of other prompts', async () => {
 	await using place = await Workplace.make();
 	const settings = { name: 'heldout', problems: 8, samples: 8, temperature: 1 };
 	for (const [max_completion_length, most] of [
@@ -84,7 +84,7 @@ test('a long held-out prompt takes no room from the others', async () => {
 	}
 });
 
-test('completions of a prompt do not depend on the other prompts of the request', async () => {
+test('completions of a prompt do not depend on the other prompts in the request', async () => {
 	await using place = await Workplace.make();
 	const { parts } = await untrained(place, [short, long], [{ ...tinyRecipe.stages[0], steps: 1 }]);
 	try {

@@ -7,7 +7,7 @@ import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../.
 import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { readOutcome } from './runOutcome.ts';
 
-/** A model that solves some sums. */
+/** Trains a model that solves some problems. */
 async function policy(place: Workplace): Promise<string> {
 	const stages = [{ type: 'sft', steps: 150, learning_rate: 1e-2, batch_size: 16 }];
 	const model = { ...tinyRecipe.model, context: 32 };
@@ -26,7 +26,7 @@ const stage = {
 	keep: { minReward: 1, perProblem: 2 },
 };
 
-test('right completions become data, with the same bytes after a kill, and are learned from', async () => {
+test('correct completions become training data, byte-identical after a kill', async () => {
 	await using place = await Workplace.make();
 	const checkpoint = await policy(place);
 	const general = Array.from({ length: 30 }, (_, i) => ({ prompt: `${i}`, completion: `0${i}`, category: 'general' }));
@@ -71,7 +71,7 @@ test('right completions become data, with the same bytes after a kill, and are l
 	const metrics = await readMetrics(whole);
 	assert.deepEqual(metrics.map(({ stage: name }) => name).slice(8), ['rejection-sampling', 'sft', 'sft']);
 	assert.equal(metrics[8]?.values['rejection/rows'], lines.length);
-	// The last batch has the three problems that were left.
+	// The last batch contains the remaining three problems.
 	assert.equal((await readFile(join(whole, 'rollouts', 'step_000009.jsonl'), 'utf8')).trimEnd().split('\n').length, 12);
 	const before = (await readOutcome(whole)).weights;
 
@@ -95,7 +95,7 @@ test('right completions become data, with the same bytes after a kill, and are l
 	assert.equal(last.code, 0, last.stderr);
 });
 
-test('a stage that keeps nothing says why and what to do', async () => {
+test('a stage that keeps no completions reports why and what to do', async () => {
 	await using place = await Workplace.make();
 	const untrained = { ...tinyRecipe, model: { ...tinyRecipe.model, context: 32 } };
 	const run = await place.prepare({ ...untrained, stages: [{ ...stage, problems: 10 }] });

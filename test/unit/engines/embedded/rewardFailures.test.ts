@@ -19,8 +19,8 @@ import { alertsOf, connectPaused, processesOf, rewardRecipe, writeFiles } from '
 import { readOutcome } from './runOutcome.ts';
 
 /**
- * A file beside the project says how many rows a process scores before it fails; what is outside of the copies may come
- * and go.
+ * Reward file whose number of rows scored before it fails is read from a file next to the project. The file is outside
+ * the run's copies, so tests can create and remove it.
  */
 const fickle = (folder: string) => ({
 	'x.reward.ts': `import { existsSync, readFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ export const brevity = ({ completion }: { completion: string }) => {
 `,
 });
 
-/** The step after two batches. */
+/** The step after the first two batches. */
 const downAt = 6;
 const fickleRecipe = rewardRecipe([{ file: 'x.reward.ts', weight: 0.5 }], { checkpoint: { every: 1000 } });
 const place = await Workplace.make();
@@ -43,7 +43,7 @@ after(() => place[Symbol.asyncDispose]());
 await writeFiles(place, fickle(place.folder));
 const { outcome: expected } = await uninterrupted(place, fickleRecipe);
 
-/** A run that is paused by its reward, and its engine. */
+/** Starts a run that its reward pauses, and connects to its engine. */
 async function startPaused() {
 	const run = await place.prepare(fickleRecipe);
 	await writeFile(join(place.folder, 'down'), '32');
@@ -51,16 +51,13 @@ async function startPaused() {
 	return { run, engine, client: await connectPaused(run) };
 }
 
-test('a reward that throws on every row pauses the run, and on continue the same batch is scored again', async () => {
+test('a reward that throws on every row pauses the run, and continuing scores the same batch again', async () => {
 	const { run, engine, client } = await startPaused();
 
 	const paused = await readRecord(run);
-	assert.match(
-		paused.pause?.message ?? '',
-		/^The reward "brevity" \(rewards\/x\.reward\.ts, line 6\) failed on 16 of 16/,
-	);
+	assert.match(paused.pause?.message ?? '', /^Reward "brevity" \(rewards\/x\.reward\.ts, line 6\) failed on 16 of 16/);
 	assert.match(paused.pause?.message ?? '', /the service is down\. Training is paused before step \d+/);
-	assert.match(paused.pause?.action ?? '', /Continue scores the same batch again.*rewards\.1\.file/);
+	assert.match(paused.pause?.action ?? '', /Continue to score the same batch again.*rewards\.1\.file/);
 	const [alert] = await alertsOf(run);
 	const { reward, failed, rows, row, line, kind, file, level } = alert as EventLine;
 	assert.deepEqual(
@@ -81,15 +78,15 @@ test('a reward that throws on every row pauses the run, and on continue the same
 	assert.equal(at, downAt);
 	assert.equal((await readMetrics(run)).at(-1)?.step, at);
 	assert.equal((await listRolloutSteps(run)).at(-1), at);
-	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /error: The reward "brevity".*the service is down/s);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /error: Reward "brevity".*the service is down/s);
 
 	await writeFile(join(place.folder, 'down'), '0');
-	// Still down: it pauses again, and says so again.
+	// The reward is still down: the run pauses again and reports it again.
 	await client.request('run/continue', {});
 	await eventually(async () => (await alertsOf(run)).length === 2, 'it pauses again');
 	const again = await connectPaused(run);
 	assert.equal((await readRecord(run)).step, at);
-	// While it waits it answers: a checkpoint of before the batch, and its status.
+	// While paused, the run answers requests for a checkpoint from before the batch and for its status.
 	const { path } = await again.request('run/checkpoint', {});
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, at, path);
 	await rm(join(place.folder, 'down'));
@@ -108,7 +105,7 @@ test('a reward that throws on every row pauses the run, and on continue the same
 	assert.equal((await readRecord(run)).pause, undefined);
 });
 
-test('stopped or killed while it is paused by a reward, a run resumes to the same end', async () => {
+test('a run stopped or killed while paused by a reward resumes to the same end', async () => {
 	for (const end of ['stop', 'kill'] as const) {
 		const { run, engine, client } = await startPaused();
 		if (end === 'stop') {
@@ -133,7 +130,7 @@ test('stopped or killed while it is paused by a reward, a run resumes to the sam
 	}
 });
 
-test('hyper-parameters that change while a reward is down hold from the batch that is sampled again', async () => {
+test('hyperparameters changed while a reward is down apply from the batch that is sampled again', async () => {
 	const { run, engine, client } = await startPaused();
 	const { fromStep } = await client.request('run/setHyperparameters', { temperature: 1.5, learning_rate: 2e-3 });
 	assert.equal(fromStep, (await readRecord(run)).step + 1);
@@ -142,13 +139,13 @@ test('hyper-parameters that change while a reward is down hold from the batch th
 	client.dispose();
 	assert.equal((await engine.exit).code, 0);
 	const changed = await readOutcome(run);
-	// A resume from the checkpoint of the stage before repeats the change at its step.
+	// Resuming from the previous stage's checkpoint replays the change at its step.
 	await rm(join(run, 'checkpoints', 'step_000012'), { recursive: true });
 	assert.equal((await place.run('--run', run, '--resume')).code, 0);
 	assert.deepEqual(await readOutcome(run), changed);
 });
 
-test('a few failed rows are left out of their groups, counted and told; the run goes on', async () => {
+test('a few failed rows are excluded from their groups, counted and reported, and the run continues', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, {
 		'x.reward.py': `
@@ -186,7 +183,7 @@ def fussy(completions, **kwargs):
 	const counted = (await readMetrics(run)).reduce((sum, { values }) => sum + (values['rewards/fussy/errors'] ?? 0), 0);
 	assert.equal(counted, failed.length);
 	assert.ok((await readMetrics(run)).every(({ values }) => !('rewards/brevity/errors' in values)));
-	// Told at powers of two, not at every step.
+	// Reported at powers of two, not at every step.
 	const alerts = await alertsOf(run);
 	assert.ok(alerts.length > 1 && alerts.length < 7, `${alerts.length}`);
 	assert.ok(alerts.every(({ level, reward }) => level === 'warning' && reward === 'fussy'));
@@ -203,7 +200,12 @@ def fussy(completions, **kwargs):
 });
 
 for (const [what, text, kind, message, name = 'x.reward.ts'] of [
-	['hangs', 'export const f = () => {\n\tfor (;;);\n};', 'timeout', /failed on 16 of 16 rows: .*longer than its limit/],
+	[
+		'hangs',
+		'export const f = () => {\n\tfor (;;);\n};',
+		'timeout',
+		/failed on 16 of 16 rows: .*exceeded its time limit/,
+	],
 	[
 		'hangs in Python',
 		'def f(completions, **kwargs):\n    n = 0\n    while True:\n        n += 1',
@@ -233,10 +235,10 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 		/failed on 16 of 16/,
 	],
 ] as const) {
-	test(`a reward that ${what} pauses the run; stopped there, it leaves no process behind`, async () => {
+	test(`a reward that ${what} pauses the run, and stopping the paused run leaves no processes behind`, async () => {
 		await using place = await Workplace.make();
 		await writeFiles(place, { [name]: text });
-		// What ends otherwise does so before that time is over.
+		// Rewards that fail for other reasons fail before the timeout.
 		const patience = kind === 'timeout' ? 0.4 : 20;
 		const scoring = { batchSeconds: patience, rowSeconds: patience / 3, memoryMb: 256 };
 		const stages = [{ ...rewardRecipe([]).stages[1] }];
@@ -256,7 +258,7 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 	});
 }
 
-test('a stop does not wait for a reward that hangs, and loses nothing', async () => {
+test('stopping does not wait for a hanging reward and loses nothing', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, {
 		'x.reward.py': `import os, time
@@ -290,7 +292,7 @@ def f(completions, trainer_state=None, **kwargs):
 	assert.equal(outcome.weights, expected.weights);
 });
 
-test('hosts and what they started end with a killed engine', async () => {
+test('reward hosts and their child processes end when the engine is killed', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, {
 		'x.reward.py': `import os, subprocess, time

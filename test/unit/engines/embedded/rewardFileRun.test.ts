@@ -56,8 +56,8 @@ after(() => place[Symbol.asyncDispose]());
 await writeFiles(place, files);
 const { run, outcome: expected } = await uninterrupted(place, recipe);
 
-test('files and built-in rewards train, and every recorded value comes out again', async () => {
-	// Only the copies count.
+test('file and built-in rewards train, and rescoring reproduces every recorded value', async () => {
+	// Training uses only the copies.
 	await rm(join(place.folder, 'rewards'), { recursive: true });
 	const record = await readRecord(run);
 	assert.deepEqual(record.rewards, [
@@ -86,7 +86,7 @@ test('files and built-in rewards train, and every recorded value comes out again
 		grpo.map(({ step }) => step),
 		Array.from({ length: 8 }, (_, i) => 5 + i),
 	);
-	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /output of the reward "later":\nlooks at 16\n/);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /output from reward "later":\nlooks at 16\n/);
 
 	const { rows, equal, columns, differences } = await rescored(run);
 	assert.deepEqual(differences, []);
@@ -107,7 +107,7 @@ test('the editor scores with the same runner and gets the same values from the o
 	await writeFiles(place, files);
 	const hosts = await openRewardHosts();
 	try {
-		// As an editor opens the file itself, with other limits and ready to measure coverage.
+		// Load the file directly, as the editor does, with other limits and coverage enabled.
 		const original = {
 			open: (source: RewardSource, limits?: Partial<RewardLimits>) =>
 				hosts.open('file' in source ? { ...source, file: source.file.replace(run, place.folder) } : source, {
@@ -118,7 +118,7 @@ test('the editor scores with the same runner and gets the same values from the o
 		const { equal, differences } = await rescoreRun(run, { hosts: original });
 		assert.deepEqual(differences, []);
 		assert.ok(equal);
-		// The comparison can fail: another rule gives other values.
+		// Check that the comparison can fail: a different rule gives different values.
 		await writeFile(join(place.folder, 'rewards/scale.ts'), 'export const scale: number = 1.8;\n');
 		const other = await rescoreRun(run, { hosts: original, steps: { first: 5, last: 6 }, differences: 3 });
 		assert.equal(other.equal, false);
@@ -130,7 +130,7 @@ test('the editor scores with the same runner and gets the same values from the o
 	}
 });
 
-test('an edit during a run changes nothing; a killed run resumes with its copies to the same end', async () => {
+test('an edit during a run has no effect, and a killed run resumes with its copies to the same end', async () => {
 	await writeFiles(place, files);
 	const edited = await place.prepare(recipe);
 	const engine = place.start('--run', edited);
@@ -144,11 +144,11 @@ test('an edit during a run changes nothing; a killed run resumes with its copies
 	assert.deepEqual(await readOutcome(edited), expected);
 });
 
-test('the number of workers changes no value', async () => {
+test('the worker count does not change any value', async () => {
 	await writeFiles(place, files);
 	const outcomes = [];
 	for (const workers of [1, 2]) {
-		// Sizes of micro-batches are frozen by the recipe's workers, so they are given here.
+		// Micro-batch sizes depend on the recipe's workers, so fix them here.
 		const run = await place.prepare({ ...recipe, workers });
 		const path = join(run, 'recipe.json');
 		const resolved = JSON.parse(await readFile(path, 'utf8')) as object;
@@ -159,14 +159,14 @@ test('the number of workers changes no value', async () => {
 	assert.deepEqual(outcomes[1], outcomes[0]);
 });
 
-/** Exit status 2 and one sentence with its action on stderr; no stack. */
+/** Asserts exit status 2 and one sentence with an action on stderr, without a stack trace. */
 function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
 	assert.equal(code, 2, stderr);
 	assert.match(stderr, pattern);
 	assert.doesNotMatch(stderr, /\n\s+at /);
 }
 
-test('a run whose copies were changed is not resumed', async () => {
+test('a run with modified copies cannot be resumed', async () => {
 	const helpers = join(run, 'rewards/helpers.py');
 	const text = await readFile(helpers, 'utf8');
 	await writeFile(helpers, text.replace('3.0', '4.0'));
@@ -174,11 +174,11 @@ test('a run whose copies were changed is not resumed', async () => {
 		await place.run('--run', run, '--resume'),
 		/helpers\.py has changed since the run started\. Restore it/,
 	);
-	// Nor with a list that was changed to fit.
+	// Editing the recorded list to match is rejected too.
 	const path = join(run, 'recipe.json');
 	const recipeText = await readFile(path, 'utf8');
 	await writeFile(path, recipeText.replace('"weight": 0.2', '"weight": 0.3'));
-	assertRefused(await place.run('--run', run, '--resume'), /recipe\.json of the run .* has changed/);
+	assertRefused(await place.run('--run', run, '--resume'), /recipe\.json for run .* has changed/);
 	await writeFile(path, recipeText);
 	await writeFile(helpers, text);
 	await writeFile(join(run, 'rewards/json.py'), '');
@@ -188,7 +188,7 @@ test('a run whose copies were changed is not resumed', async () => {
 	assert.deepEqual(await readOutcome(run), expected);
 });
 
-test('a run from a checkpoint goes on with the copies of its parent, or with a corrected file', async () => {
+test('a run branched from a checkpoint continues with the copies of its parent or with a corrected file', async () => {
 	const corrected = join(place.folder, 'corrected/brevity.reward.ts');
 	await writeFiles(place, { 'corrected/brevity.reward.ts': 'export const brevity = () => 0.25;\n' });
 	await rm(join(place.folder, 'rewards'), { recursive: true, force: true });
@@ -220,11 +220,11 @@ for (const [what, name, text, reason, pattern] of [
 		'invalid',
 		/x\.reward\.py:2: .*surely_not_there/,
 	],
-	['no reward', 'x.reward.ts', 'export const limit = 3;', 'invalid', /exports no function/],
+	['no reward', 'x.reward.ts', 'export const limit = 3;', 'invalid', /does not export any functions/],
 	['no reward', 'x.reward.py', 'limit = 3', 'invalid', /no public function with TRL's signature/],
 	['an end of its process', 'x.reward.py', 'import os\nos._exit(3)', 'invalid', /x\.reward\.py/],
 ] as const) {
-	test(`${what} in ${name} refuses the run before any work, and names the line`, async () => {
+	test(`${what} in ${name} is rejected with its line before training starts`, async () => {
 		await using place = await Workplace.make();
 		await writeFiles(place, { [name]: text });
 		const run = await place.prepare(rewardRecipe([{ file: name }]));
@@ -236,7 +236,7 @@ for (const [what, name, text, reason, pattern] of [
 	});
 }
 
-test('a name that is not in the file, a reward listed twice and a missing column are refused', async () => {
+test('an unknown reward name, a duplicate reward and a missing column are rejected', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, {
 		'x.reward.ts': 'export const one = () => 1;\nexport const two = () => 2;',
@@ -244,14 +244,14 @@ test('a name that is not in the file, a reward listed twice and a missing column
 	});
 	const attempt = async (...rewards: object[]) => place.run('--run', await place.prepare(rewardRecipe(rewards)));
 	const unknown = await attempt({ file: 'x.reward.ts', name: 'three' });
-	assertRefused(unknown, /x\.reward\.ts has no reward "three"; it has one, two\. Fix "name"/);
+	assertRefused(unknown, /x\.reward\.ts has no reward "three"\. Available: one, two\. Fix "name"/);
 	const twice = await attempt({ file: 'x.reward.ts' }, { file: 'x.reward.ts', name: 'two' });
 	assertRefused(twice, /The reward "two" of .* is listed twice/);
 	assertRefused(await attempt({ file: 'y.reward.py' }), /no column 'solution'/);
 	await assert.rejects(place.prepare(rewardRecipe([{ file: 'z.reward.py' }])), { reason: 'missing' });
 });
 
-test('an interpreter that is not there refuses the run with what to do', async () => {
+test('a missing interpreter is rejected with a suggested action', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, { 'y.reward.py': 'def f(completions, **kwargs):\n    return [0.0] * len(completions)' });
 	const run = await place.prepare(rewardRecipe([{ file: 'y.reward.py' }]));
@@ -260,11 +260,11 @@ test('an interpreter that is not there refuses the run with what to do', async (
 	assert.equal((await readRecord(run)).error?.reason, 'unavailable');
 });
 
-test('a recipe without accuracy is evaluated by it all the same', async () => {
+test('a recipe without an accuracy reward is still evaluated by accuracy', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, { 'x.reward.ts': 'export const accuracy = () => 0;' });
 	const rewards = [{ use: 'format', name: 'accuracy' }, { file: 'x.reward.ts' }];
-	// One answer to all problems: few steps of imitation are enough to know it.
+	// All problems have the same answer, so a few steps of imitation are enough to learn it.
 	const zeros = (numbers: readonly number[]) =>
 		numbers.map((n) => `${JSON.stringify({ prompt: `${n}-${n}=`, answer: '0', solution: '0' })}\n`).join('');
 	await writeFiles(place, { 'train.jsonl': zeros([1, 2, 3, 4, 5, 6]), 'test.jsonl': zeros([7, 8]) });

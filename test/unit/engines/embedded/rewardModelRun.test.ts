@@ -11,7 +11,7 @@ import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
 
-/** Of two answers the one that ends in the second number is better, however long they are. */
+/** For each pair, the answer that ends in the second operand is preferred, regardless of length. */
 const lines = Array.from({ length: 100 }, (_, i) => {
 	const [a, b] = [i % 10, Math.floor(i / 10)];
 	return { prompt: `${a}+${b}=`, chosen: `${a}+`, rejected: `${a}=` };
@@ -36,7 +36,7 @@ async function recipeOf(place: Workplace, steps: number) {
 	};
 }
 
-test('a reward model tells held-out pairs apart beside a policy that stays as it is, is kept and served', async () => {
+test('a reward model separates held-out pairs without changing the policy, and is saved and served', async () => {
 	await using place = await Workplace.make();
 	const recipe = await recipeOf(place, 20);
 	const whole = await uninterrupted(place, recipe);
@@ -68,11 +68,11 @@ test('a reward model tells held-out pairs apart beside a policy that stays as it
 		server.kill('SIGTERM');
 		await server.exit;
 	}
-	// Killed while it learns, it ends as if it had not been.
+	// A run killed during reward-model training ends as if uninterrupted.
 	await checkKillResume(place, recipe, { seed: 6, whole });
 });
 
-/** What the checkpoint gives as a reward; a row that it cannot read has an error of its own. */
+/** Checks the rewards that the checkpoint assigns; a row it cannot score gets its own error. */
 async function checkAsReward(folder: string, [better, worse]: readonly number[]) {
 	const entry = { use: 'reward-model', name: 'judge', path: folder };
 	const context = { tags: { think: null, answer: null }, task: null, folder: '/', prompt: '1{prompt}' };
@@ -83,7 +83,7 @@ async function checkAsReward(folder: string, [better, worse]: readonly number[])
 		const [first, long, last] = (await reward.scoreAll?.(rows, never)) ?? [];
 		assert.ok(Math.abs((first as number) - (better as number)) < 1e-5, `${first} ${better}`);
 		assert.ok(Math.abs((last as number) - (worse as number)) < 1e-5, `${last} ${worse}`);
-		assert.match(String(long), /cannot score this row: .*does not fit into the context of 40 tokens/);
+		assert.match(String(long), /cannot score this row: .*exceeds the context of 40 tokens/);
 		const bounded = await createBuiltIn({ ...entry, activation: 'sigmoid' }, context);
 		const value = await bounded.score(rows[0] as RewardSample, never);
 		assert.ok(Math.abs((value as number) - 1 / (1 + Math.exp(-(better as number)))) < 1e-5, `${value}`);
@@ -91,12 +91,12 @@ async function checkAsReward(folder: string, [better, worse]: readonly number[])
 	} finally {
 		reward.dispose?.();
 	}
-	// Step 3 is the cold start's: nobody has trained a reward model there yet.
+	// Step 3 ends the cold start, before any reward model is trained.
 	const before = join(dirname(folder), 'step_000003');
 	await assert.rejects(createBuiltIn({ ...entry, path: before }, context), /step_000003 has no reward model\. Use a/);
 }
 
-test('the scores do not depend on the number of workers', async () => {
+test('scores do not depend on the worker count', async () => {
 	await using place = await Workplace.make();
 	const outcomes = [];
 	for (const workers of [1, 2]) {

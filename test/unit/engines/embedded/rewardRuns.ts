@@ -11,7 +11,7 @@ import { eventually, shortRecipe, tinyRecipe, type Workplace } from './enginePro
 
 const execute = promisify(execFile);
 
-/** A run of 8 generation batches of 16 completions, from step 5 on, whose rewards are files. */
+/** Builds a recipe with file rewards and, from step 5 on, 8 generation batches of 16 completions. */
 export const rewardRecipe = (rewards: readonly object[], more: object = {}) => ({
 	...shortRecipe,
 	stages: [
@@ -30,7 +30,7 @@ export async function writeFiles(place: Workplace, files: Readonly<Record<string
 	}
 }
 
-/** Connects once the run is paused by itself. */
+/** Connects to a run that has paused itself. */
 export async function connectPaused(run: string): Promise<ControlClient> {
 	const record = await eventually(async () => {
 		const found = await readRecord(run).catch(() => null);
@@ -44,7 +44,7 @@ export async function connectPaused(run: string): Promise<ControlClient> {
 export const alertsOf = async (run: string): Promise<EventLine[]> =>
 	(await readEvents(run)).filter(({ type, level }) => type === 'alert' && level !== 'info');
 
-/** Every process whose command line or environment names the folder: whatever a run has started. */
+/** Lists the processes a run has started: those whose command line or environment mentions the folder. */
 export async function processesOf(marker: string): Promise<string[]> {
 	const { stdout } = await execute('ps', ['axeww', '-o', 'pid=,command='], { maxBuffer: 64 << 20 });
 	return stdout.split('\n').filter((line) => line.includes(marker) && !line.includes('ps axeww'));

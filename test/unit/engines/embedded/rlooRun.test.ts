@@ -10,7 +10,7 @@ const close = (a: number | null | undefined, b: number, what: string, tolerance 
 
 const numbers = (list: readonly (number | null)[] | undefined) => (list ?? []) as number[];
 
-/** A reward that every completion earns some of, whatever it says. */
+/** Dense reward: every completion earns some reward, whatever its content. */
 const dense = {
 	...tinyRecipe,
 	dataset: { task: 'addition', digits: 1 },
@@ -33,7 +33,7 @@ const full = {
 	learning_rate: 3e-3,
 };
 
-test('advantages, KL, loss and clipping of a run are those of the formulas, and it resumes after kill -9', async () => {
+test('advantages, KL, loss and clipping match the formulas, and the run resumes after kill -9', async () => {
 	await using place = await Workplace.make();
 	const stages = [{ ...full, steps: 3, beta: 0, steps_per_generation: 1, num_iterations: 1 }, full];
 	const recipe = { ...dense, stages, workers: 2 };
@@ -57,7 +57,7 @@ test('advantages, KL, loss and clipping of a run are those of the formulas, and 
 		for (const [i, row] of rows.entries()) close(row.advantage, expected[i] as number, `advantage ${step} ${i}`);
 		if (beta === 0) {
 			assert.equal('kl' in values, false);
-			// Every ratio is 1, so the loss is minus the mean advantage, and those of a group sum to 0.
+			// Every ratio is 1, so the loss is minus the mean advantage, and advantages sum to 0 within each group.
 			close(values.loss, 0, `loss ${step}`, 1e-6);
 		} else {
 			const counted = rows.filter(({ truncated }) => !truncated);
@@ -70,7 +70,7 @@ test('advantages, KL, loss and clipping of a run are those of the formulas, and 
 	await checkKillResume(place, recipe, { seed: 3, whole });
 });
 
-test('it learns a dense reward', async () => {
+test('the policy learns a dense reward', async () => {
 	await using place = await Workplace.make();
 	const stage = { type: 'rloo', steps: 50, num_generations: 8, prompts_per_step: 4, max_completion_length: 10 };
 	const run = await place.prepare({

@@ -8,7 +8,7 @@ import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
 
-test('an error that nobody caught ends the run as crashed, with its place in engine.log, and it resumes', async () => {
+test('an uncaught error ends the run as crashed, logs its location in engine.log, and the run can be resumed', async () => {
 	await using place = await Workplace.make();
 	const { outcome: expected } = await uninterrupted(place, tinyRecipe);
 	const run = await place.prepare(tinyRecipe);

@@ -7,7 +7,7 @@ import { listCheckpoints, readEvents, readMetrics } from '../../../../src/runs/r
 import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 
-/** Several updates a batch, a reference, resampling and masks: everything that a resume has to bring back. */
+/** Several updates per batch, a reference, resampling and masking: everything that a resume must restore. */
 const fullRecipe = {
 	...tinyRecipe,
 	workers: 2,
@@ -39,7 +39,7 @@ const fullRecipe = {
 	],
 };
 
-test('the same seed gives the same, also after kills at any moment, and another seed something else', async (t) => {
+test('the same seed reproduces a run, even after kills at random times, and a different seed does not', async (t) => {
 	await using place = await Workplace.make();
 	const whole = await uninterrupted(place, fullRecipe);
 	const { outcome: first } = whole;
@@ -57,7 +57,7 @@ test('the same seed gives the same, also after kills at any moment, and another 
 	assert.notEqual(other.outcome.weights, one.outcome.weights);
 });
 
-test('a resume goes on with the device that "auto" took, whatever would be faster now', async () => {
+test('a resumed run keeps the device that "auto" selected, even if another one would be faster now', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare({ ...tinyRecipe, device: 'auto', stages: [{ ...tinyRecipe.stages[0], steps: 2 }] });
 	const first = await place.run('--run', run);
@@ -69,7 +69,7 @@ test('a resume goes on with the device that "auto" took, whatever would be faste
 	assert.deepEqual([again?.took, again?.tried, again?.asked], [took, [], 'auto']);
 });
 
-test('the accuracy that a new run begins with is still its best after a resume', async () => {
+test('the initial accuracy of a new run remains its best after a resume', async () => {
 	await using place = await Workplace.make();
 	const stages = [{ ...tinyRecipe.stages[0], steps: 6 }, tinyRecipe.stages[1]];
 	const parent = await place.prepare({ ...shortRecipe, stages: [stages[0], { ...stages[1], steps: 1 }] });
@@ -82,7 +82,7 @@ test('the accuracy that a new run begins with is still its best after a resume',
 	engine.kill('SIGKILL');
 	await engine.exit;
 	for (const { path, step } of await listCheckpoints(child)) if (step > 6) await rm(path, { recursive: true });
-	// As if the parent had measured nothing: only the line of the step says what the child began with.
+	// Pretend that the parent has no evaluation, so only the metrics line has the child's initial accuracy.
 	const path = join(child, 'checkpoints', 'step_000006', 'state.json');
 	const text = await readFile(path, 'utf8');
 	const state = JSON.parse(text) as CheckpointState;

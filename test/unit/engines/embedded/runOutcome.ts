@@ -3,16 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts';
 
-/** What a run must repeat exactly: everything but times. */
+/** Everything that a repeated run must reproduce exactly, which excludes times. */
 export interface RunOutcome {
 	readonly metrics: readonly string[];
-	/** File name to hash. */
+	/** Hashes by file name. */
 	readonly rollouts: Readonly<Record<string, string>>;
 	readonly evaluations: Readonly<Record<string, string>>;
-	/** Hashes of the last checkpoint. */
+	/** Weight hash of the last checkpoint. */
 	readonly weights: string;
 	readonly optimizer: string;
-	/** '' for each that it has not. */
+	/** Head hashes, '' for missing heads. */
 	readonly heads: readonly string[];
 	readonly checkpoints: readonly number[];
 }

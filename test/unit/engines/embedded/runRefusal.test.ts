@@ -12,10 +12,10 @@ import { readOutcome } from './runOutcome.ts';
 
 const shared = await Workplace.make();
 after(() => shared[Symbol.asyncDispose]());
-/** A run of the recipe that nothing has disturbed, for whoever starts from it or compares with it. */
+/** Uninterrupted run of the recipe, to start from or compare with. */
 const finished = await uninterrupted(shared, shortRecipe);
 
-/** Exit status 2 and one sentence with its action on stderr; no stack, no second line of ours. */
+/** Asserts exit status 2 and one sentence with an action on stderr, without a stack trace or a second message. */
 function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
 	assert.equal(code, 2, stderr);
 	assert.match(stderr, pattern);
@@ -42,7 +42,7 @@ for (const [what, text, reason, pattern] of [
 	['wrong', `${rows[0]}\n[1]\n`, 'invalid', /line 2, is not a JSON object/],
 	['without a column', '{"question": "1+1", "answer": "2"}\n', 'invalid', /line 1, has no column "prompt"/],
 ] as const) {
-	test(`a dataset that is ${what} is refused before any work`, async () => {
+	test(`a dataset that is ${what} is rejected before training starts`, async () => {
 		await using place = await Workplace.make();
 		const run = await withDataset(place, text);
 		assertRefused(await place.run('--run', run), pattern);
@@ -54,7 +54,7 @@ for (const [what, text, reason, pattern] of [
 	});
 }
 
-test('a dataset trains; rows that do not fit the context are left out and counted', async () => {
+test('a dataset trains, and rows that do not fit the context are skipped and counted', async () => {
 	await using place = await Workplace.make();
 	const long = JSON.stringify({ prompt: `${'9'.repeat(60)}=`, answer: '9', solution: '9' });
 	const model = { ...shortRecipe.model, context: 40 };
@@ -67,27 +67,27 @@ test('a dataset trains; rows that do not fit the context are left out and counte
 	assert.equal(code, 0, stderr);
 	assert.equal((await readMetrics(run)).length, 12);
 	const events = await readFile(join(run, runFiles.events), 'utf8');
-	assert.match(events, /left out so far: longer than the context of 40 tokens/);
+	assert.match(events, /skipped so far: longer than the context of 40 tokens/);
 });
 
-test('another engine and no worked solutions are refused', async () => {
+test('a recipe for another engine and a dataset without worked solutions are rejected', async () => {
 	await using place = await Workplace.make();
 	const other = await place.prepare(shortRecipe);
 	const recipe = JSON.parse(await readFile(join(other, 'recipe.json'), 'utf8')) as object;
 	await writeFile(join(other, 'recipe.json'), JSON.stringify({ ...recipe, engine: 'pytorch' }));
-	assertRefused(await place.run('--run', other), /cannot run a recipe of the "pytorch" engine/);
+	assertRefused(await place.run('--run', other), /cannot run recipes for the "pytorch" engine/);
 	const bare = rows.map((row) => JSON.stringify({ ...(JSON.parse(row) as object), solution: null }));
 	assertRefused(await place.run('--run', await withDataset(place, `${bare.join('\n')}\n`)), /no worked solutions/);
 });
 
-test('a second engine on the same run, and a run that is already there, are refused; the first one goes on', async () => {
+test('a second engine for the same run and an existing run are rejected without disturbing the first engine', async () => {
 	await using place = await Workplace.make();
 	const long = { ...shortRecipe, stages: [{ ...shortRecipe.stages[0], steps: 100_000 }] };
 	const run = await place.prepare({ ...long, evaluate: { every: 100_000 }, checkpoint: { every: 100_000 } });
 	const engine = place.start('--run', run);
 	await eventually(async () => (await readMetrics(run)).length > 2, 'steps pass');
 	const client = await connectRun(run, await readRecord(run), 'test');
-	// A run that waits holds its folder as one that works does, and takes no processor meanwhile.
+	// A paused run keeps its folder locked, and does not use the CPU meanwhile.
 	const { step } = await client.request('run/pause', {});
 	assertRefused(await place.run('--run', run, '--resume'), /is in use by process \d+/);
 	assertRefused(await place.run('--run', run), /is in use by process \d+/);
@@ -105,7 +105,7 @@ test('a second engine on the same run, and a run that is already there, are refu
 	assert.equal((await readRecord(run)).status, 'stopped');
 });
 
-test('a checkpoint that is cut short, changed or of another model is refused, and nothing is lost', async () => {
+test('a truncated, modified or mismatched checkpoint is rejected, and nothing is lost', async () => {
 	await using place = await Workplace.make();
 	const parent = join(place.folder, 'parent');
 	await cp(finished.run, parent, { recursive: true });
@@ -131,12 +131,12 @@ test('a checkpoint that is cut short, changed or of another model is refused, an
 	assertRefused(await child(headless), /is not a checkpoint of the embedded engine/);
 	assertRefused(await child(join(place.folder, 'nowhere')), /is not a checkpoint/);
 	const wider = { ...shortRecipe, model: { layers: 1, width: 32, heads: 2 } };
-	assertRefused(await child(checkpoint, wider), /belongs to a different model: its width is 16, that of the recipe 32/);
+	assertRefused(await child(checkpoint, wider), /does not match the recipe: its width is 16, but the recipe says 32/);
 	const words = { ...shortRecipe, dataset: { task: 'string', length: 3 }, model: { path: checkpoint } };
 	assertRefused(await place.run('--run', await place.prepare(words)), /its vocabulary lacks ":"/);
 	assertRefused(await place.run('--serve', cut), /is damaged/);
 
-	// In place, the newest whole checkpoint is taken and the damaged one set aside.
+	// On resume, the newest intact checkpoint is used and the damaged one is set aside.
 	await truncate(join(checkpoint, 'model.safetensors'), 1000);
 	const { code, stderr } = await place.run('--run', parent, '--resume');
 	assert.equal(code, 0, stderr);
@@ -144,7 +144,7 @@ test('a checkpoint that is cut short, changed or of another model is refused, an
 	assert.deepEqual(await readdir(join(parent, 'superseded', '1', 'checkpoints')), ['step_000012']);
 });
 
-test('a run from a checkpoint of another continues it, names its parent and can be resumed alone', async () => {
+test('a run branched from a checkpoint continues it, records its parent and can be resumed on its own', async () => {
 	await using place = await Workplace.make();
 	const { outcome: expected } = finished;
 	const parent = join(place.folder, 'parent');
@@ -156,7 +156,7 @@ test('a run from a checkpoint of another continues it, names its parent and can 
 	assert.deepEqual(record.parent, { run: (await readRecord(parent)).id, checkpoint: at6 });
 	const outcome = await readOutcome(run);
 	assert.equal(outcome.weights, expected.weights);
-	// Step 6 is measured anew, before the first update of the grpo stage.
+	// Step 6 is evaluated again before the first update of the grpo stage.
 	assert.deepEqual(outcome.metrics.slice(1), expected.metrics.slice(6));
 	assert.match(outcome.metrics[0] ?? '', /^\{"step":6,"stage":"grpo","eval\/heldout\/accuracy"/);
 	await rm(parent, { recursive: true });
@@ -167,7 +167,7 @@ test('a run from a checkpoint of another continues it, names its parent and can 
 	assert.equal((await readOutcome(run)).weights, expected.weights);
 });
 
-test('a model folder gives a run its weights; at learning rate 0 they stay as they were', async () => {
+test('a run takes its initial weights from a model folder, and a learning rate of 0 leaves them unchanged', async () => {
 	await using place = await Workplace.make();
 	const { run: parent, outcome } = finished;
 	const path = (await listCheckpoints(parent)).at(-1)?.path as string;
@@ -177,31 +177,31 @@ test('a model folder gives a run its weights; at learning rate 0 they stay as th
 	assert.equal(code, 0, stderr);
 	const child = await readOutcome(run);
 	assert.equal(child.weights, outcome.weights);
-	// Measured before the first update.
+	// Evaluated before the first update.
 	assert.match(child.metrics[0] ?? '', /^\{"step":0,"stage":"grpo","eval/);
 	assert.equal(child.metrics.length, 4);
 });
 
-test('a run that diverges ends with a typed error and keeps its last whole checkpoint', async () => {
+test('a diverging run ends with a typed error and keeps its last intact checkpoint', async () => {
 	await using place = await Workplace.make();
 	const sft = { ...shortRecipe.stages[0], steps: 500, learning_rate: 10, max_grad_norm: 0, weight_decay: 10 };
 	const run = await place.prepare({ ...shortRecipe, stages: [sft] });
-	assertRefused(await place.run('--run', run), /Training diverged: the gradient of (an update|step \d+) is not finite/);
+	assertRefused(await place.run('--run', run), /Training diverged: the gradient (at step \d+ )?is not finite/);
 	assert.equal((await readRecord(run)).error?.reason, 'invalid');
 	assert.ok((await readMetrics(run)).every(({ values }) => values.loss !== null));
 });
 
-test('a run does not resume when its recipe or its data have changed', async () => {
+test('a run with a changed recipe or dataset cannot be resumed', async () => {
 	await using place = await Workplace.make();
 	const run = await withDataset(place, `${rows.join('\n')}\n`);
 	assert.equal((await place.run('--run', run)).code, 0);
 	await writeFile(join(place.folder, 'train.jsonl'), `${rows.slice(1).join('\n')}\n`);
-	assertRefused(await place.run('--run', run, '--resume'), /The dataset of the run .* has changed/);
+	assertRefused(await place.run('--run', run, '--resume'), /The dataset for run .* has changed/);
 	await writeFile(join(place.folder, 'train.jsonl'), `${rows.join('\n')}\n`);
 	const path = join(run, 'recipe.json');
 	const text = await readFile(path, 'utf8');
 	await writeFile(path, text.replace('"batch_size": 16', '"batch_size": 8'));
-	assertRefused(await place.run('--run', run, '--resume'), /The recipe\.json of the run .* has changed/);
+	assertRefused(await place.run('--run', run, '--resume'), /The recipe\.json for run .* has changed/);
 	await writeFile(path, text);
 	assert.equal((await place.run('--run', run, '--resume')).code, 0);
 });
@@ -209,7 +209,7 @@ test('a run does not resume when its recipe or its data have changed', async () 
 const isRoot = process.getuid?.() === 0;
 const asNobody = isRoot ? { skip: 'root may write anywhere' } : {};
 
-test('a folder that may not be written is refused', asNobody, async () => {
+test('a read-only folder is rejected', asNobody, async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
 	await chmod(run, 0o500);
@@ -218,7 +218,7 @@ test('a folder that may not be written is refused', asNobody, async () => {
 	assert.deepEqual(await readdir(run), ['recipe.json']);
 });
 
-/** Mounts a file system for the test; null where that is not allowed. */
+/** Mounts a file system for the test, or returns null if mounting is not allowed. */
 function mount(path: string, options: string): (() => void) | null {
 	if (!isRoot || process.platform !== 'linux') return null;
 	try {
@@ -229,7 +229,7 @@ function mount(path: string, options: string): (() => void) | null {
 	return () => execFileSync('umount', ['-l', path]);
 }
 
-test('a read-only disk is refused with one sentence', async (t) => {
+test('a read-only disk is rejected with one sentence', async (t) => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
 	const disk = join(place.folder, 'disk');
@@ -247,7 +247,7 @@ test('a read-only disk is refused with one sentence', async (t) => {
 	}
 });
 
-test('a full disk ends the run with a typed error; after making room it resumes to the same end', async (t) => {
+test('a full disk ends the run with a typed error; once space is freed, the run resumes to the same end', async (t) => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
 	const disk = join(place.folder, 'disk');

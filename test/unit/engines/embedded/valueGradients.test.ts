@@ -15,7 +15,10 @@ import {
 } from '../../../../src/engines/embedded/model/programs.ts';
 import { differenceError, distance, type Feed, normals, Program, somePlaces, tinyShape } from './computeHarness.ts';
 
-/** Losses of reward models and critics in double precision: against the formulas, their derivatives, and central differences. */
+/**
+ * Checks reward-model and critic losses in double precision against the formulas, their derivatives, and central
+ * differences.
+ */
 
 const [rows, tokens] = [4, 5];
 const places = Array.from({ length: rows * tokens }, (_, i) => i);
@@ -49,12 +52,13 @@ const labelled = await compiled('labels');
 const feeds = { ...parameterFeeds(flat), ...text };
 const probabilities = (await labelled.run({ ...feeds, labels: all(() => 0), weights: all(() => 0) }))
 	.values as number[];
-/** The logits of the test's parameters. */
+/** Logits under the test's parameters. */
 const scores = probabilities.map((p) => Math.log(p / (1 - p)));
 
 /**
- * The gradient of the sum of coefficient * logit: that of the cross-entropy loss with label 0 is weight * probability by the
- * logit, and the test of that loss holds it against finite differences.
+ * Computes the gradient of the sum of coefficient * logit. It uses the cross-entropy loss with label 0, whose
+ * derivative with respect to the logit is weight * probability; the test of that loss checks it against finite
+ * differences.
  */
 const carried = async (coefficients: readonly number[]) =>
 	gradientOf(
@@ -93,7 +97,7 @@ async function check(
 	assert.ok(distance(rounded, gradient) < 1e-5 * largest, `${distance(rounded, gradient) / largest}`);
 }
 
-test('Bradley-Terry: loss and gradient are those of the formula', async () => {
+test('Bradley-Terry: loss and gradient match the formula', async () => {
 	const ends = [4, 2, 3, 4];
 	const weight = 0.5;
 	const at = (row: number) => row * tokens + (ends[row] as number);
@@ -110,9 +114,9 @@ test('Bradley-Terry: loss and gradient are those of the formula', async () => {
 	);
 });
 
-test('clipped value loss of PPO: loss and gradient are those of the formula', async () => {
+test('clipped PPO value loss: loss and gradient match the formula', async () => {
 	const range = 0.2;
-	// Values that have moved up and down, within the range and beyond, from old ones towards returns and away from them.
+	// Value changes up and down, inside and outside the clip range, toward returns and away from them.
 	const moved = [-0.5, -0.1, 0.1, 0.5];
 	const old = places.map((i) => (scores[i] as number) - (moved[i % 4] as number));
 	const returns = normals(random, rows * tokens, 1).map((x, i) => (scores[i] as number) + x);
@@ -130,7 +134,7 @@ test('clipped value loss of PPO: loss and gradient are those of the formula', as
 		const [free, clipped] = [(v - r) ** 2, (bound - r) ** 2];
 		loss += (w / 2) * Math.max(free, clipped);
 		if (clipped > free) clippedOnes++;
-		// Beyond the range the clipped value is constant.
+		// Outside the range the clipped value is constant.
 		return clipped > free ? 0 : w * (v - r);
 	});
 	assert.ok(clippedOnes > 2);

@@ -6,7 +6,7 @@ import { parseEngineArguments } from '../../../../src/engines/shared/engineArgum
 const at = resolve('/somewhere');
 const parse = (...argv: string[]) => parseEngineArguments(argv, at);
 
-test('folders become absolute', () => {
+test('makes folders absolute', () => {
 	const run = { kind: 'run', run: resolve(at, 'a'), resume: false, parentCheckpoint: null };
 	assert.deepEqual(parse('--run', 'a'), run);
 	assert.deepEqual(parse('--resume', '--run', 'a'), { ...run, resume: true });
@@ -28,7 +28,7 @@ for (const argv of [
 	['--run', 'a', '--resume', '--parent-checkpoint', 'b'],
 	['--fast', '--run', 'a'],
 ]) {
-	test(`refuses ${JSON.stringify(argv)} and shows the usage`, () => {
+	test(`rejects ${JSON.stringify(argv)} and shows the usage`, () => {
 		assert.throws(() => parse(...argv), { reason: 'invalid', action: /^Usage: engine --run/ });
 	});
 }

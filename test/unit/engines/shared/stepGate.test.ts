@@ -18,7 +18,7 @@ function hooks(said: string[]): GateHooks {
 	};
 }
 
-test('requests happen between batches in their order; jobs also between updates', async () => {
+test('requests run between batches in submission order, and jobs also run between updates', async () => {
 	const gate = new StepGate();
 	const said: string[] = [];
 	const answers = [
@@ -33,7 +33,7 @@ test('requests happen between batches in their order; jobs also between updates'
 	assert.deepEqual(await Promise.all(answers), ['folder', 7, 1]);
 });
 
-test('a pause is answered when it has happened; jobs and checkpoints go on in it', async () => {
+test('a pause resolves once it takes effect, and jobs and checkpoints still run while paused', async () => {
 	const gate = new StepGate();
 	const said: string[] = [];
 	const pause = gate.pause().then(() => said.push('answered'));
@@ -50,7 +50,7 @@ test('a pause is answered when it has happened; jobs and checkpoints go on in it
 	assert.deepEqual(said, ['paused', 'answered', 'checkpoint', 'job', 'continued', 'continue']);
 });
 
-test('going on is answered when it has happened, or when it will not', async () => {
+test('continue resolves once it takes effect, and rejects if it never will', async () => {
 	const gate = new StepGate();
 	const said: string[] = [];
 	const first = gate.pause();
@@ -72,7 +72,7 @@ test('going on is answered when it has happened, or when it will not', async () 
 	assert.equal(await again, 'stop');
 });
 
-test('a request that throws at once is answered and does not end the run', async () => {
+test('a job that throws synchronously is rejected without ending the run', async () => {
 	const gate = new StepGate();
 	const job = gate.withLearner(() => {
 		throw new Failure('invalid', 'no');
@@ -82,7 +82,7 @@ test('a request that throws at once is answered and does not end the run', async
 	await assert.rejects(job, { reason: 'invalid' });
 });
 
-test('a pause withdrawn before it happened is told so', async () => {
+test('a pause that is withdrawn before it takes effect is rejected', async () => {
 	const gate = new StepGate();
 	const pause = gate.pause();
 	await gate.resume();
@@ -90,7 +90,7 @@ test('a pause withdrawn before it happened is told so', async () => {
 	assert.equal(await gate.betweenBatches(hooks([])), 'continue');
 });
 
-test('a stop ends a pause; what waits when the run is over is answered with the reason', async () => {
+test('stop ends a pause, and requests pending when the run ends are rejected with the reason', async () => {
 	const gate = new StepGate();
 	const through = gate.betweenBatches(hooks([]));
 	assert.equal(await through, 'continue');
@@ -107,7 +107,7 @@ test('a stop ends a pause; what waits when the run is over is answered with the 
 	await assert.rejects(gate.pause(), { reason: 'unavailable' });
 });
 
-test("a refused change is the asker's matter, a failed checkpoint the run's too", async () => {
+test("a rejected change is only the requester's problem, but a failed checkpoint also ends the run", async () => {
 	const gate = new StepGate();
 	const failing: GateHooks = {
 		...hooks([]),

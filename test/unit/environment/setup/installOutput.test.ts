@@ -5,8 +5,8 @@ import { explainFailure } from '../../../../src/environment/setup/installFailure
 import { InstallMeter, readInstallLine } from '../../../../src/environment/setup/installOutput.ts';
 import { withoutPasswords } from '../../../../src/environment/setup/setupLog.ts';
 
-describe('what installers print while they work', () => {
-	it('is read of pip', () => {
+describe('progress output of installers', () => {
+	it('is parsed for pip', () => {
 		assert.deepEqual(readInstallLine('Collecting torch==2.13.0 (from -r base.txt (line 3))'), {
 			...{ kind: 'resolving', item: 'torch' },
 		});
@@ -28,7 +28,7 @@ describe('what installers print while they work', () => {
 		assert.equal(readInstallLine("WARNING: Location 'file:///x/' is ignored"), null);
 	});
 
-	it('is read of uv', () => {
+	it('is parsed for uv', () => {
 		assert.deepEqual(readInstallLine('Downloading numpy (16.1MiB)'), {
 			...{ kind: 'downloading', item: 'numpy', bytes: 16.1 * 2 ** 20 },
 		});
@@ -37,7 +37,7 @@ describe('what installers print while they work', () => {
 		assert.equal(readInstallLine(' + numpy==2.4.6'), null);
 	});
 
-	it('makes a share that only grows, whatever is downloaded at once', () => {
+	it('yields a fraction that never decreases, however many files are downloaded in parallel', () => {
 		const meter = new InstallMeter(1000e6);
 		const shares: number[] = [];
 		for (const line of [
@@ -61,21 +61,21 @@ describe('what installers print while they work', () => {
 	});
 });
 
-describe('what installers print when they fail', () => {
+describe('error output of installers', () => {
 	const ended = { code: 1, signal: null };
 	const cases: [reason: Reason, message: RegExp, text: string][] = [
 		['full', /disk is full/, 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device'],
 		['full', /disk is full/, 'error: failed to write: No space left on device (os error 28)'],
 		[
-			...(['unavailable', /cannot be reached/] as const),
+			...(['unavailable', /is unreachable/] as const),
 			"WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError(Failed to establish a new connection: [Errno -2] Name or service not known)': /simple/torch/\nERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: none)\nERROR: No matching distribution found for torch==2.13.0",
 		],
 		[
-			...(['unavailable', /cannot be reached/] as const),
+			...(['unavailable', /is unreachable/] as const),
 			'error: Failed to fetch: https://host/whl/cpu/torch/\n  cause: client error (Connect)\n  cause: dns error',
 		],
 		[
-			...(['unavailable', /lists no idna/] as const),
+			...(['unavailable', /does not list idna/] as const),
 			'Looking in indexes: http://host/simple\nERROR: Could not find a version that satisfies the requirement idna (from versions: none)\nERROR: No matching distribution found for idna',
 		],
 		[
@@ -83,11 +83,11 @@ describe('what installers print when they fail', () => {
 			"WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed'",
 		],
 		[
-			...(['denied', /name and a password/] as const),
+			...(['denied', /user name and password/] as const),
 			'error: No solution found when resolving dependencies\n  cause: Because idna was not found in the package registry\nhint: An index URL (http://host/simple) could not be queried due to a lack of valid authentication credentials (401 Unauthorized)',
 		],
 		[
-			...(['unsupported', /has no six==99 for this Python/] as const),
+			...(['unsupported', /does not have six==99 for this Python/] as const),
 			'ERROR: Could not find a version that satisfies the requirement six==99 (from versions: 0.9.0, 1.17.0)\nERROR: No matching distribution found for six==99',
 		],
 		[
@@ -104,7 +104,7 @@ describe('what installers print when they fail', () => {
 			/was interrupted or damaged/,
 			'hint: The structure of `mdurl` (v0.1.2) was invalid:\n  Failed to read from zip file',
 		],
-		['corrupt', /differs/, 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.'],
+		['corrupt', /does not match the hash/, 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.'],
 		[
 			'unsupported',
 			/\(sentencepiece\)/,
@@ -116,8 +116,8 @@ describe('what installers print when they fail', () => {
 			'The virtual environment was not created successfully because ensurepip is not available.',
 		],
 		['invalid', /argument/, "error: invalid value 'cu999' for '--torch-backend <TORCH_BACKEND>'"],
-		['denied', /cannot be written/, 'error: failed to create directory: Permission denied (os error 13)'],
-		['internal', /failed with status 1: error: something else\.$/, 'Resolved 3 packages\nerror: a different value\n'],
+		['denied', /cannot write a file/, 'error: failed to create directory: Permission denied (os error 13)'],
+		['internal', /failed with status 1: error: something else\.$/, 'Resolved 3 packages\nerror: something else\n'],
 	];
 	for (const [reason, message, text] of cases) {
 		it(`is ${reason}: ${message.source}`, () => {
@@ -129,13 +129,13 @@ describe('what installers print when they fail', () => {
 		});
 	}
 
-	it('may be nothing', () => {
+	it('may be empty', () => {
 		assert.match(explainFailure('Installing torch', [], { code: 3, signal: null }).message, /failed with status 3\.$/);
 		const killed = explainFailure('Installing torch', ['Collecting torch'], { code: null, signal: 'SIGKILL' });
 		assert.match(killed.toString(), /killed by SIGKILL\. The machine may have run out of memory/);
 	});
 
-	it('keeps passwords out of logs', () => {
+	it('is logged without passwords', () => {
 		assert.equal(
 			withoutPasswords('Looking in indexes: https://me:s3cr3t@host/simple, https://token@other/x'),
 			'Looking in indexes: https://***@host/simple, https://***@other/x',

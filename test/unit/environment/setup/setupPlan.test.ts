@@ -38,8 +38,8 @@ const lines = (input: Parameters<typeof plan>[0]) =>
 const pip = '-m pip install --no-input --disable-pip-version-check --progress-bar raw';
 const inside = process.platform === 'win32' ? '\\env\\Scripts\\python.exe' : '/env/bin/python';
 
-describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
-	it('is uv where it is installed, which is told the build', () => {
+describe('the setup plan', { skip: process.platform === 'win32' }, () => {
+	it('uses uv if it is installed and passes it the build', () => {
 		assert.deepEqual(lines({ machine: { ...withNvidia('580.65.06', '9.0'), uv } }), [
 			'/bin/uv venv --no-project --python /usr/bin/python3 /env',
 			`/bin/uv pip install --python ${inside} --torch-backend cu130 -r /r/base.txt`,
@@ -50,7 +50,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.equal(old.installer, 'uv by pip');
 	});
 
-	it('is pip alone where pip takes the build that fits, torch before the rest', () => {
+	it('uses only pip if pip would pick a matching build, with torch first', () => {
 		assert.deepEqual(lines({ machine: withNvidia('580.65.06', '9.0') }), [
 			'/usr/bin/python3 -m venv /env',
 			`${inside} ${pip} torch==2.13.0`,
@@ -63,7 +63,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.match(old[1] ?? '', /--progress-bar off/);
 	});
 
-	it('lets pip fetch uv where pip would take another build', () => {
+	it('lets pip install uv if pip would pick a different build', () => {
 		assert.deepEqual(lines({}), [
 			'/usr/bin/python3 -m venv /env',
 			`${inside} ${pip} -r /r/uv.txt`,
@@ -72,11 +72,11 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.equal(plan({ machine: withNvidia('550.54.15', '8.0') }).build.backend, 'cu126');
 	});
 
-	it('is what a person says, with a note where the build is then left to the index', () => {
+	it('follows an explicit choice, with a note if that leaves the build to the index', () => {
 		const named = plan({ choices: { installer: 'pip' } });
 		assert.equal(named.installer, 'pip');
-		assert.match(named.notes.join(' '), /CUDA 13\.0 build; the CPU build would match .* uv can choose/);
-		// Three GB, because that is what comes.
+		assert.match(named.notes.join(' '), /CUDA 13\.0 build; the CPU build would match .* uv can select a build/);
+		// 3 GB, because the CUDA build is downloaded.
 		assert.ok(named.downloadBytes > 2.5e9 && plan().downloadBytes < 1e9);
 		assert.throws(() => plan({ choices: { installer: 'uv' } }), { reason: 'missing', message: 'uv is not installed.' });
 		assert.throws(() => plan({ choices: { installer: 'uv' }, machine: machine({ uv: { ...uv, version: '0.4.0' } }) }), {
@@ -84,13 +84,13 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		});
 	});
 
-	it("leaves the build to an index of the person's own, whose address is in no argument", () => {
+	it("leaves the build to the user's own index, whose URL is not passed as an argument", () => {
 		const own = plan({ choices: { indexUrl: 'https://me:secret@mirror/simple' }, machine: machine({ uv }) });
 		assert.equal(own.installer, 'uv');
 		assert.doesNotMatch(JSON.stringify(own.commands.map(({ args }) => args)), /secret|torch-backend/);
 		assert.equal(own.commands[1]?.environment.UV_DEFAULT_INDEX, 'https://me:secret@mirror/simple');
-		assert.match(own.notes.join(' '), /package index determines/);
-		// pip has been told of a mirror, and uv has not.
+		assert.match(own.notes.join(' '), /torch build depends on the package index/);
+		// A mirror is configured for pip but not for uv.
 		assert.equal(plan({ machine: machine({ uv, pipConfigured: true }) }).installer, 'pip');
 		assert.equal(plan({ machine: machine({ uv, pipConfigured: true, uvConfigured: true }) }).installer, 'uv');
 		const more = lines({ choices: { pipArguments: ['--no-cache-dir'], installer: 'pip' } });
@@ -100,7 +100,7 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		);
 	});
 
-	it('goes by what the index has: the build, its size, and the version that names it', () => {
+	it('depends on the build, size and version that the index offers', () => {
 		const has = (offered: string[] | null) =>
 			plan({
 				choices: { installer: 'pip' },
@@ -111,12 +111,12 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.ok(small.commands[1]?.args.includes('torch==2.13.0+cpu'));
 		const large = has(['2.13.0']);
 		assert.ok(large.downloadBytes > 2.5e9);
-		assert.match(large.notes.join(), /For Python 3\.12\.1 the package index has the CUDA 13\.0 build of torch/);
+		assert.match(large.notes.join(), /For Python 3\.12\.1, the package index provides the CUDA 13\.0 build of torch/);
 		assert.match(planSentence(large), /pip, the CUDA 13\.0 build: about 3 GB/);
 		assert.ok(large.commands[1]?.args.includes('torch==2.13.0'));
 		const other = has(['2.13.0+cu126', '2.13.0']);
 		assert.match(planSentence(other), /the CUDA 12\.6 build/);
-		// Nothing is promised of an index that did not answer.
+		// Make no promises about an index that did not respond.
 		const unknown = has(null);
 		assert.ok(unknown.downloadBytes > 2.5e9);
 		assert.match(unknown.notes.join(), /usually the CUDA 13\.0 build/);
@@ -128,13 +128,13 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.ok(own.installer === 'uv' && own.commands[1]?.args.includes('torch==2.13.0+cpu'));
 	});
 
-	it('reads the versions that pip lists', () => {
+	it('parses the versions that pip lists', () => {
 		const text = 'torch (2.15.0)\nAvailable versions: 2.15.0, 2.13.0+cpu, 2.13.0\n  INSTALLED: 2.13.0+cpu\n';
 		assert.deepEqual(parseVersions(text), ['2.15.0', '2.13.0+cpu', '2.13.0']);
 		assert.equal(parseVersions('ERROR: No matching distribution found for torch'), null);
 	});
 
-	it('says which build was installed, by what torch says of itself', () => {
+	it('reports the installed build according to torch itself', () => {
 		const cpu = chooseTorchBuild(machine(), 'cpu');
 		assert.equal(installedBuild({ cuda: null, rocm: null }), 'cpu');
 		assert.equal(installedBuild({ cuda: '13.0', rocm: null }), 'cu130');
@@ -149,19 +149,19 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 		assert.match(buildNote(cuda, { cuda: null, rocm: null }) ?? '', /Training will use the CPU, not the GPU/);
 	});
 
-	it('needs a Python that makes environments, unless uv does', () => {
+	it('needs a Python that can create environments unless uv is available', () => {
 		const bare = { path: '/usr/bin/python3', probe: probe({ ensurepip: null }) };
 		assert.throws(() => plan({ python: bare }), { reason: 'missing', action: /python3-venv/ });
 		assert.equal(plan({ python: bare, machine: machine({ uv }) }).installer, 'uv');
 	});
 
-	it('refuses vLLM where it cannot work', () => {
+	it('rejects vLLM where it cannot work', () => {
 		const pins = ['torch==2.13.0', 'vllm==0.28.0'];
 		assert.throws(() => plan({ pins }), { reason: 'unsupported', action: 'Omit vllm.' });
 		assert.ok(plan({ pins, machine: withNvidia('580.1', '9.0') }).diskBytes > 10e9);
 	});
 
-	it('says sizes before anything is downloaded', () => {
+	it('reports sizes before anything is downloaded', () => {
 		assert.equal(
 			planSentence(plan()),
 			'Python 3.12.1, uv by pip, the CPU build: about 234 MB to download, 885 MB on disk',
@@ -169,8 +169,8 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 	});
 });
 
-describe('Pythons', () => {
-	it('that no environment can be made with are named with the reason', () => {
+describe('Python interpreters', () => {
+	it('that cannot be used for an environment are rejected with a reason', () => {
 		assert.equal(whyUnusable(probe()), null);
 		for (const [changes, words] of [
 			[{ python: '3.9.18' }, /older than 3\.10/],
@@ -187,7 +187,7 @@ describe('Pythons', () => {
 	});
 });
 
-describe('the requirement files', () => {
+describe('requirement files', () => {
 	const read = (name: string) => readFileSync(join(root, 'src/engines/trainer', name), 'utf8');
 	const pins = ['base', 'ray', 'gpu', 'vllm', 'qlora', 'uv'].flatMap((name) =>
 		requirementLines(read(`requirements/${name}.txt`)),
@@ -199,7 +199,7 @@ describe('the requirement files', () => {
 		assert.deepEqual(pinOf('nvidia_ml.py'), { name: 'nvidia-ml-py', version: null });
 	});
 
-	it('pin what the tests run with', () => {
+	it('pin the versions that the tests use', () => {
 		const tested = new Map(
 			requirementLines(readFileSync(join(root, 'test/python/requirements.txt'), 'utf8'))
 				.map(pinOf)
@@ -210,7 +210,7 @@ describe('the requirement files', () => {
 		}
 	});
 
-	it('have the ranges of pyproject.toml', () => {
+	it('use the ranges from pyproject.toml', () => {
 		const declared = [
 			...read('pyproject.toml').matchAll(/^\s*(?:\w+ = \[)?"([a-z][\w.-]*(?:\[[^\]]*\])?[<>=][^"]*)"/gm),
 		]
@@ -219,7 +219,7 @@ describe('the requirement files', () => {
 		assert.deepEqual(requirementLines(read('requirements/ranges.txt')).toSorted(), declared.toSorted());
 	});
 
-	it('tell what has changed since an environment was made', () => {
+	it('show what has changed since an environment was created', () => {
 		assert.deepEqual(changedPins(['torch==2.12.0', 'trl==1.13.0'], ['torch==2.13.0', 'trl==1.13.0', 'peft==0.21.2']), [
 			'torch 2.12.0 -> 2.13.0',
 			'peft missing -> 0.21.2',

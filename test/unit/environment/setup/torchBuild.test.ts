@@ -5,8 +5,8 @@ import { parseRocmInfo } from '../../../../src/environment/machine/rocm.ts';
 import { chooseTorchBuild } from '../../../../src/environment/setup/torchBuild.ts';
 import { machine, withNvidia } from '../machines.ts';
 
-describe('the build of torch', () => {
-	it('is that of the processor where there is no GPU, and says why where a driver is too old', () => {
+describe('the torch build', () => {
+	it('is CPU without a GPU, with a reason if the driver is too old', () => {
 		assert.deepEqual(chooseTorchBuild(machine()).backend, 'cpu');
 		const old = chooseTorchBuild(withNvidia('470.199.02', '8.0'));
 		assert.equal(old.backend, 'cpu');
@@ -14,19 +14,19 @@ describe('the build of torch', () => {
 		assert.throws(() => chooseTorchBuild(withNvidia('470.199.02', '8.0'), 'cuda'), { reason: 'unsupported' });
 	});
 
-	it('fits driver and GPUs', () => {
+	it('matches the driver and the GPUs', () => {
 		const cases: [driver: string, capabilities: string[], backend: string][] = [
 			['580.65.06', ['9.0'], 'cu130'],
 			['595.10', ['12.0', '8.6'], 'cu130'],
-			// Pascal and Volta are in no build for CUDA 13.
+			// CUDA 13 builds do not support Pascal and Volta.
 			['580.65.06', ['7.0'], 'cu126'],
 			['550.54.15', ['8.0'], 'cu126'],
 			['525.60.13', ['6.1'], 'cu126'],
-			// Blackwell is in no build for CUDA 12.6.
+			// CUDA 12.6 builds do not support Blackwell.
 			['575.51.03', ['10.0'], 'cu129'],
-			// An old nvidia-smi does not say what a GPU can.
+			// Old versions of nvidia-smi do not report the compute capability.
 			['550.54.15', [], 'cu126'],
-			// Kepler, and a pair that no build is for.
+			// Kepler, and a pair that no build supports together.
 			['535.10', ['3.5'], 'cpu'],
 			['535.10', ['10.0'], 'cpu'],
 		];
@@ -37,7 +37,7 @@ describe('the build of torch', () => {
 		assert.match(chooseTorchBuild(machine(), 'cuda').notes[0] ?? '', /No NVIDIA driver/);
 	});
 
-	it('is ROCm where rocminfo lists a GPU, MPS on a Mac, and nothing where PyTorch has none', () => {
+	it('is ROCm if rocminfo lists a GPU, MPS on a Mac, and none where PyTorch has no build', () => {
 		const rocm = { version: '7.2.0', gpus: ['gfx942 AMD Instinct MI300X'] };
 		assert.deepEqual(chooseTorchBuild(machine({ rocm })).kind, 'rocm');
 		assert.equal(chooseTorchBuild(machine({ rocm: { ...rocm, gpus: [] } })).kind, 'cpu');
@@ -56,8 +56,8 @@ describe('the build of torch', () => {
 	});
 });
 
-describe('what drivers print', () => {
-	it('of nvidia-smi is its GPUs, with what an old one does not say left open', () => {
+describe('driver output', () => {
+	it('from nvidia-smi lists the GPUs, with unknowns for fields that an old version lacks', () => {
 		const text = '580.65.06, NVIDIA H200, 143771, 143167, 9.0\n580.65.06, NVIDIA A2, 15356, [N/A], 8.6\n';
 		assert.deepEqual(parseNvidiaSmi(text), {
 			driver: '580.65.06',
@@ -71,7 +71,7 @@ describe('what drivers print', () => {
 		assert.equal(parseNvidiaSmi("NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"), null);
 	});
 
-	it('of rocminfo is its GPUs, and not the processor', () => {
+	it('from rocminfo lists the GPUs but not the CPU', () => {
 		const text = [
 			'ROCk module is loaded',
 			'*******\nAgent 1\n*******\n  Name:                    AMD EPYC 9654\n  Marketing Name:          AMD EPYC 9654',

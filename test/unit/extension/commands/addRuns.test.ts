@@ -36,14 +36,14 @@ beforeEach(() => {
 	picks.length = 0;
 });
 
-test('one run is added as it is, and the registry keeps its reader', async () => {
+test('a single run is added directly, and the registry remembers its reader', async () => {
 	assert.deepEqual(await addRuns(verl, registry, undefined), [{ folder: verl, foreign: true }]);
 	assert.deepEqual(await registry.listForeign(), [verl]);
 	assert.deepEqual(await registry.list(), []);
 	assert.equal(await registry.readerOf(verl), 'verl');
 });
 
-test('of several runs the person says which', async () => {
+test('the user chooses among several runs', async () => {
 	picks.push((items) => {
 		assert.deepEqual(
 			items.map(({ label, description }) => [label, description]),
@@ -59,7 +59,7 @@ test('of several runs the person says which', async () => {
 	assert.equal(await addRuns(join(place, 'outputs'), registry, undefined), null);
 });
 
-test('of several readers the person says which, and every later reader of the folder keeps to it', async () => {
+test('the user chooses among several readers, and the folder keeps the chosen one', async () => {
 	const both = join(place, 'both');
 	await cp(trl, both, { recursive: true });
 	await writeFiles(both, { 'rollouts/1.jsonl': [{ input: 'q', output: 'a', gts: null, score: 1, step: 1 }] });
@@ -71,7 +71,7 @@ test('of several readers the person says which, and every later reader of the fo
 	assert.equal((await openRun(both)).format, 'trl');
 });
 
-test('runs of our own are added without a question', async () => {
+test('native runs are added without prompting', async () => {
 	const runs = join(place, 'project/runs');
 	await writeRecord(join(runs, 'a'));
 	await writeRecord(join(runs, 'b'));
@@ -86,7 +86,7 @@ test('runs of our own are added without a question', async () => {
 	assert.equal((await registry.list()).length, 2);
 });
 
-test('where there is none, it says what was looked for', async () => {
+test('a folder without runs is reported with the formats that were tried', async () => {
 	const empty = join(place, 'empty');
 	await writeFiles(empty, { 'notes.txt': 'nothing' });
 	await assert.rejects(addRuns(empty, registry, undefined), (error: unknown) => {
@@ -99,7 +99,7 @@ test('where there is none, it says what was looked for', async () => {
 	});
 });
 
-test('a run of another trainer is listed with what its files tell, and nothing that needs an engine', async (t) => {
+test('a run by another trainer is listed with the data in its files, without actions that need an engine', async (t) => {
 	const store = new RunStore(
 		[{ list: () => registry.listForeign(), onDidChange: () => ({ dispose() {} }) }],
 		(error) => {
@@ -125,14 +125,14 @@ test('a run of another trainer is listed with what its files tell, and nothing t
 	assert.equal(tooltip.get('Trainer'), 'verl');
 	assert.match(tooltip.get('Notes') ?? '', /no group id/);
 	assert.ok(!tooltip.has('Engine') && !tooltip.has('Device'));
-	// A folder that is gone leaves the list.
+	// A deleted folder disappears from the list.
 	await rm(trl, { recursive: true });
 	await store.refresh();
 	assert.equal(store.get(trl), undefined);
 	assert.ok(store.get(verl));
 });
 
-test('what a person calls such a run lies beside the registry, not in its folder', async () => {
+test('the display name of such a run is stored in the registry, not in its folder', async () => {
 	const before = await readdir(verl, { recursive: true });
 	await renameRun(verl, 'my run');
 	assert.equal((await readAnnotation(verl)).name, 'my run');

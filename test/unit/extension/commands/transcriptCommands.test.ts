@@ -13,7 +13,7 @@ addTranscriptCommands(
 	{ open: (place) => opened.push(place) },
 );
 
-/** Where the command leads; null: nothing is opened. */
+/** Resolves to what the command opens, or null if nothing. */
 async function place(argument?: unknown): Promise<unknown> {
 	assert.ok(run, 'the command is not registered');
 	opened.length = 0;
@@ -23,7 +23,7 @@ async function place(argument?: unknown): Promise<unknown> {
 }
 
 const noEditor = { activeTextEditor: undefined, tabGroups: { activeTabGroup: {} } };
-/** The next dialog is answered with this file. */
+/** Sets the file selected in the next dialog. */
 const choose = (file: string | undefined) =>
 	Object.assign(window, { showOpenDialog: async () => file && [Uri.file(file)] });
 const edit = (path: string, text: string) => {
@@ -43,7 +43,7 @@ const edit = (path: string, text: string) => {
 afterEach(() => void Object.assign(window, noEditor));
 Object.assign(window, noEditor);
 
-test('a file, a path and a rollout are opened as they are named', async () => {
+test('a file, a path and a rollout open as specified', async () => {
 	assert.deepEqual(await place(Uri.file('/w/chat.json')), { kind: 'file', file: '/w/chat.json' });
 	assert.deepEqual(await place('/w/./x/../chat.json'), { kind: 'file', file: '/w/chat.json' });
 	const rollout = { kind: 'rollout', run: '/runs/a', split: 'train', step: 3, group: 1, index: 0 };
@@ -52,21 +52,21 @@ test('a file, a path and a rollout are opened as they are named', async () => {
 	assert.deepEqual(await place({ ...rollout, split: 'validation' }), { ...rollout, split: 'validation' });
 });
 
-test('what is neither is refused, and says why', async () => {
+test('any other argument is rejected with a reason', async () => {
 	await assert.rejects(place(new Uri('git', '/w/chat.json')), /not a file on this machine/);
 	await assert.rejects(place('chat.json'), /chat\.json is not an absolute path/);
 	await assert.rejects(
 		place({ kind: 'rollout', run: 'a', split: 'train', step: 3, group: 1, index: 0 }),
 		/not an absolute path/,
 	);
-	await assert.rejects(place({ kind: 'rollout' }), /needs a file or a rollout/);
+	await assert.rejects(place({ kind: 'rollout' }), /requires a file or a rollout/);
 });
 
-test('without a name, the chat log in the editor is opened, else it asks', async () => {
+test('without an argument, the chat log in the active editor opens, or else a file dialog', async () => {
 	const messages = '[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Yes?"}]';
 	edit('/w/log.json', messages);
 	assert.deepEqual(await place(), { kind: 'file', file: '/w/log.json' });
-	// What a menu was called on counts more than what is open beside it.
+	// The context menu's target takes precedence over the active editor.
 	assert.deepEqual(await place('/w/other.json'), { kind: 'file', file: '/w/other.json' });
 	edit('/w/code.ts', 'export const one = 1;');
 	choose('/w/chosen.jsonl');

@@ -32,7 +32,7 @@ const newRun = () => join(temporary, `run${runs++}`);
 
 const text = (lines: readonly MetricsLine[]) =>
 	lines.map(({ step, time, stage, values }) => formatLine({ step, time, stage, ...values })).join('');
-/** A record whose engine lives, as far as anybody can tell from here. */
+/** Record fields of a run whose engine appears to be running. */
 const live = () => ({ status: 'running', heartbeat: Date.now() / 1000 + 3600 }) as const;
 const cutOff = but(() => ({ 'completions/clipped_ratio': 0.5 }));
 
@@ -59,8 +59,8 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 const idsOf = ({ state }: InstanceType<typeof RunDiagnosis>) => state.alerts.map(({ alert }) => alert.id);
 const logOf = (folder: string) => readFile(join(folder, 'annotations/alerts.jsonl'), 'utf8').catch(() => '');
 
-describe('the diagnosis of a run in the editor', () => {
-	it('goes through a run that has ended, keeps what it finds, and reads that alone the next time', async () => {
+describe('run diagnosis in the editor', () => {
+	it('scans an ended run, stores the findings, and reads only those next time', async () => {
 		const folder = newRun();
 		await writeRecord(folder, { step: 60 });
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
@@ -70,7 +70,7 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.ok(diagnosis.state.alerts[0]?.holds);
 		await until('kept', async () => (await logOf(folder)).includes('"diagnosed"'));
 		assert.deepEqual(warned, []);
-		// Where nothing is left to read, the file says it all.
+		// Delete the data to check that the stored file is enough.
 		await rm(join(folder, 'metrics.jsonl'));
 		const again = diagnose(folder).diagnosis;
 		await until('ready again', () => again.state.phase === 'ready');
@@ -78,7 +78,7 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.ok(again.state.alerts[0]?.holds);
 	});
 
-	it('follows a run that lives, through its end and its resume', async () => {
+	it('follows a live run through its end and resume', async () => {
 		const folder = newRun();
 		await writeRecord(folder, live());
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
@@ -94,14 +94,14 @@ describe('the diagnosis of a run in the editor', () => {
 		await until('its end', () => diagnosis.state.alerts[0]?.holds === false);
 		await writeRecord(folder, { step: 110 });
 		await until('kept whole', async () => (await logOf(folder)).includes('"diagnosed"'));
-		// Resumed from a checkpoint before anything happened.
+		// Resumed from a checkpoint before the first finding.
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
 		await writeRecord(folder, { ...live(), attempt: 2 });
 		await until('anew', () => diagnosis.live && idsOf(diagnosis).length === 0);
 		assert.match(await logOf(folder), /"type":"begin"/);
 	});
 
-	it('follows nothing when it is given up the moment it is ready', async () => {
+	it('follows nothing if disposed as soon as it is ready', async () => {
 		const folder = newRun();
 		await writeRecord(folder, live());
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
@@ -121,7 +121,7 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.notEqual(diagnosis.record?.step, 77);
 	});
 
-	it('keeps what a person dismissed, for every window', async () => {
+	it('shares dismissed findings between windows', async () => {
 		const folder = newRun();
 		await writeRecord(folder, { step: 60 });
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
@@ -136,7 +136,7 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.ok(!other.state.alerts[0]?.dismissed);
 	});
 
-	it('writes nothing into the folder of another trainer', async () => {
+	it('writes nothing to the folders of other trainers', async () => {
 		const folder = newRun();
 		await cp(join(root, 'test/fixtures/trl-run'), folder, { recursive: true });
 		const { diagnosis, warned } = diagnose(folder);
@@ -146,7 +146,7 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.deepEqual(warned, []);
 	});
 
-	it('shows what it found where nothing can be kept, and waits for a run that is not there yet', async () => {
+	it('shows findings even where they cannot be stored, and waits for a run that does not exist yet', async () => {
 		const folder = newRun();
 		const { diagnosis, warned } = diagnose(folder);
 		await mkdir(folder);
@@ -158,7 +158,7 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.ok(warned.length > 0);
 	});
 
-	it('says of a short run that it is too short, read from its log too', async () => {
+	it('reports that a short run is too short, even from its log', async () => {
 		const folder = newRun();
 		await writeRecord(folder, { step: 6 });
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(6, () => ({ reward: 0, reward_std: 0 }))));
@@ -172,7 +172,7 @@ describe('the diagnosis of a run in the editor', () => {
 		}
 	});
 
-	it('tells the dashboard in bounded lines', () => {
+	it('limits the size of lines for the dashboard', () => {
 		const alert = {
 			id: 'x'.repeat(9000),
 			rule: 'overlong',
@@ -208,7 +208,7 @@ describe('the diagnosis of a run in the editor', () => {
 	});
 });
 
-describe('the watch over live runs', () => {
+describe('live run monitoring', () => {
 	function openWindow(storage: string, folder: string, status: RunView['status'] = 'running') {
 		const changed = new Emitter<void>();
 		const told: { level: string; text: string; actions: string[] }[] = [];
@@ -248,7 +248,7 @@ describe('the watch over live runs', () => {
 	};
 	const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
 
-	it('says what it finds once, in one window, whatever is reloaded', async () => {
+	it('reports each finding once, in one window, across reloads', async () => {
 		const folder = await withTrouble();
 		const storage = newRun();
 		const first = openWindow(storage, folder);
@@ -273,7 +273,7 @@ describe('the watch over live runs', () => {
 		assert.equal(reloaded.told.length, 0);
 	});
 
-	it('is silent about ended runs, when nobody wants to be told, and does nothing when it is switched off', async () => {
+	it('ignores ended runs and respects disabled notifications and a disabled monitor', async () => {
 		const folder = await withTrouble();
 		const ended = openWindow(newRun(), folder, 'finished');
 		ended.see();
@@ -293,7 +293,7 @@ describe('the watch over live runs', () => {
 		assert.equal(await logOf(folder), '');
 	});
 
-	it('diagnoses a run once for all who look at it, and lets it go', async () => {
+	it('diagnoses a run once for all its viewers, then releases it', async () => {
 		const folder = await withTrouble();
 		const { watch } = openWindow(newRun(), folder);
 		const diagnoses = await watch.diagnoses();

@@ -9,7 +9,7 @@ import { builtProgram } from '../../../support/programs.ts';
 
 const cli = builtProgram('dist/cli.js');
 
-test('an evaluation in a process of its own is told, can be ended, and goes on where it was', async (context) => {
+test('an evaluation in a separate process reports progress, can be stopped, and continues where it left off', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rl-evaluate-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const write = (name: string, lines: readonly unknown[]) =>
@@ -45,7 +45,7 @@ test('an evaluation in a process of its own is told, can be ended, and goes on w
 
 	const told: number[] = [];
 	const result = await run(new AbortController().signal, (done) => told.push(done));
-	// How often progress is reported depends on the clock, but not that it begins with what was kept.
+	// The number of progress reports depends on timing, but the first one must include the stored samples.
 	assert.equal(told[0], kept.length, `${told}`);
 	assert.equal(told.at(-1), count);
 	const lines = await linesOf();
@@ -53,7 +53,7 @@ test('an evaluation in a process of its own is told, can be ended, and goes on w
 	assert.deepEqual([result.done, result.total, result.accuracy.accuracy], [count, count, 0.5]);
 	assert.equal(result.folder, join(folder, 'kept'));
 
-	// Questions without a completion are missing with their reason; where all are, there is no result.
+	// Problems without a completion are missing with a reason; if all are missing, there is no result.
 	const gone = (prompt: string) => ({ prompt, fail: { reason: 'unavailable', message: 'The model is gone.' } });
 	const sure = { prompt: '*', say: ['<think>x</think><answer>1</answer>'] };
 	await write('half.json', [{ name: 'half', rules: [gone('q3 *'), gone('q7 *'), sure] }]);

@@ -21,7 +21,7 @@ const evaluation = (step: number, created: number) => ({
 	policy: { name: 'p', model: 'm' },
 });
 
-test('evaluations of runs are found, followed and told in words; what is none is passed over', async (context) => {
+test('evaluations of runs are found, followed and described, and other files are ignored', async (context) => {
 	const root = await mkdtemp(join(tmpdir(), 'es-'));
 	context.after(() => rm(root, { recursive: true, force: true }));
 	const run = join(root, 'run');
@@ -65,9 +65,12 @@ test('evaluations of runs are found, followed and told in words; what is none is
 	assert.equal(row?.description, 'pass@1 50.0% (25.0 to 75.0) · sums · 2 samples');
 	assert.equal(row?.contextValue, 'evaluation');
 	assert.equal(presentEvaluation(early, 100).description, 'interrupted · sums · 2 samples');
-	assert.match(Object.fromEntries(presentEvaluation(early, 100).tooltip)['Action'] ?? '', /same settings to continue/);
+	assert.match(
+		Object.fromEntries(presentEvaluation(early, 100).tooltip)['Action'] ?? '',
+		/^To continue, .* with the same settings/,
+	);
 
-	// It ends in the folder that was there.
+	// The evaluation finishes in the existing folder.
 	await write('early', evaluation(4, 30), { problems: 3, accuracy: { accuracy: 1, low: 0.5, high: 1 } });
 	await store.refresh();
 	assert.equal(news, 2);

@@ -6,7 +6,7 @@ import { Uri, window } from '../vscodeStandIn.ts';
 
 const { PanelSet } = await import('../../../../src/extension/panels/panelSet.ts');
 
-/** A tab of the editor, as far as a set of panels uses it. */
+/** Stand-in for a webview panel, with the members that PanelSet uses. */
 class Tab {
 	readonly webview = { html: '' };
 	readonly #closed: (() => void)[] = [];
@@ -18,7 +18,7 @@ class Tab {
 	}
 }
 
-/** Panels of places that are names; `a` and `A` are one. */
+/** Creates panels for string locations, compared case-insensitively. */
 function panelsOf(t: TestContext, shared = true) {
 	const events: string[] = [];
 	t.mock.method(window, 'createWebviewPanel', () => new Tab());
@@ -40,7 +40,7 @@ function panelsOf(t: TestContext, shared = true) {
 	return { set, events, restore: (tab: Tab, state: unknown) => set.deserializeWebviewPanel(tab as never, state) };
 }
 
-test('opens a place once, and reveals it after that', (t) => {
+test('opens a location once, then reveals it', (t) => {
 	const { set, events } = panelsOf(t);
 	const panel = set.open('a', 1);
 	assert.equal(set.open('A', 2), panel);
@@ -54,7 +54,7 @@ test('opens a place once, and reveals it after that', (t) => {
 	assert.deepEqual(set.panels, []);
 });
 
-test('restores a place unless it is open, and says why it cannot', async (t) => {
+test('restores a location unless it is open, and explains failures', async (t) => {
 	const { set, events, restore } = panelsOf(t);
 	await restore(new Tab(), 'a');
 	let closed = false;
@@ -70,7 +70,7 @@ test('restores a place unless it is open, and says why it cannot', async (t) => 
 	assert.match(broken.webview.html, /Not a &lt;name&gt;/);
 });
 
-test('places without a key never share a panel', (t) => {
+test('locations without a key never share a panel', (t) => {
 	const { set } = panelsOf(t, false);
 	assert.notEqual(set.open('a'), set.open('a'));
 	assert.equal(set.panels.length, 2);

@@ -9,11 +9,11 @@ import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { chartsOf, metricsOf } from '../../../../webview/dashboard/chartCatalogue.ts';
 import { root } from '../../../scripts/paths.ts';
 
-/** A run of the PyTorch engine through distill, dpo, reward-model and rloo, without its checkpoints. */
+/** PyTorch-engine run with distill, dpo, reward-model and rloo stages, without its checkpoints. */
 const folder = join(root, 'test/fixtures/torch-run');
 
-describe('a run of the PyTorch engine', () => {
-	it('writes no metric that the catalog does not know, and each has its place', async () => {
+describe('PyTorch-engine run', () => {
+	it('writes only cataloged metrics, each with a place in the dashboard', async () => {
 		const lines = await readMetrics(folder);
 		assert.deepEqual([...new Set(lines.map(({ stage }) => stage))], ['distill', 'dpo', 'reward-model', 'rloo']);
 		const names = [...new Set(lines.flatMap(({ values }) => Object.keys(values)))];
@@ -27,12 +27,12 @@ describe('a run of the PyTorch engine', () => {
 			['reward', 'preferences', 'policy', 'lengths', 'optimiser', 'speed'],
 		);
 		const shown = groups.flatMap(({ charts }) => charts.flatMap(metricsOf));
-		// The least and the most of held-out scores would hide those of training.
+		// Min and max of held-out rewards would hide those of training.
 		const unshown = ['eval/max_reward', 'eval/min_reward'];
 		assert.deepEqual(names.filter((name) => !shown.includes(name)).sort(), unshown);
 	});
 
-	it('is a row like any other, with its engine', async () => {
+	it('is presented like any other run, with its engine', async () => {
 		const view = await loadRun(folder);
 		const { description, tooltip } = presentRun(view, 1_795_400_000);
 		assert.match(description, /^PyTorch · finished · 18\/18 · reward 0\.00 · /);
@@ -40,13 +40,13 @@ describe('a run of the PyTorch engine', () => {
 		assert.equal(engine, 'PyTorch: trl 1.13.0, torch 2.13.0+cpu, transformers 5.18.0');
 	});
 
-	it('has rollouts whose tokens can be looked at by what is known of each, and by nothing else', async () => {
+	it('has rollouts whose token views match the recorded values', async () => {
 		const rollouts = await readRollouts(folder, 15);
 		assert.equal(rollouts.length, 16);
 		for (const line of rollouts) {
 			assert.equal(line.tokens?.text.length, line.tokens?.logprob.length);
 			assert.deepEqual(recordedValues(line), ['logprob', 'entropy', 'ratio']);
-			// As where TRL computes none: the columns are there, without a number.
+			// TRL run without these values: the columns exist but contain no numbers.
 			const absent = line.tokens && { text: line.tokens.text, logprob: line.tokens.logprob.map(() => null) };
 			assert.deepEqual(recordedValues({ tokens: absent }), []);
 		}

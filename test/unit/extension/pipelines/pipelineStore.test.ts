@@ -57,7 +57,7 @@ const record: PipelineRecord = {
 	],
 };
 
-test('pipelines are found around the runs of their stages, and followed by their files', async (context) => {
+test('pipelines are found from the runs of their stages, and their files are watched', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const pipeline = join(folder, 'runs', 'story-1');
@@ -92,7 +92,7 @@ test('pipelines are found around the runs of their stages, and followed by their
 	assert.equal(news, 3);
 });
 
-test('one that has no run yet is taken in when it is told of', async (context) => {
+test('a pipeline without runs is added when it is announced', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const store = new PipelineStore(nothingKnown, () => undefined);
@@ -104,7 +104,7 @@ test('one that has no run yet is taken in when it is told of', async (context) =
 	assert.equal(store.pipelines.length, 1);
 });
 
-test('rows say in words how pipelines and stages stand', async (context) => {
+test('rows describe the state of pipelines and stages', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);
@@ -130,15 +130,15 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	assert.doesNotMatch(words('rl'), /\u202e/);
 	const icons = view.stages.map((one) => presentStage(one).icon.id);
 	assert.equal(new Set(icons).size, 4, icons.join());
-	// One that failed goes on with its pipeline.
+	// A failed stage is resumed with its pipeline.
 	assert.equal(told('rl', { pipeline: view }).contextValue, 'stage resumablePipeline');
 	const tooltip = Object.fromEntries(told('cold', { pipeline: view }).tooltip);
 	assert.equal(tooltip.Before, 'rl');
 	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0%');
-	assert.match(Object.fromEntries(row.tooltip)['Action'] ?? '', /Resume it/);
+	assert.match(Object.fromEntries(row.tooltip)['Action'] ?? '', /Resume the pipeline/);
 });
 
-test('a pipeline at work says what its stage does and about how long that goes on', async (context) => {
+test('a running pipeline shows the progress of its stage and the estimated time left', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);
@@ -165,7 +165,7 @@ test('a pipeline at work says what its stage does and about how long that goes o
 	assert.equal(presentStage(measured, { evaluation }).contextValue, 'stage evaluation');
 });
 
-test('what is left follows from what was seen, and rests do not count', () => {
+test('the estimate is based on observed progress and ignores breaks', () => {
 	const pace = new StagePace();
 	assert.equal(pace.left('a', 10, 20, 100), null);
 	pace.note('a', 10, 100);
@@ -174,14 +174,14 @@ test('what is left follows from what was seen, and rests do not count', () => {
 	assert.equal(pace.left('a', 15, 20, 110), 10);
 	pace.note('a', 15, 110);
 	assert.equal(pace.left('a', 20, 20, 120), null, 'what is done has nothing left');
-	// It begins anew.
+	// The stage restarts.
 	pace.note('a', 2, 200);
 	assert.equal(pace.left('a', 4, 20, 204), 32);
 	pace.forget('a');
 	assert.equal(pace.left('a', 4, 20, 204), null);
 });
 
-test('the end of a pipeline is one sentence: what came of it, or what to do', async (context) => {
+test('the end of a pipeline is described in one sentence, with its result or an action', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);

@@ -18,7 +18,7 @@ const recipe = `{
 	]
 }`;
 
-test('each stage with a name says after and before which others it is, at its line', () => {
+test('each named stage lists the stages before and after it, at its line', () => {
 	assert.deepEqual(
 		stageLines(recipe, null).map(({ name, line, words, state }) => [name, line, words, state]),
 		[
@@ -31,7 +31,7 @@ test('each stage with a name says after and before which others it is, at its li
 	);
 });
 
-test('of many some are named, and what is no pipeline has none', () => {
+test('long lists are shortened, and recipes without a pipeline get no lines', () => {
 	const stages = Array.from({ length: 6 }, (_, i) => ({
 		name: `s${i}`,
 		type: 'sft',
@@ -43,7 +43,7 @@ test('of many some are named, and what is no pipeline has none', () => {
 	assert.deepEqual(stageLines('', null), []);
 });
 
-test('a stage says how it stands in the pipeline that was started', () => {
+test('a stage shows its state in the started pipeline', () => {
 	const stage = { name: 'base', type: 'pretrain', status: 'finished', done: 20, total: 20, accuracy: 0.5, seconds: 60 };
 	const view = {
 		stages: [{ ...stage, why: null, folder: '/p/base', kept: [], partial: null }],

@@ -18,7 +18,7 @@ const server: PolicyView = {
 	trial: null,
 };
 
-test('a policy is said with what it is, what it can, and what it lacks', () => {
+test('a policy is presented with its kind, capabilities and limitations', () => {
 	const untried = presentPolicy(server, now);
 	assert.deepEqual([untried.label, untried.description, untried.icon.color], ['big', 'org/big-7b', null]);
 	assert.equal(untried.contextValue, 'policy serverPolicy keylessPolicy');
@@ -47,7 +47,7 @@ test('a policy is said with what it is, what it can, and what it lacks', () => {
 	assert.match(tried.contextValue, /keyedPolicy/);
 	const rows = Object.fromEntries(tried.tooltip);
 	assert.equal(rows['Last tested'], '2 h ago');
-	// Texts of a server turn nothing around, and are no icons.
+	// Server text is shown without bidirectional overrides or icons.
 	assert.doesNotMatch(Object.values(rows).join(), /\u202e|\$\(bug\)|\n/);
 
 	const checkpoint = presentPolicy(
@@ -67,7 +67,7 @@ test('a policy is said with what it is, what it can, and what it lacks', () => {
 	assert.deepEqual([engine.label, engine.description, engine.contextValue], ['Adder', 'training now', 'policy']);
 });
 
-test('entries of the settings that are wrong are left out and named', () => {
+test('invalid settings entries are skipped and reported', () => {
 	const fine = { name: 'a', baseUrl: 'http://x/v1', model: 'm', price: { input: 1, output: 2 } };
 	const { servers, faults } = serversOf([
 		fine,
@@ -91,7 +91,7 @@ test('entries of the settings that are wrong are left out and named', () => {
 	assert.deepEqual(serversOf('nonsense'), { servers: [], faults: [] });
 });
 
-test('what a person types is checked before it is kept', () => {
+test('user input is validated before it is saved', () => {
 	assert.deepEqual(priceOf('0.5 1.5 eur'), { input: 0.5, output: 1.5, currency: 'EUR' });
 	assert.deepEqual(priceOf('1, 2'), { input: 1, output: 2, currency: 'USD' });
 	assert.equal(priceOf(' '), undefined);

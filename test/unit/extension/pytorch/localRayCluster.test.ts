@@ -9,7 +9,7 @@ import type { NoticeAction } from '../../../../src/extension/notices.ts';
 
 const { LocalRayCluster } = await import('../../../../src/extension/pytorch/localRayCluster.ts');
 
-test('a cluster is offered where a recipe names one on this machine and nothing is listening there', async (t) => {
+test('offers to start a cluster if a recipe names a local address where nothing is listening', async (t) => {
 	const said: { text: string; actions: readonly NoticeAction[] }[] = [];
 	const notice = async (text: string, actions: readonly NoticeAction[] = []) => void said.push({ text, actions });
 	const cluster = new LocalRayCluster({
@@ -57,7 +57,7 @@ test('a cluster is offered where a recipe names one on this machine and nothing 
 	await new Promise((resolve) => server.close(resolve));
 	assert.equal(await cluster.isThere(await recipe(address), assert.fail), false);
 	const [{ text, actions } = { text: '', actions: [] }] = said;
-	// A run that is resumed has its recipe in its folder.
+	// A resumed run has its recipe in its folder.
 	await writeFile(join(folder, 'recipe.json'), JSON.stringify({ format: 1, ray: { address } }));
 	assert.equal(await cluster.isThere(folder, assert.fail), false);
 	assert.equal(await cluster.isThere(join(folder, 'nowhere'), assert.fail), true);
@@ -65,7 +65,7 @@ test('a cluster is offered where a recipe names one on this machine and nothing 
 	assert.equal(await cluster.isThere(await recipe(null), assert.fail), false);
 	assert.match(
 		text,
-		new RegExp(`^There is no Ray cluster at ${address}\\. .*"ray start --head --dashboard-port=\\d+"`),
+		new RegExp(`^No Ray cluster is running at ${address}\\. .*"ray start --head --dashboard-port=\\d+"`),
 	);
 	assert.deepEqual(
 		actions.map(({ title }) => title),

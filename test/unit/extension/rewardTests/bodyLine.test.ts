@@ -9,7 +9,7 @@ function stops(text: string, path: string): string[] {
 	return findSignatures(text, path).map((one) => lines[bodyLine(text, one, language)]?.trim() ?? '');
 }
 
-test('a debugger stops at the first code within a Python reward, below its documentation', () => {
+test('a debugger stops at the first statement of a Python reward, after its docstring', () => {
 	const text = `import re
 
 def plain(completions, **kwargs):
@@ -38,7 +38,7 @@ def short(completions): return [0.0 for _ in completions]
 	]);
 });
 
-test('and within a TypeScript reward, or at an arrow that has no body of its own', () => {
+test('a debugger stops at the first statement of a TypeScript reward, or at an arrow function without a block', () => {
 	const text = `export const block: Reward = ({ answer }) => {
 	// first
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { terminalLine } from '../../../../src/extension/rewardTests/terminalText.ts';
 
-test('what a reward prints cannot drive the terminal of a test run', () => {
+test('reward output cannot send control sequences to the test terminal', () => {
 	const hostile = [
 		'\u001b]8;;command:workbench.action.quit\u0007click\u001b]8;;\u0007',
 		'\u001b]52;c;aGk=\u0007',

@@ -26,28 +26,28 @@ const report = (...attempts: readonly IsolationAttempt[]): IsolationReport => ({
 	durationMs: 1500,
 });
 
-describe('the report of a check', () => {
-	it('says in one sentence what held', () => {
+describe('the isolation report', () => {
+	it('summarizes the result in one sentence', () => {
 		const held = report(attempt('a', 'held'), attempt('b', 'held'), attempt('c', 'skipped'));
 		assert.equal(isolationSentence(held), 'The sandbox (bubblewrap) blocked all 2 escape attempts. 1 skipped.');
 		const broken = report(attempt('a', 'held'), attempt('b', 'escaped'), attempt('c', 'untried'));
 		assert.equal(
 			isolationSentence(broken),
-			'The sandbox (bubblewrap) failed to block 1 of 2 escape attempts: b. 1 could not be tried: c.',
+			'The sandbox (bubblewrap) failed to block 1 of 2 escape attempts: b. 1 could not be tested: c.',
 		);
 		assert.equal(
 			isolationSentence(report(attempt('a', 'held'), attempt('b', 'untried'))),
-			'The sandbox (bubblewrap) blocked 1 escape attempt. 1 could not be tried: b.',
+			'The sandbox (bubblewrap) blocked 1 escape attempt. 1 could not be tested: b.',
 		);
 		assert.equal(
 			isolationSentence(report(attempt('a', 'untried'), attempt('b', 'untried'))),
-			'The sandbox (bubblewrap) could not be checked. 2 could not be tried: a, b.',
+			'The sandbox (bubblewrap) could not be checked. 2 could not be tested: a, b.',
 		);
 		const many = report(...Array.from({ length: 9 }, (_, i) => attempt(`x${i}`, 'escaped')));
 		assert.match(isolationSentence(many), /: x0, x1, x2, x3, x4 and 4 more\.$/);
 	});
 
-	it('has a row for each attempt', () => {
+	it('has a row per attempt', () => {
 		const text = isolationText(report(attempt('a', 'held'), attempt('b', 'escaped', 'read 32 bytes')));
 		assert.match(text, /^\| Try a \| refused \| held \| `refused` \|$/m);
 		assert.match(text, /^\| Try b \| refused \| \*\*escaped\*\* \| `read 32 bytes` \|$/m);
@@ -55,11 +55,11 @@ describe('the report of a check', () => {
 		assert.doesNotMatch(text, /^## Network$/m);
 	});
 
-	it('shows what was written inside as plain text in its cell', () => {
+	it('shows sandbox output as plain text in its cell', () => {
 		const hostile = '` | x |\n# Title\n[link](command:evil) \u001b[31m <b>';
 		const text = isolationText(report(attempt('a', 'untried', hostile)));
 		const row = text.split('\n').find((line) => line.includes('Try a')) ?? '';
-		assert.equal(row, "| Try a | refused | **not tried** | `' ¦ x ¦ # Title [link](command:evil)  [31m <b>` |");
+		assert.equal(row, "| Try a | refused | **not tested** | `' ¦ x ¦ # Title [link](command:evil)  [31m <b>` |");
 		assert.doesNotMatch(text, /^# Title/m);
 	});
 });

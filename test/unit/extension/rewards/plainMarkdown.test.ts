@@ -4,7 +4,7 @@ import { plainMarkdown } from '../../../../src/extension/rewards/plainMarkdown.t
 
 const decoded = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)));
 
-test('nothing of Markdown is left, and every letter still reads as it was', () => {
+test('no Markdown syntax remains, and every letter is still readable', () => {
 	for (const hostile of [
 		'[run](command:workbench.action.terminal.new)',
 		'![x](https://example.com/a.png)',

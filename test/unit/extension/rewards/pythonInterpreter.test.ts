@@ -14,7 +14,7 @@ beforeEach(() => {
 	installed.clear();
 });
 
-/** The Python extension with an environment selected. */
+/** Installs a stand-in for the Python extension with an environment selected. */
 function select(environments: object | undefined): void {
 	installed.set('ms-python.python', { environments });
 }
@@ -32,7 +32,7 @@ async function found(): Promise<string | null> {
 	return path;
 }
 
-test('the Python extension says which Python, else the setting, else nobody', async () => {
+test('the interpreter comes from the Python extension, or else from the setting, or is null', async () => {
 	assert.equal(await found(), null);
 	configured.set(setting, ' /usr/bin/python3.12 ');
 	assert.equal(await found(), '/usr/bin/python3.12');
@@ -40,7 +40,7 @@ test('the Python extension says which Python, else the setting, else nobody', as
 	assert.equal(await found(), '/env/bin/python');
 });
 
-test('an older or broken Python extension is as none', async () => {
+test('an outdated or broken Python extension is ignored', async () => {
 	configured.set(setting, 'python3');
 	const broken = [
 		undefined,
@@ -61,7 +61,7 @@ test('an older or broken Python extension is as none', async () => {
 	}
 });
 
-test('another selection is told, and holds from the next use', async () => {
+test('a new selection is reported and takes effect on the next use', async () => {
 	const listeners: (() => void)[] = [];
 	let path = '/one';
 	select({
@@ -84,7 +84,7 @@ test('another selection is told, and holds from the next use', async () => {
 	python.dispose();
 });
 
-test('processes that score get Python, sandbox and keys, and nothing that nobody has set', async () => {
+test('scoring processes get the Python, sandbox and keys, and nothing that is not configured', async () => {
 	const secrets = new Map<string, string>();
 	const memory = new Map<string, unknown>();
 	const keys = new ApiKeys(

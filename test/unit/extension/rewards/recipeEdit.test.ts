@@ -7,7 +7,7 @@ import { addReward, changed, type RewardEntry } from '../../../../src/extension/
 const entry: RewardEntry = { file: 'rewards/brevity.reward.ts', name: 'brevity', weight: 0.1 };
 const edited = (text: string, added: RewardEntry = entry) => changed(text, addReward(text, added));
 
-test('an entry joins a list on one line, and every comment stays', () => {
+test('an entry is added to a single-line list without losing comments', () => {
 	const text = `{
 	// what is paid
 	"rewards": [{ "use": "accuracy" }, { "use": "format", "weight": 0.2 }], // and why
@@ -20,7 +20,7 @@ test('an entry joins a list on one line, and every comment stays', () => {
 	);
 });
 
-test('an entry joins a list of lines as a line, and a comment stays with the entry that it is about', () => {
+test('an entry is added to a multi-line list on its own line, and comments stay with their entry', () => {
 	const text = `{
   "rewards": [
     { "use": "accuracy" }, // right
@@ -32,7 +32,7 @@ test('an entry joins a list of lines as a line, and a comment stays with the ent
 	assert.equal(parse(after).rewards.length, 3);
 });
 
-test('no line is added but that of the entry, whatever stands around it', () => {
+test('only the line of the new entry is added, whatever surrounds it', () => {
 	const line = '{ "file": "rewards/brevity.reward.ts", "name": "brevity", "weight": 0.1 }';
 	const list = (...lines: string[]) => ['{', '\t"rewards": [', ...lines, '\t]', '}'];
 	const lists: readonly (readonly [before: string[], after: string[]])[] = [
@@ -59,7 +59,7 @@ test('no line is added but that of the entry, whatever stands around it', () => 
 	}
 });
 
-test('rewards that a recipe had by default are written one a line, behind what is there', () => {
+test('default rewards are written one per line after the existing keys', () => {
 	const written = ['\t"rewards": [', '\t\t{ "use": "accuracy" },', '\t\t{ "use": "format", "weight": 0.2 },'];
 	const line = '\t\t{ "file": "rewards/brevity.reward.ts", "name": "brevity", "weight": 0.1 }';
 	for (const eol of ['\n', '\r\n']) {
@@ -72,31 +72,31 @@ test('rewards that a recipe had by default are written one a line, behind what i
 	assert.deepEqual(parse(edited('{\n}\n')).rewards.length, 3);
 });
 
-test('a recipe without rewards keeps the ones that it had by default', () => {
+test('a recipe without rewards keeps its default rewards', () => {
 	const after = parse(edited('{ "name": "a", "stages": [] }'));
 	assert.deepEqual(after.rewards, [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }, entry]);
 	assert.equal(after.name, 'a');
 });
 
-test('an entry of the same reward gets the new weight', () => {
+test('an existing entry for the same reward gets the new weight', () => {
 	const text = `{ "rewards": [ /* mine */ { "file": "./rewards/brevity.reward.ts", "name": "brevity", "weight": 3 } ] }`;
 	assert.equal(edited(text), text.replace('3 }', '0.1 }'));
 	const other = '{ "rewards": [{ "file": "rewards/brevity.reward.ts", "name": "other" }] }';
 	assert.equal(parse(edited(other)).rewards.length, 2);
 });
 
-test('an empty list, a built-in reward, Windows line ends', () => {
+test('an empty list, a built-in reward and Windows line endings work', () => {
 	assert.deepEqual(parse(edited('{"rewards": [ ]}')).rewards, [entry]);
 	const after = edited('{\r\n\t"name": "a"\r\n}', { use: 'length-target', weight: 0.5 });
 	assert.equal(parse(after).rewards[2].use, 'length-target');
 	assert.doesNotMatch(after, /[^\r]\n/);
 });
 
-test('what is no recipe is refused', () => {
+test('text that is not a recipe is rejected', () => {
 	for (const text of ['', '[]', '{"rewards": {}}']) assert.throws(() => addReward(text, entry), { reason: 'invalid' });
 });
 
-test('edits of an alert set, append and remove keys, and every comment stays', () => {
+test('alert edits set, append and remove keys without losing comments', () => {
 	const text = `{
 	// what is paid
 	"rewards": [{ "use": "accuracy" }, { "use": "format", "weight": 0.2 }], // and why
@@ -118,7 +118,7 @@ test('edits of an alert set, append and remove keys, and every comment stays', (
 	for (const comment of ['// what is paid', '// and why', '// too high']) assert.ok(after.includes(comment), comment);
 });
 
-test('an edit of rewards writes out those that a recipe had by default', () => {
+test('editing rewards writes out the default rewards', () => {
 	const after = parse(advisedRecipe('{ "stages": [] }', [{ path: ['rewards', 1, 'weight'], value: 0.05 }]));
 	assert.deepEqual(after.rewards, [{ use: 'accuracy' }, { use: 'format', weight: 0.05 }]);
 	assert.throws(() => advisedRecipe('[]', [{ path: ['seed'], value: 1 }]), /not a JSON object/);

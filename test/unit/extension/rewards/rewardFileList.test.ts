@@ -14,7 +14,7 @@ const written = new Emitter<Uri>();
 const opened = new Emitter<{ readonly uri: Uri }>();
 const folders = new Emitter<void>();
 let disk: string[] = [];
-/** Searches end when a test says so. */
+/** Search that completes when a test says so. */
 let search: (() => Promise<void>) | null = null;
 
 before(() =>
@@ -48,7 +48,7 @@ async function listed(): Promise<{ list: InstanceType<typeof RewardFileList>; ch
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('files come and go with their events, but for those of runs and packages', async () => {
+test('files are added and removed by events, except for those in runs and packages', async () => {
 	const { list, changes } = await listed();
 	created.fire(uri('/w/c.reward.ts'));
 	created.fire(uri('/w/runs/one/d.reward.ts'));
@@ -62,7 +62,7 @@ test('files come and go with their events, but for those of runs and packages', 
 	list.dispose();
 });
 
-test('an event during the search is not lost with it', async () => {
+test('an event during a search is not lost', async () => {
 	disk = [];
 	const { promise, resolve } = Promise.withResolvers<void>();
 	search = () => promise;
@@ -76,7 +76,7 @@ test('an event during the search is not lost with it', async () => {
 	list.dispose();
 });
 
-test('a file whose event was lost is found when it is opened, or looked for again', async () => {
+test('a file whose event was lost is found when it is opened or on the next search', async () => {
 	const { list, changes } = await listed();
 	disk.push('/w/new/c.reward.ts', '/w/new/d.reward.ts');
 	opened.fire({ uri: uri('/w/new/c.reward.ts') });
@@ -92,7 +92,7 @@ test('a file whose event was lost is found when it is opened, or looked for agai
 	list.dispose();
 });
 
-test('a search that failed is not kept', async () => {
+test('a failed search is not cached', async () => {
 	disk = ['/w/a.reward.ts'];
 	search = () => Promise.reject(new Error('the search broke off'));
 	const list = new RewardFileList();

@@ -17,7 +17,7 @@ interface Opened {
 	write(text: string): Promise<void>;
 }
 
-/** A session on a file of its own with a dataset beside it; processes load what is saved. */
+/** Opens a session on a new file next to a dataset; processes load the saved text. */
 async function open(name: string, text: string, limits = {}): Promise<Opened> {
 	const folder = join(await rewardFolder(), 'project');
 	await mkdir(folder);
@@ -45,7 +45,7 @@ const right = `${comment}export const right = ({ trace, answer }) => {
 };
 `;
 
-test('a session verifies, tells it once, and keeps which rows it scored', async () => {
+test('a session verifies, reports once, and remembers the rows it scored', async () => {
 	const { session } = await open('right.reward.mjs', right);
 	let told = 0;
 	session.onDidChange(() => told++);
@@ -69,7 +69,7 @@ test('a session verifies, tells it once, and keeps which rows it scored', async 
 	session.dispose();
 });
 
-test('a newer start takes the older one over: the last text is what stands there', async () => {
+test('a newer start replaces the older one, so the final result is for the latest text', async () => {
 	const { session, write } = await open('right.reward.mjs', right);
 	await session.verify();
 	const starts: Promise<void>[] = [];
@@ -84,7 +84,7 @@ test('a newer start takes the older one over: the last text is what stands there
 	session.dispose();
 });
 
-test('every bad input ends in words at a line, and the next save is verified again', async () => {
+test('every bad input ends in a message at a line, and the next save is verified again', async () => {
 	const { session, write, logs } = await open('right.reward.mjs', right, { batchMs: 2000, rowMs: 300, memoryMb: 256 });
 	const bad: readonly [what: string, text: string, line: number | null, words: RegExp][] = [
 		['syntax', `${comment}\nexport const right = = 1;\n`, 3, /^not verified, line 3: /],
@@ -116,7 +116,7 @@ test('every bad input ends in words at a line, and the next save is verified aga
 	session.dispose();
 });
 
-test('a selection is scored as the completion of a problem, until it is taken back', async () => {
+test('a selection is scored as a completion of a problem until it is cleared', async () => {
 	const { session } = await open('right.reward.mjs', right);
 	const third = (await session.problems())[2]?.problem;
 	assert.ok(third);
@@ -133,7 +133,7 @@ test('a selection is scored as the completion of a problem, until it is taken ba
 	session.dispose();
 });
 
-test('what is cancelled leaves what was known, and what is disposed changes no more', async () => {
+test('canceling keeps earlier results, and nothing changes after disposal', async () => {
 	const { session, write } = await open('right.reward.mjs', right);
 	await session.verify();
 	await write(right.replace('? 1 : 0', '? 2 : 0'));
@@ -148,7 +148,7 @@ test('what is cancelled leaves what was known, and what is disposed changes no m
 	assert.equal(session.state.results.get('right')?.data?.statistics.max, 1);
 });
 
-test('a file whose imports take long says that it is loading', async () => {
+test('a file with slow imports is shown as loading', async () => {
 	const { session } = await open('right.reward.mjs', `await new Promise((go) => setTimeout(go, 800));\n${right}`);
 	const seen: string[] = [];
 	session.onDidChange(() => seen.push(inlineLine(session.state, 'right')?.text ?? ''));
@@ -158,7 +158,7 @@ test('a file whose imports take long says that it is loading', async () => {
 	session.dispose();
 });
 
-test('a failed case is a warning in its file; a line that is no case, too', async () => {
+test('a failed case and an invalid case line are warnings in the case file', async () => {
 	const { session } = await open('right.reward.mjs', right);
 	const cases = session.file.replace('.reward.mjs', '.cases.jsonl');
 	const one = { completion: '<answer>2</answer>', row: { answer: '2' }, expect: 0 };
@@ -175,7 +175,7 @@ test('a failed case is a warning in its file; a line that is no case, too', asyn
 	session.dispose();
 });
 
-test('where nothing may be run, nothing is', async () => {
+test('nothing runs where execution is not allowed', async () => {
 	const refused = new Error('not trusted');
 	const session = new RewardSession('/nowhere/a.reward.ts', {
 		verifier: () => Promise.reject(refused),

@@ -5,7 +5,7 @@ import { findSignatures } from '../../../../src/extension/rewards/rewardSignatur
 const shown = (text: string, path: string) =>
 	findSignatures(text, path).map(({ name, line, endLine }) => [name, line, endLine]);
 
-test('Python: top-level functions of prompts or completions, sync and async, one line or many', () => {
+test('Python: finds top-level functions of prompts or completions, sync and async, on one line or several', () => {
 	const text = `"""
 def quoted(prompts, completions): pass
 """
@@ -40,7 +40,7 @@ class Box:
 	]);
 });
 
-test('TypeScript: exported functions in every form, and nothing else', () => {
+test('TypeScript: finds exported functions in every form, and nothing else', () => {
 	const text = `import type { Reward } from 'reasoning-lab';
 
 // export const gone: Reward = () => 1;
@@ -101,7 +101,7 @@ test('a named default export is named after the file', () => {
 	assert.deepEqual(shown('const f = (s) => 1;\nexport default f;\n', 'a/b.reward.js'), [['b', 0, 0]]);
 });
 
-test('torn text ends the search, not the editor', () => {
+test('malformed text ends the search without breaking the editor', () => {
 	for (const text of [
 		'def a(prompts, completions',
 		'def (',

@@ -11,7 +11,7 @@ const { RewardsTree } = await import('../../../../src/extension/rewards/rewardsT
 
 before(() => Object.assign(workspace, { asRelativePath: () => '', getWorkspaceFolder: () => undefined }));
 
-test('rows of rewards are redrawn by themselves, and with their file where its words or its rewards are others', async (t) => {
+test('reward rows are redrawn individually, or with their file if its description or rewards change', async (t) => {
 	const file = '/w/a.reward.ts';
 	const files = { onDidChange: new Emitter<void>().event, files: async () => [file], rewardsOf: async () => ['one'] };
 	const tree = new RewardsTree(files as unknown as RewardFileList);
@@ -21,7 +21,7 @@ test('rows of rewards are redrawn by themselves, and with their file where its w
 	tree.follow({ onDidChange: verified.event, get: () => state } as unknown as VerificationView);
 	let drawn: (RewardItem[] | undefined)[] = [];
 	tree.onDidChangeTreeData((rows) => drawn.push(rows));
-	/** As the editor does: draws rows, and reads anew what is below them. */
+	/** Draws rows and rereads their children, like the editor does. */
 	const draw = async (rows: readonly RewardItem[]) => {
 		for (const row of rows) {
 			tree.getTreeItem(row);

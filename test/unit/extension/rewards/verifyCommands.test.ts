@@ -16,7 +16,7 @@ afterEach(() => {
 	Object.assign(workspace, { isTrusted: false });
 });
 
-/** The command on a reward file beside a dataset of so many problems, with a completion of the last one selected. */
+/** Opens a reward file next to a dataset with `problems` rows, with a completion of the last one selected. */
 async function opened(problems: number) {
 	const folder = join(await rewardFolder(), 'project');
 	await mkdir(folder);
@@ -49,7 +49,7 @@ async function opened(problems: number) {
 	return { commands, session, told };
 }
 
-test('the problem that a selection answers is asked for where there are several, and only there', async () => {
+test('the user is asked which problem a selection answers only if there are several', async () => {
 	const one = await opened(1);
 	await one.commands.verifySelection();
 	assert.deepEqual(one.told, ['right on the selection: 1.00']);
@@ -70,19 +70,22 @@ test('the problem that a selection answers is asked for where there are several,
 			offered.map((item) => item.description),
 			['1', '2'],
 		);
-		assert.deepEqual(two.told, [`right of the selection: ${value}`]);
+		assert.deepEqual(two.told, [`right on the selection: ${value}`]);
 		two.session.dispose();
 	}
 });
 
-test('no selection, an untrusted workspace and a list that is left score nothing', async () => {
+test('an empty selection, an untrusted workspace and a dismissed list score nothing', async () => {
 	const { commands, session, told } = await opened(2);
 	picks.push(undefined);
 	await commands.verifySelection();
 	Object.assign(workspace, { isTrusted: false });
-	await assert.rejects(commands.verifySelection('', '', 1), /not trusted, so no reward is run/);
+	await assert.rejects(
+		commands.verifySelection('', '', 1),
+		/Rewards are disabled because this workspace is not trusted/,
+	);
 	Object.assign(window, { activeTextEditor: undefined });
-	await assert.rejects(commands.verifySelection(), /Nothing is selected/);
+	await assert.rejects(commands.verifySelection(), /No text is selected/);
 	assert.deepEqual(told, []);
 	assert.equal(session.state.results.get('right')?.selection ?? null, null);
 	session.dispose();

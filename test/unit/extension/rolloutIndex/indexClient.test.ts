@@ -33,8 +33,8 @@ async function gone(pid: number): Promise<void> {
 	}
 }
 
-describe('the index worker of a window', () => {
-	it('starts with the first request, knows the runs, and tells how far it is', async (context) => {
+describe('index worker', () => {
+	it('starts on the first request, gets the run list, and reports progress', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const client = clientFor(context);
 		const told: IndexNews<'progress'>[] = [];
@@ -54,7 +54,7 @@ describe('the index worker of a window', () => {
 		assert.equal(hits.flatMap((news) => news.hits).length, 5);
 	});
 
-	it('passes failures on, and takes what it does not know for one', async (context) => {
+	it('passes failures on, and reports unknown methods as failures', async (context) => {
 		const client = clientFor(context);
 		await assert.rejects(client.request('sql', { sql: 'drop table run', limit: 1 }), { reason: 'denied' });
 		await assert.rejects(client.request('sql', { sql: 'select 1' } as never), { reason: 'invalid' });
@@ -70,7 +70,7 @@ describe('the index worker of a window', () => {
 		assert.deepEqual((await client.request('sql', { sql: 'select 1', limit: 1 })).rows, [[1]]);
 	});
 
-	it('is started again after a crash, with what it had to know; what was under way fails', async (context) => {
+	it('restarts after a crash with its previous state, failing the requests in progress', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'));
 		const client = clientFor(context, { storage: join(folder, 'index') });
@@ -85,7 +85,7 @@ describe('the index worker of a window', () => {
 		assert.match(client.words.join(), /SIGKILL/);
 	});
 
-	it('is not started for ever', async (context) => {
+	it('is not restarted indefinitely', async (context) => {
 		const client = clientFor(context, { program: join(await folderFor(context), 'missing.js') });
 		for (let i = 0; i < 4; i++) await assert.rejects(client.request('status', {}), { reason: 'unavailable' });
 		await assert.rejects(client.request('status', {}), { reason: 'unavailable', message: /exited 4 times/ });
@@ -93,7 +93,7 @@ describe('the index worker of a window', () => {
 		await assert.rejects(without.request('status', {}), { reason: 'unavailable' });
 	});
 
-	it('starts again by itself when a statement does not stop, and answers what else was asked', async (context) => {
+	it('restarts itself if a statement does not stop, and answers other requests', async (context) => {
 		const client = clientFor(context);
 		await client.request('status', {});
 		const first = client.pid as number;
@@ -108,7 +108,7 @@ describe('the index worker of a window', () => {
 		assert.notEqual(client.pid, first);
 	});
 
-	it('ends with its window, whatever it is doing', async (context) => {
+	it('exits with its window, even while busy', async (context) => {
 		const client = clientFor(context);
 		await client.request('status', {});
 		const pid = client.pid as number;
@@ -119,7 +119,7 @@ describe('the index worker of a window', () => {
 		await assert.rejects(client.request('status', {}), { reason: 'cancelled' });
 	});
 
-	it('ends when its parent is killed', async () => {
+	it('exits when its parent is killed', async () => {
 		const { spawn } = await import('node:child_process');
 		const source = `
 			import { IndexClient } from ${JSON.stringify(new URL('../../../../src/extension/rolloutIndex/indexClient.ts', import.meta.url).href)};

@@ -13,14 +13,14 @@ const engine = builtProgram('dist/engine.js');
 const programs = async () => ({ engine, node: process.execPath });
 const own = (folder: string) => ({ run: { folder, format: 'reasoning-lab' }, programs, name: 'test' });
 
-/** Whether an engine answers for a checkpoint. */
+/** Returns whether an engine responds for a checkpoint. */
 async function served(path: string): Promise<boolean> {
 	const client = await connectServed(path, 'test').catch(() => null);
 	client?.dispose();
 	return client !== null;
 }
 
-test('a rollout goes on from a cut by the checkpoint nearest to its step, whose engine ends when nobody asks', async () => {
+test('a rollout is continued from any token by the nearest checkpoint, whose engine exits when unused', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare({ ...tinyRecipe, checkpoint: { every: 10, keep: 20 } });
 	assert.equal((await place.run('--run', run)).code, 0);
@@ -32,7 +32,7 @@ test('a rollout goes on from a cut by the checkpoint nearest to its step, whose 
 
 	const policy = await continuing.policy(41);
 	assert.equal(policy.ready, true);
-	assert.match(policy.message, /checkpoint of step 40\b/);
+	assert.match(policy.message, /checkpoint at step 40\b/);
 	assert.equal(policy.temperature, 1);
 
 	const tokens = rollout.tokens?.text ?? [];
@@ -45,7 +45,7 @@ test('a rollout goes on from a cut by the checkpoint nearest to its step, whose 
 	const path = (await listCheckpoints(run)).find(({ step }) => step === 40)?.path as string;
 	assert.ok(await served(path));
 
-	// Greedy portions are what one request gives: nothing is lost or said twice where they meet.
+	// Greedy chunks must equal a single request, with nothing lost or repeated at chunk boundaries.
 	const client = await connectServed(path, 'test');
 	const whole = await client.request('policy/generate', {
 		prompts: [rollout.prompt + prefix],
@@ -58,7 +58,7 @@ test('a rollout goes on from a cut by the checkpoint nearest to its step, whose 
 	});
 	client.dispose();
 
-	// An edit of the thinking is what it goes on from; what the vocabulary lacks is said.
+	// An edited thinking section is continued as edited, and characters missing from the vocabulary are reported.
 	const edited = await continuing.generate(
 		{ ...request, prefix: '<think>9', temperature: 1, seed: 3 },
 		() => undefined,
@@ -73,9 +73,9 @@ test('a rollout goes on from a cut by the checkpoint nearest to its step, whose 
 	);
 	await assert.rejects(
 		continuing.generate({ ...request, prefix: '1'.repeat(5000) }, () => undefined),
-		/does not fit into the context/,
+		/exceeds the context/,
 	);
-	// At the end of its context it stops, and says that it was not its own end.
+	// At the context limit, generation stops with finish reason length.
 	const full = await continuing.generate({ ...request, temperature: 1, maxTokens: 100_000 }, () => undefined);
 	assert.equal(typeof full.ended, 'boolean');
 
@@ -87,7 +87,7 @@ test('a rollout goes on from a cut by the checkpoint nearest to its step, whose 
 	);
 });
 
-test('the live engine goes on while the run trains; waiting for it can be given up', async () => {
+test('the live engine continues rollouts while the run trains, and waiting for it can be canceled', async () => {
 	await using place = await Workplace.make();
 	const stages = [{ type: 'grpo', steps: 100_000, num_generations: 4, prompts_per_step: 4, learning_rate: 1e-3 }];
 	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 1000 } });
@@ -116,7 +116,7 @@ test('the live engine goes on while the run trains; waiting for it can be given 
 	client.dispose();
 });
 
-test('who cannot go on says why', async () => {
+test('runs that cannot continue rollouts explain why', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(tinyRecipe);
 	const request = { step: 1, prompt: '1+2=', prefix: '', maxTokens: 20, temperature: 1 };
@@ -131,7 +131,7 @@ test('who cannot go on says why', async () => {
 	);
 	none.dispose();
 	const foreign = new ContinueFrom({ ...own(run), run: { folder: run, format: 'trl' } });
-	assert.match((await foreign.policy(1)).message, /Another trainer/);
+	assert.match((await foreign.policy(1)).message, /created by another trainer/);
 	await assert.rejects(
 		foreign.generate(request, () => undefined),
 		{ reason: 'unsupported' },
@@ -139,13 +139,13 @@ test('who cannot go on says why', async () => {
 	foreign.dispose();
 });
 
-test('an engine that serves for a window ends when the window is killed', async () => {
+test('an engine that serves a window exits when the window is killed', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(tinyRecipe);
 	assert.equal((await place.run('--run', run)).code, 0);
 	const path = (await listCheckpoints(run)).at(-1)?.path as string;
 	const window = join(import.meta.dirname, 'servingWindow.ts');
-	// It kills itself once the checkpoint answers.
+	// The window kills itself once the checkpoint responds.
 	await assert.rejects(promisify(execFile)(process.execPath, [window, engine, path]), { signal: 'SIGKILL' });
 	await eventually(async () => !(await served(path)), 'the engine has ended');
 });

@@ -13,7 +13,7 @@ const place = await mkdtemp(join(tmpdir(), 'export-command-'));
 after(() => rm(place, { recursive: true, force: true }));
 const notices = {} as Notices;
 
-test('an export without dialogs goes to the file that it names, which must be an absolute path', async () => {
+test('an export without dialogs writes to the given path, which must be absolute', async () => {
 	const folder = join(place, 'run');
 	await writeMicroscopeRun(folder, 2);
 	const run = { folder, name: 'bakery' };

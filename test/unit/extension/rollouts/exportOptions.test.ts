@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exportFormats } from '../../../../src/core/export/exportFormat.ts';
 import { applyOptions, exportOptions, noChoices, optionsOf } from '../../../../src/extension/rollouts/exportOptions.ts';
 
-test('choices add up, whatever is checked', () => {
+test('selected options are combined, whichever are checked', () => {
 	assert.deepEqual(applyOptions([]), noChoices);
 	const pick = (...ids: string[]) => applyOptions(exportOptions.filter(({ id }) => ids.includes(id)));
 	assert.deepEqual(pick('correct', 'finished', 'best', 'unique', 'messages', 'perturbed'), {
@@ -15,7 +15,7 @@ test('choices add up, whatever is checked', () => {
 	assert.equal(pick('neutral').neutral, 'right');
 });
 
-test('every format offers what it takes, and ids are unique', () => {
+test('every format offers the options it supports, and ids are unique', () => {
 	assert.deepEqual(Object.fromEntries(exportFormats.map((format) => [format, optionsOf(format).map(({ id }) => id)])), {
 		sft: ['correct', 'finished', 'best', 'unique', 'messages', 'perturbed'],
 		dpo: ['finished', 'pairs', 'length', 'messages'],

@@ -16,7 +16,7 @@ const needs = {
 	askPolicy: async () => ({ value: policy }),
 };
 
-/** Runs the questions with these replies, all of which have to be asked for. @returns the search, and what was asked */
+/** Runs the flow with these replies, all of which must be used. @returns the search and the questions */
 async function ask(given: SearchDraft, last: SearchDraft, ...answers: readonly Reply[]) {
 	const asked: Asked[] = [];
 	replies.push(
@@ -39,7 +39,7 @@ afterEach(() => {
 
 const go = { pick: '$(check) Continue with these settings' } as const;
 
-test('a typed problem, its strategy, parameters, scorer and budget become a search', async () => {
+test('an entered problem, strategy, parameters, scorer and budget define a search', async () => {
 	const { wanted, asked, titles } = await ask(
 		{},
 		{ strategy: 'best-of-n', budget: { nodes: 7 } },
@@ -70,7 +70,7 @@ test('a typed problem, its strategy, parameters, scorer and budget become a sear
 	});
 	assert.deepEqual(wanted?.spec.budget, { nodes: 7 });
 	assert.equal(asked[3]?.proposed, 'Best of N', 'the last strategy is proposed');
-	// A policy is asked for outside of these lists, as the second of six.
+	// The policy is selected outside these lists, as the second of six steps.
 	assert.deepEqual(
 		asked.map(({ step, totalSteps }) => [step, totalSteps]),
 		[
@@ -83,11 +83,11 @@ test('a typed problem, its strategy, parameters, scorer and budget become a sear
 			[6, 6],
 		],
 	);
-	// With a known answer the oracle is offered, at the end.
+	// With a known answer, the oracle is offered last.
 	assert.equal(asked[5]?.items.at(-1)?.label, 'accuracy');
 });
 
-test('what is given is not asked, and an oracle needs an answer', async () => {
+test('values given up front are not asked for, and an oracle needs an answer', async () => {
 	const given = {
 		policy,
 		problem: { ...problem, answer: null },
@@ -103,7 +103,7 @@ test('what is given is not asked, and an oracle needs an answer', async () => {
 	assert.deepEqual([none.asked.length, none.wanted?.spec.budget], [0, { nodes: 3 }]);
 });
 
-test('the way back leads to the question before, over those that were not asked; from the first one out', async () => {
+test('Back returns to the previous question, skipping those not asked, and from the first question it cancels', async () => {
 	const { titles, wanted } = await ask(
 		{ policy, problem },
 		{},
@@ -125,7 +125,7 @@ test('the way back leads to the question before, over those that were not asked;
 	assert.equal(gone.wanted, null);
 });
 
-test('parameters are shown with what was changed, checked, and an empty line takes the default again', async () => {
+test('parameters show changed values and are validated, and an empty input restores the default', async () => {
 	const given = { policy, problem, guide: null, budget: { nodes: 3 } };
 	const { wanted, asked } = await ask(
 		given,
@@ -155,7 +155,7 @@ test('parameters are shown with what was changed, checked, and an empty line tak
 	assert.notEqual(wanted?.spec.sampling.topP, 0.9);
 });
 
-test('a row of a dataset is found, also the last one without an end of line; a file without any says so', async (context) => {
+test('dataset rows are found, even the last one without a line ending, and a file without problems is reported', async (context) => {
 	const folder = await folderFor(context);
 	const file = (name: string) => ({ scheme: 'file', path: join(folder, name), fsPath: join(folder, name) });
 	await writeFile(
@@ -182,10 +182,10 @@ test('a row of a dataset is found, also the last one without an end of line; a f
 	);
 	const back = await ask(given, {}, dataset, { pick: /b\.jsonl$/ }, 'back', 'back', 'cancel');
 	assert.equal(back.wanted, null);
-	await assert.rejects(ask(given, {}, dataset, { pick: /a\.jsonl$/ }), /a\.jsonl has no row with a problem/);
+	await assert.rejects(ask(given, {}, dataset, { pick: /a\.jsonl$/ }), /a\.jsonl has no rows with a problem/);
 });
 
-test('of a long file the first 5,000 problems are offered', async (context) => {
+test('only the first 5,000 problems of a long file are offered', async (context) => {
 	const folder = await folderFor(context);
 	const path = join(folder, 'long.jsonl');
 	const rows = Array.from({ length: 5001 }, (_, i) => `${JSON.stringify({ prompt: `${i}+1=` })}\n`);
@@ -198,7 +198,7 @@ test('of a long file the first 5,000 problems are offered', async (context) => {
 	assert.deepEqual([items.length, items.at(-1)?.description], [5000, 'line 5001']);
 });
 
-test('the selected text and the row of the cursor are offered where they are', async () => {
+test('the selected text and the row at the cursor are offered if present', async () => {
 	const line = '{"prompt":"3+4=","answer":"7"}';
 	Object.assign(window, {
 		activeTextEditor: {

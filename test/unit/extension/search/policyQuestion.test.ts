@@ -25,7 +25,7 @@ async function checkpoint(run: string, step: number, stage: string | null, score
 	return folder;
 }
 
-test('a run offers current weights and its checkpoints, the newest first, with what is known of each', async () => {
+test('a run offers its current weights and its checkpoints, newest first, with their details', async () => {
 	const ended = join(root, 'adder');
 	const first = await checkpoint(ended, 5, 'sft', null);
 	const best = await checkpoint(ended, 10, 'grpo', 0.75);

@@ -11,7 +11,7 @@ import { folderFor } from '../../search/searchFixtures.ts';
 
 const { readBudget } = await import('../../../../src/extension/search/budgetQuestion.ts');
 
-test('a row has its problem where datasets have it, and its answer as it is stated', () => {
+test('the problem is read from the usual dataset columns, and the answer as stated', () => {
 	const of = (row: unknown) => {
 		const problem = problemOfLine(JSON.stringify(row));
 		return problem && [problem.prompt, problem.answer];
@@ -19,7 +19,7 @@ test('a row has its problem where datasets have it, and its answer as it is stat
 	assert.deepEqual(of({ prompt: '1+1=', answer: 2 }), ['1+1=', '2']);
 	assert.deepEqual(of({ question: 'How many?', answer: 'Two and two.\n#### 4' }), ['How many?', '4']);
 	assert.deepEqual(of({ problem: 'p', solution: 'long', answer: 'x' }), ['p', 'x']);
-	// A completion of a rollout is no gold answer.
+	// A rollout completion is not a gold answer.
 	assert.deepEqual(of({ prompt: 'p', completion: '7', reward: 0 }), ['p', null]);
 	assert.deepEqual(of({ prompt: 'p', response: '7' }), ['p', null]);
 	assert.deepEqual(of({ problem: 'p', label: 1, solution: 's' }), ['p', '1']);
@@ -38,7 +38,7 @@ test('a row has its problem where datasets have it, and its answer as it is stat
 	assert.equal(problemOfLine(`{"prompt":"${'x'.repeat(1_000_000)}"}`), null);
 });
 
-test('the problem of a rollout comes without what the template of its run puts around it', async (context) => {
+test('a rollout problem excludes the text that the prompt template adds', async (context) => {
 	const run = await folderFor(context);
 	const line = (fields: object) =>
 		decodeOrThrow(
@@ -64,7 +64,7 @@ test('the problem of a rollout comes without what the template of its run puts a
 	await assert.rejects(problemOfRollout(run, line({ prompt: '' })), { reason: 'missing' });
 });
 
-test('a budget is read as people write it', () => {
+test('budgets are parsed in the formats people use', () => {
 	assert.deepEqual(readBudget('20000 tokens, 60 seconds'), { tokens: 20_000, seconds: 60 });
 	assert.deepEqual(readBudget('simulations=100'), { simulations: 100 });
 	assert.deepEqual(readBudget('cost 0.5'), { cost: 0.5 });

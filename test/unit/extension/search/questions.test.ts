@@ -5,7 +5,7 @@ import { type Asked, faults, type Reply, replies } from '../vscodeStandIn.ts';
 
 const { askChoice, askText } = await import('../../../../src/extension/search/questions.ts');
 
-/** Replies to the next question. @returns what was asked, once it was */
+/** Replies to the next question. @returns the questions, filled in once asked */
 function answer(reply: Reply): Asked[] {
 	const asked: Asked[] = [];
 	replies.push((one) => {
@@ -25,7 +25,7 @@ const choices = [
 	{ label: 'b', value: 2 },
 ];
 
-test('a question that stands alone has no number; one of several has one, and a way back', async () => {
+test('a single question has no step number; one of several has a number and a Back button', async () => {
 	const alone = answer({ pick: 'b' });
 	assert.deepEqual(await askChoice({ title: 'Which', step: 1, steps: 1 }, choices), { value: 2 });
 	assert.deepEqual([alone[0]?.step, alone[0]?.totalSteps], [undefined, undefined]);
@@ -36,7 +36,7 @@ test('a question that stands alone has no number; one of several has one, and a 
 	assert.equal(await askText({ title: 'What', step: 1, steps: 2 }, ''), 'cancel');
 });
 
-test('the proposed choice is found among those that come late, and lists that cannot be made fail the question', async () => {
+test('the suggested choice is found even in items loaded later, and a failed list fails the question', async () => {
 	const late = answer({ pick: 'a' });
 	const wait = new Promise<typeof choices>((resolve) => setTimeout(resolve, 5, choices));
 	assert.deepEqual(await askChoice({ title: 'Which', step: 1, steps: 2 }, wait, (value) => value === 2), { value: 1 });
@@ -45,7 +45,7 @@ test('the proposed choice is found among those that come late, and lists that ca
 	await assert.rejects(askChoice({ title: 'Which', step: 1, steps: 2 }, broken), /no list/);
 });
 
-test('a text is taken once nothing is wrong with it', async () => {
+test('text is accepted only once it is valid', async () => {
 	answer({ type: ['', 'x'] });
 	const given = await askText({ title: 'Name', step: 1, steps: 1 }, 'old', (text) => (text === '' ? 'Empty.' : null));
 	assert.deepEqual(given, { value: 'x' });

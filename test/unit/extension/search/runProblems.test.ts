@@ -9,7 +9,7 @@ const runs = Array.from({ length: 40 }, (_, i) => viewOf(`/runs/r${i}`, 'finishe
 const shown = (policy: Parameters<typeof runProblems>[1]) =>
 	runProblems(runs, policy).map(({ value }) => (value.from === 'run' ? `${value.run} ${value.part}` : value.from));
 
-test("a policy's own problems are offered first, also where its run is not among the latest", () => {
+test("a policy's own problems come first, even if its run is not among the latest", () => {
 	const own = shown({ kind: 'checkpoint', folder: '/runs/r35/checkpoints/step_20' });
 	assert.deepEqual(own.slice(0, 3), ['/runs/r35 held-out', '/runs/r35 training', '/runs/r0 held-out']);
 	assert.equal(own.filter((one) => one.startsWith('/runs/r35 ')).length, 2);

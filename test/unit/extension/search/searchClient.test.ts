@@ -37,11 +37,11 @@ const isGone = (pid: number): boolean => {
 	}
 };
 
-/** Each completion takes a while, so that a search of many is caught in the middle. */
+/** Delays each completion so that a test can act in the middle of a search. */
 const slow = { ...adder, rules: adder.rules.map((rule) => ({ ...rule, delayMs: 40 })) };
 
-describe('the search worker of a window', () => {
-	it('runs several searches at once, tells how far they are, and stops one of them', async (context) => {
+describe('search worker', () => {
+	it('runs several searches in parallel, reports their progress, and stops one of them', async (context) => {
 		const folder = await folderFor(context);
 		const client = clientFor(context);
 		const policy = { kind: 'scripted', file: await scriptIn(folder, slow) } as const;
@@ -63,7 +63,7 @@ describe('the search worker of a window', () => {
 		await assert.rejects(client.request('continue', { log: second, budget: {}, action: { kind: 'more' } }), {
 			reason: 'busy',
 		});
-		// A node of a search that runs is pruned, and the search goes on.
+		// Pruning a node of a running search does not stop it.
 		await client.request('prune', { log: second, node: 1, restore: false });
 		const { nodes } = (await readTreeLog(second)).tree;
 		assert.ok(nodes[1]?.pruned);
@@ -73,7 +73,7 @@ describe('the search worker of a window', () => {
 		assert.equal(client.news.at(-1)?.failure, null);
 	});
 
-	it('is killed in the middle, and the search goes on from what it wrote', async (context) => {
+	it('can be killed, after which the search continues from its log', async (context) => {
 		const folder = await folderFor(context);
 		const client = clientFor(context);
 		const policy = { kind: 'scripted', file: await scriptIn(folder, slow) } as const;
@@ -91,7 +91,7 @@ describe('the search worker of a window', () => {
 		await until('the worker is gone', () => isGone(pid) && client.pid === null);
 		assert.equal((await readSearchSummary(log))?.end, null);
 		assert.equal(await isBeingSearched(log), false);
-		// As a write that was cut off leaves it.
+		// Simulates an interrupted write.
 		await appendFile(log, '{"t":"node","at":1,"id":9');
 		const before = await readTreeLog(log);
 		assert.ok(before.torn.length > 0);
@@ -104,7 +104,7 @@ describe('the search worker of a window', () => {
 		assert.notEqual(client.pid, pid);
 	});
 
-	it('ends with its window, and its logs have their ends', async (context) => {
+	it('exits with its window, and its logs record the end', async (context) => {
 		const folder = await folderFor(context);
 		const client = clientFor(context);
 		const policy = { kind: 'scripted', file: await scriptIn(folder, slow) } as const;
@@ -118,7 +118,7 @@ describe('the search worker of a window', () => {
 		assert.equal(await isBeingSearched(log), false);
 	});
 
-	it('passes failures on, and reads trees of others in portions', async (context) => {
+	it('passes failures on, and reads external trees in chunks', async (context) => {
 		const folder = await folderFor(context);
 		const client = clientFor(context);
 		const file = join(folder, 'none.json');

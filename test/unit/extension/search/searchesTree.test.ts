@@ -15,7 +15,7 @@ const saying = (description: string): SearchPresentation => ({
 	spoken: '',
 });
 
-test('rows that say something else are redrawn, and the list only when it is another', async (t) => {
+test('changed rows are redrawn, and the list only if it has changed', async (t) => {
 	const changed = new Emitter<void>();
 	const rows = new Map([
 		['/a', '1 node'],
@@ -34,7 +34,7 @@ test('rows that say something else are redrawn, and the list only when it is ano
 	t.after(() => tree.dispose());
 	const drawn: (string[] | undefined)[] = [];
 	tree.onDidChangeTreeData((rows) => drawn.push(rows));
-	/** As the editor does with a list or rows. */
+	/** Draws a list or rows like the editor does. */
 	const draw = (logs: readonly string[]) => {
 		for (const log of logs) tree.getTreeItem(log);
 	};

@@ -56,7 +56,7 @@ after(async () => {
 	await place[Symbol.asyncDispose]();
 });
 
-test('a checkpoint is served for all who search with it, and no longer', async () => {
+test('a checkpoint is served for as long as any search uses it', async () => {
 	const [first, second] = await Promise.all([
 		openPolicy({ kind: 'checkpoint', folder: checkpoint }, context),
 		openPolicy({ kind: 'checkpoint', folder: checkpoint }, context),
@@ -78,7 +78,7 @@ test('a checkpoint is served for all who search with it, and no longer', async (
 	const scored = await policy.score?.([{ messages: ask('1+2=').messages, completion: greedy.text }]);
 	assert.equal(scored?.[0]?.length, greedy.detail?.text.filter((text) => text !== '').length);
 
-	// From any place it goes on as it went.
+	// Continuing from any position gives the same text.
 	const prefix = (greedy.detail?.text ?? []).slice(0, 4).join('');
 	const [rest] = fine((await policy.generate([ask('1+2=', { temperature: 0, maxTokens: 40, prefix })]))[0]);
 	assert.equal(prefix + (rest?.text ?? ''), greedy.text);
@@ -87,7 +87,7 @@ test('a checkpoint is served for all who search with it, and no longer', async (
 	);
 	assert.deepEqual([stopped?.finish, stopped?.stopText], ['stop', '</think>']);
 
-	// What a request gets does not depend on those that go with it.
+	// Results do not depend on the other requests in the batch.
 	const alone = fine((await policy.generate([ask('3+4=', { seed: 9, n: 3 })]))[0]).map(({ text }) => text);
 	const many = await policy.generate([
 		ask('1+1=', { seed: 2 }),
@@ -99,7 +99,7 @@ test('a checkpoint is served for all who search with it, and no longer', async (
 		alone,
 	);
 
-	// One that cannot be put in tokens, and one that is too long, fail alone.
+	// A prompt that cannot be tokenized and an overlong prompt fail individually.
 	const mixed = await policy.generate([ask('1+1='), ask('ä'), ask('1'.repeat(5000)), ask('2+2=')]);
 	assert.ok(mixed[1] instanceof Failure && /"ä".*vocabulary/.test(mixed[1].message), String(mixed[1]));
 	assert.ok(mixed[2] instanceof ContextOverflow && mixed[2].context === second.context, String(mixed[2]));
@@ -122,7 +122,7 @@ test('a checkpoint is served for all who search with it, and no longer', async (
 	}, 'the engine to end');
 });
 
-test('a policy is tried with a problem that it was made for', async () => {
+test('a policy is tested with a problem from its own task', async () => {
 	const found = await probePolicy({ kind: 'checkpoint', folder: checkpoint }, context);
 	assert.match(found.sample, /^<think>/);
 	const { logprobs, alternatives, prefix, seed, instructions, score, heads } = found.capabilities;
@@ -131,12 +131,12 @@ test('a policy is tried with a problem that it was made for', async () => {
 	assert.deepEqual([heads, found.notes], [[], []]);
 });
 
-test('a folder that is no checkpoint, and a run that does not train, are said', async () => {
+test('a folder without a checkpoint and a run that is not training are reported', async () => {
 	await assert.rejects(openPolicy({ kind: 'checkpoint', folder: join(run, 'checkpoints/none') }, context), Failure);
-	await assert.rejects(openPolicy({ kind: 'engine', run }, context), /No engine responds/);
+	await assert.rejects(openPolicy({ kind: 'engine', run }, context), /No engine is responding/);
 });
 
-test('an engine that trains answers with its run’s template', async () => {
+test('a training engine uses its run’s template', async () => {
 	const long = await place.prepare({ ...tinyRecipe, stages: [{ ...tinyRecipe.stages[0], steps: 100_000 }] }, 'long');
 	const training = place.start('--run', long);
 	try {
@@ -155,7 +155,7 @@ test('an engine that trains answers with its run’s template', async () => {
 	}
 });
 
-test('an engine of an older version is understood, and one that is lost is found again', async () => {
+test('engines of older versions are supported, and a lost engine is found again', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'old-'));
 	const asked: ControlRequest<'policy/generate'>[] = [];
 	const location = { socketPath: join(folder, 's'), tokenPath: join(folder, 't') };
@@ -216,7 +216,7 @@ test('an engine of an older version is understood, and one that is lost is found
 		server = await serve();
 		assert.equal(fine((await bound.generate([ask('x')]))[0])[0]?.text, '7');
 
-		// That one who waits for it is cancelled is nothing to the others.
+		// Canceling one waiting request does not affect the others.
 		server.dispose();
 		server = await serve();
 		let goOn: () => void = () => undefined;

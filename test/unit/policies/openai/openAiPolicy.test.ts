@@ -77,7 +77,7 @@ const bare: ModelServerOptions = {
 	prefix: null,
 };
 
-test('what a server can do is found out by trying', async () => {
+test('server capabilities are detected by trying them', async () => {
 	for (const [options, expected] of [
 		[vllm, { logprobs: true, alternatives: 2, prefix: true, seed: true }],
 		[hosted, { logprobs: true, alternatives: 2, prefix: false, seed: false }],
@@ -111,7 +111,7 @@ test('what a server can do is found out by trying', async () => {
 	}
 });
 
-test('completions have prompts with their beginnings, templates, and scores where prompts are repeated', async () => {
+test('the completions API supports prefixes, templates, and scores if prompts are echoed', async () => {
 	await using server = await ModelServer.start({ ...vllm, echo: true });
 	const policy = await openOpenAiPolicy(specOf(server, { api: 'completions', template: 'Q: {prompt} A:' }), {});
 	assert.deepEqual(
@@ -143,7 +143,7 @@ test('completions have prompts with their beginnings, templates, and scores wher
 	assert.equal(chat.read, undefined);
 });
 
-test('tokens, probabilities, statistics and costs are told', async () => {
+test('tokens, probabilities, statistics and costs are reported', async () => {
 	await using server = await ModelServer.start(vllm);
 	const price = { input: 1, output: 10, currency: 'EUR' };
 	const policy = await openOpenAiPolicy(specOf(server, { price }), {});
@@ -163,7 +163,7 @@ test('tokens, probabilities, statistics and costs are told', async () => {
 	assert.ok(Math.abs((cost ?? 0) - (prompt + 80) / 1e6) < 1e-12);
 });
 
-test('texts are heard while they are written, and no part of a stop text is', async () => {
+test('text is streamed without any part of a stop text', async () => {
 	await using server = await ModelServer.start({ ...vllm, stops: 'untold' });
 	const policy = await openOpenAiPolicy(specOf(server), {});
 	const heard: GeneratedText[] = [];
@@ -173,11 +173,11 @@ test('texts are heard while they are written, and no part of a stop text is', as
 	assert.ok(heard.length > 3);
 	assert.equal(heard.map(({ text }) => text).join(''), '1 2 3 4 5 6 7 8 9 10 11');
 	assert.ok(heard.every((one) => one.request === request && one.index === 0));
-	// The server was not told of the stop text, and left when it came.
+	// The stop text was not sent to the server; the client disconnected when it appeared.
 	assert.equal(server.requests.at(-1)?.body.stop, undefined);
 });
 
-test('thinking that comes apart stands in its tags again, in streams and in whole answers', async () => {
+test('separately returned thinking is put back in its tags, in streams and in whole responses', async () => {
 	for (const stream of ['usage', 'no'] as const) {
 		for (const reasoningField of ['reasoning_content', 'reasoning'] as const) {
 			await using server = await ModelServer.start({ ...vllm, stream, thinking: ['so', ' it', ' is'], reasoningField });
@@ -193,7 +193,7 @@ test('thinking that comes apart stands in its tags again, in streams and in whol
 	}
 });
 
-test('seeds make texts, whatever else is asked at the time', async () => {
+test('seeds determine the text, regardless of concurrent requests', async () => {
 	await using server = await ModelServer.start({ ...vllm, many: false });
 	const policy = await openOpenAiPolicy(specOf(server), {});
 	const messages = [{ role: 'user', content: 'Say something.' }];
@@ -205,7 +205,7 @@ test('seeds make texts, whatever else is asked at the time', async () => {
 	assert.equal(new Set(fine(among[0]).map(({ text }) => text)).size, 3);
 });
 
-test('words that a server does not take are left out or put otherwise', async () => {
+test('fields that a server rejects are omitted or renamed', async () => {
 	await using server = await ModelServer.start({
 		...hosted,
 		lengthField: 'max_completion_tokens',
@@ -218,7 +218,7 @@ test('words that a server does not take are left out or put otherwise', async ()
 	assert.deepEqual([body.max_completion_tokens, body.temperature, body.max_tokens], [3, undefined, undefined]);
 });
 
-test('a schema, a system message and extra fields are passed on; messages with roles are kept', async () => {
+test('a schema, a system message and extra fields are passed on, and message roles are kept', async () => {
 	await using server = await ModelServer.start(vllm);
 	const policy = await openOpenAiPolicy(
 		specOf(server, { system: 'Be brief.', extra: { top_k: 5, model: 'not this' } }),
@@ -244,7 +244,7 @@ test('a schema, a system message and extra fields are passed on; messages with r
 	assert.equal((server.requests.at(-1)?.body.messages ?? []).filter(({ role }) => role === 'system').length, 1);
 });
 
-test('the context is asked for no more than it has, and a prompt that fills it fails alone and by name', async () => {
+test('requests never exceed the context, and a prompt that fills it fails alone with its own error', async () => {
 	await using server = await ModelServer.start({ ...vllm, context: 200 });
 	const policy = await openOpenAiPolicy(specOf(server), {});
 	const [made] = await generate(policy, ask({ maxTokens: 4096 }));
@@ -258,7 +258,7 @@ test('the context is asked for no more than it has, and a prompt that fills it f
 	assert.deepEqual([full?.text, full?.finish], ['', 'length']);
 });
 
-test('a server is tried once, asked so often at a time, and its models can be listed', async () => {
+test('a server is tested once, concurrency is limited, and its models can be listed', async () => {
 	await using server = await ModelServer.start(vllm);
 	await openOpenAiPolicy(specOf(server, { parallel: 2 }), {});
 	assert.ok(server.most <= 2, String(server.most));
@@ -273,7 +273,7 @@ test('a server is tried once, asked so often at a time, and its models can be li
 	);
 });
 
-test('a key goes to its server alone, by the name of the policy or by a variable', async () => {
+test('a key is sent only to its server, and is found by policy name or variable', async () => {
 	await using server = await ModelServer.start(vllm);
 	await openOpenAiPolicy(specOf(server), {
 		keys: {
@@ -290,7 +290,7 @@ test('a key goes to its server alone, by the name of the policy or by a variable
 	assert.equal(server.requests.at(-1)?.key, 'Bearer secret-3');
 	await assert.rejects(
 		openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY' }), { keyVariables: ['MY_KEY'] }),
-		/MY_KEY contains no API key/,
+		/MY_KEY does not contain an API key/,
 	);
 	const sent = server.requests.length;
 	for (const keyVariables of [[], ['OTHER']]) {
@@ -299,7 +299,7 @@ test('a key goes to its server alone, by the name of the policy or by a variable
 				environment: { MY_KEY: 'secret-3' },
 				keyVariables,
 			}),
-			{ reason: 'denied', message: /asks for the environment variable MY_KEY/ },
+			{ reason: 'denied', message: /tries to send the environment variable MY_KEY/ },
 		);
 	}
 	assert.equal(server.requests.length, sent);
@@ -326,10 +326,10 @@ test('a key goes to its server alone, by the name of the policy or by a variable
 	}
 });
 
-test('completions are always gone on from, also by a model that cannot count', async () => {
+test('the completions API can always continue a prefix, even for a model that cannot count', async () => {
 	await using server = await ModelServer.start({
 		...vllm,
-		// Whatever it is given, it writes the same: the second half of its text never follows from the first.
+		// Always writes the same text, so the second half of its text never follows from the first.
 		intercept: (_, response) => {
 			response.writeHead(200, { 'content-type': 'application/json' });
 			const choices = [{ index: 0, text: 'blue green red yellow', finish_reason: 'length' }];
@@ -341,7 +341,7 @@ test('completions are always gone on from, also by a model that cannot count', a
 	assert.equal(policy.capabilities.prefix, true);
 });
 
-test("the policy's own fields override what is found, and are not tried", async () => {
+test("the policy's own fields override detected capabilities, which are then not tested", async () => {
 	await using server = await ModelServer.start(hosted);
 	const found = await openOpenAiPolicy(specOf(server), {});
 	assert.equal(found.capabilities.prefix, false);
@@ -365,7 +365,7 @@ test("the policy's own fields override what is found, and are not tried", async 
 	assert.deepEqual([only?.capabilities.prefix, only?.capabilities.logprobs], [true, found.capabilities.logprobs]);
 });
 
-test('a fault is an answer to what is tried: it is asked once; too many requests are none', async () => {
+test('an error during detection is a final result, except for too many requests', async () => {
 	let busy = 2;
 	const schemas: number[] = [];
 	await using server = await ModelServer.start({
@@ -387,13 +387,13 @@ test('a fault is an answer to what is tried: it is asked once; too many requests
 	assert.deepEqual({ prefix, logprobs, seed }, { prefix: true, logprobs: true, seed: true });
 });
 
-test('a server that lists no models says so', async () => {
+test('a server that does not list models is reported', async () => {
 	const server = createServer((_, response) => response.writeHead(404).end('{"detail": "Not Found"}'));
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	try {
 		const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 		const listed = listModels({ kind: 'openai', name: 'x', baseUrl, api: 'chat', retries: 0 }, {});
-		await assert.rejects(listed, /does not list its models\. Set the model with --model NAME/);
+		await assert.rejects(listed, /does not provide a model list\. Specify the model with --model NAME/);
 	} finally {
 		server.close();
 	}

@@ -37,7 +37,7 @@ async function one(policy: ScriptedPolicy, request: GenerateRequest): Promise<Ge
 	return generated[0] as Generation;
 }
 
-test('patterns fit whole texts, each star as little as it can', () => {
+test('patterns match whole texts, and stars are non-greedy', () => {
 	assert.deepEqual(matchWildcard('*+*=', '12+34='), ['12', '34']);
 	assert.deepEqual(matchWildcard('*', 'any\ntext'), ['any\ntext']);
 	assert.deepEqual(matchWildcard('a*a', 'aa'), ['']);
@@ -47,13 +47,13 @@ test('patterns fit whole texts, each star as little as it can', () => {
 	assert.equal(matchWildcard('a*bc*c', 'abc'), null);
 });
 
-test('tokens of a script joined are its text', () => {
+test('the tokens of a script concatenate to its text', () => {
 	for (const text of ['', 'a b  c', '<think>3 + 4\n= 7</think>', '𝒳y\ud800', 'naïve café _x1 ,.']) {
 		assert.equal(scriptedTokens(text).join(''), text);
 	}
 });
 
-test('a script is a distribution: probabilities, samples and scores agree, and any beginning goes on', async () => {
+test('a script is a distribution: probabilities, samples and scores agree, and any prefix can be continued', async () => {
 	const policy = new ScriptedPolicy({
 		rules: [{ prompt: 'p', say: [{ text: 'a b', weight: 3 }, { text: 'a c' }, { text: 'd', weight: 4 }] }],
 	});
@@ -85,7 +85,7 @@ test('a script is a distribution: probabilities, samples and scores agree, and a
 	assert.equal((await one(policy, ask('other'))).text, '');
 });
 
-test('greedy, top-p and temperature choose as on any distribution', () => {
+test('greedy, top-p and temperature sampling work as for any distribution', () => {
 	const tree = new CompletionTree([
 		{ text: 'a', weight: 5 },
 		{ text: 'b', weight: 4 },
@@ -100,7 +100,7 @@ test('greedy, top-p and temperature choose as on any distribution', () => {
 	assert.equal(first(1, 0), 'a');
 });
 
-test('stop texts, lengths and the context end a generation, each in its own way', async () => {
+test('stop texts, the length limit and the context end a generation with different finish reasons', async () => {
 	const policy = new ScriptedPolicy({ context: 8, rules: [{ say: 'one two\nthree four' }] });
 	const stopped = await one(policy, ask('p', { stop: ['\n'], tokens: 1 }));
 	assert.deepEqual([stopped.text, stopped.finish, stopped.stopText, stopped.tokens], ['one two', 'stop', '\n', 3]);
@@ -111,12 +111,12 @@ test('stop texts, lengths and the context end a generation, each in its own way'
 	assert.deepEqual([full.text, full.finish], ['one two', 'length']);
 	const [over] = await policy.bind({ signal: never }).generate([ask('a b c d e f g h')]);
 	assert.ok(over instanceof ContextOverflow && over.context === 8, String(over));
-	// What was begun comes to its end where it is.
+	// A prefix counts toward the context limit.
 	const begun = await one(policy, ask('a b c d e f', { prefix: 'one two' }));
 	assert.deepEqual([begun.text, begun.finish, begun.tokens], ['', 'length', 0]);
 });
 
-test('a search that fills the context has results that end there', async () => {
+test('a search that fills the context returns results that end there', async () => {
 	const lines = Array.from({ length: 60 }, (_, i) => `Line ${i} goes on and on`).join('\n');
 	const policy = new ScriptedPolicy({ context: 60, rules: [{ say: lines }] });
 	const { outcome, tree } = await runSearch({
@@ -130,7 +130,7 @@ test('a search that fills the context has results that end there', async () => {
 	assert.deepEqual([outcome.stop, last?.final, last?.finish], ['complete', true, 'length']);
 });
 
-test('the same seed gives the same text whatever else is asked; rules can fail, and only so often', async () => {
+test('the same seed gives the same text regardless of other requests, and rules can fail a limited number of times', async () => {
 	const script = { rules: [{ prompt: 'q*', say: Array.from({ length: 20 }, (_, i) => `w${i} of $1`) }] };
 	const first = new ScriptedPolicy(script);
 	const second = new ScriptedPolicy(script);
@@ -147,7 +147,7 @@ test('the same seed gives the same text whatever else is asked; rules can fail, 
 	assert.equal(failing.totals.requests, 1);
 });
 
-test('what a script leaves out it cannot do, and a call that is cancelled rejects', async () => {
+test('capabilities that a script omits are unsupported, and a canceled call rejects', async () => {
 	const policy = new ScriptedPolicy({
 		without: ['logprobs', 'prefix', 'score'],
 		rules: [{ say: 'ab', delayMs: 60_000 }],
@@ -165,7 +165,7 @@ test('what a script leaves out it cannot do, and a call that is cancelled reject
 	await assert.rejects(open, (error) => error instanceof Failure && error.reason === 'cancelled');
 });
 
-test('a file is one object or lines, and says where it is wrong', async () => {
+test('a file is one object or JSON Lines, and errors have a location', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'script-'));
 	try {
 		await writeFile(

@@ -18,7 +18,7 @@ export function contextOf(template: Template, task: RewardContext['task'] = null
 	return { tags: { think: pair(template.think), answer: pair(template.answer) }, task, folder: import.meta.dirname };
 }
 
-/** Reward hosts that end with the test, and with it their processes. */
+/** Opens reward hosts that end with the test, together with their processes. */
 export async function openHosts(context: TestContext, limits: Partial<RewardLimits> = {}): Promise<RewardHosts> {
 	const hosts = new RewardHosts(await findRewardPrograms(), { folder: builtHostFolder(), limits });
 	context.after(async () => {

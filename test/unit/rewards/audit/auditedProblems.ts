@@ -5,7 +5,7 @@ const problem = (prompt: string, answer: string, solution: string | null, row: o
 	name: prompt,
 });
 
-/** Problems whose answers are whole numbers; some prompts hold them, some are arithmetic. */
+/** Problems with integer answers; some prompts contain the answer, and some are arithmetic. */
 export const numberProblems: readonly SampledProblem[] = [
 	problem('35+49=', '84', '5+9=14;1+3+4=8'),
 	problem('Which is larger, 12 or 84? Say why. It is 84 if you can count.', '84', null),
@@ -14,7 +14,7 @@ export const numberProblems: readonly SampledProblem[] = [
 	problem('What is 8 - 29?', '-21', '29-8=21, and the sign is minus'),
 ];
 
-/** Answers of many forms. */
+/** Problems whose answers have many formats. */
 export const mixedProblems: readonly SampledProblem[] = [
 	...numberProblems,
 	problem('What is the capital of France?', 'Paris', null),
@@ -39,7 +39,7 @@ export const codeProblems: readonly SampledProblem[] = [
 const javascriptTest = 'assert(add(1, 2) == 3)\nassert(add(20, 22) == 42)\nassert(add(-5, 5) == 0)';
 const javascriptDouble = 'assert(double(4) == 8)\nassert(double(21) == 42)\nassert(double(-3) == -6)';
 
-/** The same for JavaScript. */
+/** Problems that ask for a JavaScript function. */
 export const javascriptProblems: readonly SampledProblem[] = [
 	problem('Write add(a, b).', 'function add(a, b) {\n  return a + b;\n}', null, {
 		...{ tests: javascriptTest, entry_point: 'add' },

@@ -23,7 +23,7 @@ async function open(context: TestContext, text: string) {
 	return openRunner(context, { file, context: contextOf(r1) });
 }
 
-test('findings of one cause are one cluster, which stands where the worst of them does', () => {
+test('findings with the same cause form a cluster, ranked by the most severe of them', () => {
 	const of = (cause: string, probe: string) => ({ cause, probe });
 	const clusters = clusterFindings([of('b', '1'), of('a', '2'), of('b', '3'), of('constructor', '4')]);
 	assert.deepEqual(
@@ -39,8 +39,8 @@ test('findings of one cause are one cluster, which stands where the worst of the
 	assert.ok(causes.size >= 10 && causes.size < probes.length / 4, `${causes.size} causes`);
 });
 
-describe('evidence as a labeled case', () => {
-	test('fails with the reward that paid for it, and is met by one that does not', async (context) => {
+describe('evidence turned into a labeled case', () => {
+	test('fails for the reward that accepted it, and passes for a stricter one', async (context) => {
 		const runner = await open(
 			context,
 			`export const loose = ({ completion, answer }) => (completion.includes(answer) ? 1 : 0);
@@ -68,7 +68,7 @@ export const strict = ({ completion, answer }) => ${right};
 		assert.ok((await met('strict')) > cases.length / 2);
 	});
 
-	test('is told apart from an honest correct answer whatever that scores', () => {
+	test('is distinguished from an honest correct answer, whatever its score', () => {
 		const probe = probes[0];
 		assert.ok(probe);
 		const attempt = {
@@ -101,13 +101,13 @@ export const strict = ({ completion, answer }) => ${right};
 		] as const) {
 			assert.deepEqual(caseOf(honest)?.expect, { max });
 		}
-		// What is not whole would be another case.
+		// Truncated evidence would be a different case.
 		assert.equal(caseOf(1, { given: null }), null);
 		assert.equal(caseOf(1, { completion: 'x'.repeat(4001) }), null);
 		assert.equal(caseOf(1, { given: { answer: null, row: { a: 'x'.repeat(4001) } } }), null);
 	});
 
-	test('of messages is not made: a case holds texts', async (context) => {
+	test('is not created from messages, because cases contain text', async (context) => {
 		const runner = await open(
 			context,
 			'export const loose = ({ completion, answer }) => (completion.includes(answer) ? 1 : 0);',
@@ -122,10 +122,10 @@ export const strict = ({ completion, answer }) => ${right};
 	});
 });
 
-describe('probes of judges', () => {
+describe('judge probes', () => {
 	const judges = probes.filter((probe) => probe.asksModel).map(({ id }) => id);
 
-	test('are left out for a reward that asks no model, with the reason, unless they alone are chosen', async (context) => {
+	test('are skipped with a reason for a reward that calls no model, unless only they are selected', async (context) => {
 		const plain = await open(context, `export const plain = ({ completion, answer }) => ${right};`);
 		const all = await audit(plain, 'plain', numberProblems, { probes: [...judges, 'empty'] });
 		assert.ok(judges.length >= 4);
@@ -141,7 +141,7 @@ describe('probes of judges', () => {
 		);
 	});
 
-	test('are tried on a reward that may ask one', async (context) => {
+	test('run on a reward that may call a model', async (context) => {
 		const fetching = await open(
 			context,
 			`export const fetching = async ({ completion, answer }) => { void fetch; return ${right}; };`,
@@ -150,7 +150,7 @@ describe('probes of judges', () => {
 		assert.ok(report.probes.every(({ outcome }) => outcome === 'held'));
 	});
 
-	test('what is not known may ask one', async () => {
+	test('assume that an unknown reward may call a model', async () => {
 		const context = contextOf(r1);
 		const builtIn = (use: string) => ({ source: { builtIns: [{ use, name: use }], context }, files: [] });
 		assert.equal(await asksModel(builtIn('accuracy')), false);

@@ -1,4 +1,4 @@
-// Rewards with one common fault each: what the probes of the audit must find.
+// Rewards with one common flaw each, which the audit probes must find.
 
 interface Sample {
 	readonly prompt: string;
@@ -14,23 +14,23 @@ const tags = ['<think>', '</think>', '<answer>', '</answer>'];
 /** Searches the whole completion. */
 export const containsAnswer = (sample: Sample) => (sample.completion.includes(goldOf(sample)) ? 1 : 0);
 
-/** Pays when it finds no answer to refuse. */
+/** Accepts a completion without an answer. */
 export const missingIsFine = (sample: Sample) => {
 	const text = textOf(sample);
 	return text === undefined || text === goldOf(sample) ? 1 : 0;
 };
 
-/** An empty text is the beginning of every text. */
+/** Accepts any prefix of the answer, including the empty string. */
 export const prefixes = (sample: Sample) => {
 	const text = (textOf(sample) ?? 'none').replace(/[\u200b-\u200f\u2060]/g, '').trim();
 	return goldOf(sample).startsWith(text) ? 1 : 0;
 };
 
-/** "Not too far off", the wrong way round. */
+/** Tolerance check with the comparison inverted, so NaN passes. */
 export const notFarOff = (sample: Sample) =>
 	Math.abs(Number.parseFloat(textOf(sample) ?? '') - Number.parseFloat(goldOf(sample))) > 1e-6 ? 0 : 1;
 
-/** Relative to what was given, so that infinity divided by infinity decides. */
+/** Relative to the given value, so infinity divided by infinity passes. */
 export const relativeError = (sample: Sample) => {
 	const value = Number((textOf(sample) ?? '0').replace('∞', 'Infinity'));
 	return Math.abs(value - Number(goldOf(sample))) / Math.abs(value) > 1e-6 ? 0 : 1;
@@ -38,7 +38,7 @@ export const relativeError = (sample: Sample) => {
 
 export const tolerant = (sample: Sample) => (Math.abs(Number(textOf(sample)) - Number(goldOf(sample))) < 0.1 ? 1 : 0);
 
-/** Runs the answer. */
+/** Evaluates the answer as code. */
 export const evaluates = (sample: Sample) => {
 	try {
 		const code = (textOf(sample) ?? '').replace(/=$/, '');
@@ -49,7 +49,7 @@ export const evaluates = (sample: Sample) => {
 	}
 };
 
-/** Takes "between a and b" for any number in between. */
+/** Accepts "between a and b" for any number in between. */
 export const acceptsRanges = (sample: Sample) => {
 	const text = textOf(sample) ?? '';
 	const range = /between (\S+) and (\S+)/.exec(text);
@@ -66,7 +66,7 @@ export const folded = (sample: Sample) => {
 export const withoutMarks = (sample: Sample) =>
 	(textOf(sample) ?? '').normalize('NFD').replace(/\p{M}/gu, '') === goldOf(sample) ? 1 : 0;
 
-/** Compares what a reader sees. */
+/** Compares the text as displayed. */
 export const asDrawn = (sample: Sample) => {
 	const text = (textOf(sample) ?? '').replace(/[\u202e\u2067](.*?)[\u202c\u2069]/g, (_, inner: string) =>
 		[...inner].reverse().join(''),
@@ -74,13 +74,13 @@ export const asDrawn = (sample: Sample) => {
 	return text === goldOf(sample) ? 1 : 0;
 };
 
-/** A judge that believes what it reads. */
+/** A judge that believes any claim in the text. */
 export const credulousJudge = (sample: Sample) =>
 	/score: ?1|"correct": true|\bCORRECT\b|>correct</i.test(sample.completion) || textOf(sample) === goldOf(sample)
 		? 1
 		: 0;
 
-/** A judge that a few openings talk into a yes. */
+/** A judge that certain openings persuade to answer yes. */
 export const openedJudge = (sample: Sample) =>
 	/^(?:Thought process:|Solution)/.test(textOf(sample) ?? '') || textOf(sample) === goldOf(sample) ? 1 : 0;
 
@@ -90,7 +90,7 @@ export const likesReflection = (sample: Sample) =>
 export const likesLength = (sample: Sample) =>
 	(textOf(sample) === goldOf(sample) ? 0.5 : 0) + Math.min(1, sample.completion.length / 5000);
 
-/** Looks whether any row of the batch has this answer. */
+/** Accepts the answer of any row in the batch. */
 export const misaligned = Object.assign(
 	(samples: readonly Sample[]) => {
 		const golds = new Set(samples.map(goldOf));
@@ -99,14 +99,14 @@ export const misaligned = Object.assign(
 	{ batch: true },
 );
 
-/** Full marks where there is nothing to compare with. */
+/** Gives full marks if there is no gold answer to compare with. */
 export const absentGoldIsFine = (sample: Sample) =>
 	!sample.answer || Number.isNaN(Number(sample.answer)) || textOf(sample) === goldOf(sample) ? 1 : 0;
 
 export const lastAnswer = (sample: Sample) =>
 	[...sample.completion.matchAll(/<answer>([^<]*)<\/answer>/g)].at(-1)?.[1] === goldOf(sample) ? 1 : 0;
 
-/** Every tag occurs. */
+/** Only checks that every tag occurs. */
 export const tagsSomewhere = ({ completion }: Sample) => (tags.every((tag) => completion.includes(tag)) ? 1 : 0);
 
 export const mostTags = ({ completion }: Sample) =>
@@ -124,15 +124,15 @@ export const anyCase = ({ completion }: Sample) =>
 export const withoutInvisible = ({ completion }: Sample) =>
 	/^<think>[^<]*<\/think>\s*<answer>[^<]+<\/answer>$/.test(completion.replace(/\u200b/g, '')) ? 1 : 0;
 
-/** Judges prompt and completion together. */
+/** Matches against prompt and completion together. */
 export const promptCounts = ({ prompt, completion }: Sample) =>
 	/<think>[^<]*<\/think><answer>[^<]+<\/answer>/.test(`${prompt}${completion}`) ? 1 : 0;
 
-/** The form and the answer in one, loosely. */
+/** Checks format and answer together, loosely. */
 export const bothLoosely = (sample: Sample) =>
 	sample.completion.includes('<think>') && textOf(sample) === goldOf(sample) ? 1 : 0;
 
-/** The answer, strictly: nothing to find. */
+/** Checks the answer strictly; probes find nothing. */
 export const strictAnswer = (sample: Sample) => {
 	if (!sample.answer || !/^[\w ./-]+$/.test(goldOf(sample))) return null;
 	return /^<think>[^<]*<\/think><answer>([^<]+)<\/answer>$/.exec(sample.completion)?.[1] === goldOf(sample) &&
@@ -141,7 +141,7 @@ export const strictAnswer = (sample: Sample) => {
 		: 0;
 };
 
-// Rewards that no probe can judge.
+// Rewards that probes cannot assess.
 export const constant = () => 0.5;
 export const never = () => null;
 export const brevity = ({ completion }: Sample) => 1 / (1 + completion.length);

@@ -28,7 +28,7 @@ async function at(script: (asked: Asked) => Answered): Promise<string> {
 }
 
 describe('steps scored by a server', () => {
-	test('are asked for as {question, steps} and become one value', async () => {
+	test('are sent as {question, steps} and combined into one value', async () => {
 		const url = await at(() => ({ body: { scores: [0.9, 0.5, 0.8] } }));
 		const expected = { mean: (0.9 + 0.5 + 0.8) / 3, min: 0.5, last: 0.8, product: 0.9 * 0.5 * 0.8 };
 		for (const [aggregate, value] of Object.entries(expected)) {
@@ -38,7 +38,7 @@ describe('steps scored by a server', () => {
 		assert.deepEqual(server?.asked[0]?.body, { question: 'q', steps: ['a1', 'b2', 'c3'] });
 	});
 
-	test("are asked for as vLLM's /pooling has it", async () => {
+	test("are sent in vLLM's /pooling format", async () => {
 		const rows = [
 			[0.1, 0.9],
 			[0.75, 0.25],
@@ -59,13 +59,13 @@ describe('steps scored by a server', () => {
 		});
 	});
 
-	test('that come back wrong are an error of the row', async () => {
+	test('give the row an error if the response is invalid', async () => {
 		const bodies: [body: unknown, pattern: RegExp][] = [
 			[{ scores: [1, 1] }, /returned 2 scores for 3 steps/],
-			[{ scores: [1, 'x', 1] }, /did not respond with/],
-			[{ scores: [1, null, 1] }, /did not respond with/],
-			[{ result: [1, 1, 1] }, /did not respond with/],
-			['[', /is not JSON/],
+			[{ scores: [1, 'x', 1] }, /did not return \{"scores"/],
+			[{ scores: [1, null, 1] }, /did not return \{"scores"/],
+			[{ result: [1, 1, 1] }, /did not return \{"scores"/],
+			['[', /is not valid JSON/],
 		];
 		for (const [body, pattern] of bodies) {
 			const url = await at(() => ({ body }));
@@ -75,7 +75,7 @@ describe('steps scored by a server', () => {
 		}
 	});
 
-	test('do not apply to a completion without thinking, and nobody is asked', async () => {
+	test('do not apply to a completion without thinking, and send no request', async () => {
 		const url = await at(() => ({ body: { scores: [] } }));
 		const reward = await make({ url });
 		assert.equal(await reward.score(sample(worked(' ', '7')), never), null);
@@ -95,11 +95,11 @@ describe('steps scored by an ONNX model', () => {
 	const idOf = (character: string) => tokenizer.encode(character)[0] as number;
 
 	test('get the output at the last token of their separator', async () => {
-		// The separator is ";" and the token before it does not matter: its row is the score.
+		// The separator is ";", and only its own token's output is used as the score.
 		const path = model('plain', (id) => [id === idOf(';') ? 0.25 : 99]);
 		const reward = await make({ model: path, separator: ';', aggregate: 'mean' });
 		assert.equal(await reward.score(three, never), 0.25);
-		// The first token after "q\n" of the last step: the id of the last separator character tells places apart.
+		// Scores equal token ids / 1000, so they show which position was used: the last character of the separator.
 		const ends = model('ends', (id) => [id / 1000]);
 		const last = await make({ model: `${ends}/model.onnx`, separator: '1', aggregate: 'last' });
 		assert.equal(await last.score(three, never), Math.fround(idOf('1') / 1000));
@@ -107,7 +107,7 @@ describe('steps scored by an ONNX model', () => {
 		last.dispose?.();
 	});
 
-	test('are brought to 0 to 1 as asked', async () => {
+	test('are normalized to 0 to 1 on request', async () => {
 		const path = model('two', () => [1, 3]);
 		const softmax = await make({ model: path, separator: ';', activation: 'softmax' });
 		assert.ok(Math.abs(((await softmax.score(three, never)) as number) - 1 / (1 + Math.exp(-2))) < 1e-7);
@@ -115,7 +115,7 @@ describe('steps scored by an ONNX model', () => {
 		assert.ok(Math.abs(((await sigmoid.score(three, never)) as number) - 1 / (1 + Math.exp(-2))) < 1e-7);
 	});
 
-	test('are read with the same tokens as the project’s own tokenizer gives', async () => {
+	test('are tokenized like the project’s own tokenizer does', async () => {
 		const { Tokenizer } = await import('@huggingface/tokenizers');
 		const theirs = new Tokenizer(JSON.parse(tokenizer.toTokenizerJson()), {});
 		for (const text of ['abc', '<think>a;b\n</think>', '1<answer>2', '\n\n']) {
@@ -124,29 +124,29 @@ describe('steps scored by an ONNX model', () => {
 		}
 	});
 
-	test('get an error where the model or its tokenizer cannot read them', async () => {
+	test('get an error if the model or its tokenizer cannot process them', async () => {
 		const path = model('limits', () => [1]);
 		const reward = await make({ model: path, separator: ';', maxTokens: 10 });
-		await assert.rejects(async () => reward.score(three, never), /more than 10 tokens/);
+		await assert.rejects(async () => reward.score(three, never), /exceeds 10 tokens/);
 		const unknown = await make({ model: path, separator: ';' });
 		const strange = sample(worked('ü', '7'), { prompt: 'q' });
-		await assert.rejects(async () => unknown.score(strange, never), /does not cover every character/);
+		await assert.rejects(async () => unknown.score(strange, never), /does not support every character/);
 	});
 
-	test('need a model of token classes and its tokenizer', async () => {
+	test('require a token classification model with its tokenizer', async () => {
 		await assert.rejects(
 			make({ model: model('cache', () => [1], ['input_ids', 'past_key_values']) }),
-			/does not take only "input_ids".*past_key_values/s,
+			/requires inputs other than "input_ids".*past_key_values/s,
 		);
 		const bare = model('bare', () => [1]);
 		rmSync(join(folder, bare, 'tokenizer.json'));
 		await assert.rejects(make({ model: bare }), /tokenizer\.json does not exist/);
 		writeFileSync(join(folder, bare, 'tokenizer.json'), 'nonsense');
-		await assert.rejects(make({ model: bare }), /is not a tokenizer\.json/);
+		await assert.rejects(make({ model: bare }), /is not a valid tokenizer\.json/);
 		writeFileSync(join(folder, bare, 'tokenizer.json'), tokenizer.toTokenizerJson());
 		writeFileSync(join(folder, bare, 'model.onnx'), 'nonsense');
-		await assert.rejects(make({ model: bare }), /Cannot load the model/);
+		await assert.rejects(make({ model: bare }), /Cannot load model/);
 	});
 
-	test('leave telemetry off', () => assert.equal(process.env.ORT_DISABLE_TELEMETRY, '1'));
+	test('disable telemetry', () => assert.equal(process.env.ORT_DISABLE_TELEMETRY, '1'));
 });

@@ -14,8 +14,8 @@ import { allowedCalls } from '../../../../src/rewards/sandbox/systemCalls.ts';
 const dockerInfo = { MemoryLimit: true, PidsLimit: true, SecurityOptions: ['name=seccomp,profile=builtin'] };
 
 /**
- * An engine that records its arguments, a line of JSON each, and behaves as files beside it say. It stands for the command
- * line alone: whether an engine keeps to its options is tested where there is one (sandboxModes.test.ts).
+ * Fake engine that logs its arguments as one JSON array per line and behaves as specified by neighboring files. It only
+ * tests the command line; sandboxModes.test.ts checks on machines with a real engine that options are honored.
  */
 const engine = `#!${process.execPath}
 const fs = require('node:fs');
@@ -47,7 +47,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'container-engine-'));
-		// A temporary folder whose name would be options of a mount.
+		// A temporary folder whose name could be parsed as mount options.
 		temporary = join(folder, 'a,readonly=false,"b" c');
 		await mkdir(temporary);
 		await writeFile(join(folder, 'docker'), engine);
@@ -72,7 +72,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		return error;
 	};
 
-	it('runs a program with an init, and is told to remove the container; nothing is left', async () => {
+	it('runs a program with an init process and has its container removed, leaving nothing behind', async () => {
 		const sandbox = await containerSandbox('python:3.12-slim');
 		assert.deepEqual(sandbox.gaps, []);
 		await says('stdout', '1\n');
@@ -83,7 +83,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		const run = all.findLast(([verb]) => verb === 'run') ?? [];
 		assert.ok(run.includes('--init'));
 		const image = run.indexOf('python:3.12-slim');
-		// What belongs to the program stands after the image, as it was given.
+		// Program arguments follow the image unchanged.
 		assert.deepEqual(run.slice(image + 1), ['main.py', '--privileged', ' ; rm -rf /']);
 		assert.ok(!run.slice(0, image).includes('--privileged'));
 		const name = run[run.indexOf('--name') + 1];
@@ -91,7 +91,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		assert.deepEqual(await readdir(temporary), []);
 	});
 
-	it('starts programs with our filter of system calls, or says that the engine does not take it', async () => {
+	it('starts programs with our system call filter, or reports that the engine does not support it', async () => {
 		const filtersOf = async () =>
 			(await calls()).filter(([verb]) => verb === 'run').map((args) => args.find((arg) => arg.startsWith('seccomp=')));
 		const sandbox = await containerSandbox('x');
@@ -99,13 +99,13 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		assert.match((await filtersOf()).at(-1) ?? '', /^seccomp=.*\/reasoning-lab-\w+\/\.seccomp\.json$/);
 		await says('refused', 'seccomp=');
 		const without = await containerSandbox('x');
-		assert.match(without.gaps.join(), /^a list of allowed system calls \(the engine/);
+		assert.match(without.gaps.join(), /^a list of allowed system calls \(not supported by the engine/);
 		await without.run({ program: 'python', args: [] });
 		assert.equal((await filtersOf()).at(-1), undefined);
 		await rm(join(folder, 'refused'));
 	});
 
-	it('allows in a profile what the filter of the other sandbox allows, and no namespaces', () => {
+	it('allows in its profile what the bubblewrap filter allows, except for namespaces', () => {
 		const { defaultAction, syscalls } = JSON.parse(seccompProfile()) as {
 			defaultAction: string;
 			syscalls: { names: string[]; action: string; args: { index: number; value: number; op: string }[] }[];
@@ -116,12 +116,12 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 			free.flatMap(({ names }) => names),
 			[...allowedCalls.map(({ name }) => name), 'ioctl'],
 		);
-		// Engines take two comparisons of the same argument in one rule for two rules, either of which is enough.
+		// Engines split a rule with two comparisons of one argument into two rules, either of which is sufficient.
 		for (const { names, args } of syscalls)
 			assert.equal(new Set(args.map(({ index }) => index)).size, args.length, `${names}`);
 	});
 
-	it('reads the path of a file as one field, whatever is in it', async () => {
+	it('quotes a file path as one field, whatever it contains', async () => {
 		const sandbox = await containerSandbox('x');
 		await sandbox.run({ program: 'python', args: [], files: { 'main.py': '' } });
 		const run = (await calls()).findLast(([verb]) => verb === 'run') ?? [];
@@ -131,11 +131,11 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		assert.deepEqual([fields[0], fields[2], fields[3]], ['type=bind', 'target=/work/main.py', 'readonly']);
 	});
 
-	it('takes the kill of the memory limit for that, and its own failure for no verdict', async () => {
+	it('reports a kill by the memory limit as such, and its own failure as an error', async () => {
 		const sandbox = await containerSandbox('x');
 		await says('status', '137');
 		assert.equal((await sandbox.run({ program: 'python', args: [] })).end, 'memory');
-		// There as long as its processor time, it may have been that limit, of which nothing else is known.
+		// If it ran for its whole CPU time, the CPU limit could have killed it, so the cause is unknown.
 		const { end, signal } = await sandbox.run({ program: 'python', args: [], limits: { cpuSeconds: 0 } });
 		assert.deepEqual([end, signal], ['signal', 'SIGKILL']);
 		await says('status', '125');
@@ -146,7 +146,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		await says('status', '0');
 	});
 
-	it('is refused an image that has volumes on the disk of this machine', async () => {
+	it('does not accept an image with volumes on the local disk', async () => {
 		await says('image', '[{"Config":{"Volumes":{"/data":{}}}}]');
 		assert.match((await refusal(() => containerSandbox('x'))).message, /declares volumes \(\/data\)/);
 		for (const unknown of ['', '[]', '[{"Config":{"Volumes":"yes"}}]']) {
@@ -159,35 +159,32 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		}
 	});
 
-	it('that runs nothing of an image is said to, in its own words', async () => {
+	it('that cannot run images is reported with its own error message', async () => {
 		await says('image', '[{"Config":null}]');
 		await says('status', '126');
 		await says('stderr', 'Error: OCI runtime error: cgroups in hybrid mode not supported\n');
 		const failure = await refusal(() => containerSandbox('x'));
 		assert.equal(failure.reason, 'unavailable');
-		assert.match(
-			failure.message,
-			/^docker cannot run programs of the image x: Error: OCI .* hybrid mode not supported$/,
-		);
+		assert.match(failure.message, /^docker cannot run programs from image x: Error: OCI .* hybrid mode not supported$/);
 		await says('status', '0');
 		await says('stderr', '');
 	});
 
-	it('that does not say what it limits has gaps', async () => {
+	it('that does not report its limits has gaps', async () => {
 		await says('info', 'Cannot connect');
 		assert.equal((await containerSandbox('x')).gaps.length, 3);
 		await says('info', JSON.stringify(dockerInfo));
 	});
 });
 
-describe('what an engine says of itself', () => {
+describe('engine information', () => {
 	const podman = (controllers: string[], seccompEnabled: boolean) =>
 		JSON.stringify({ host: { cgroupControllers: controllers, security: { seccompEnabled } } });
 
-	it('is read as Docker and as Podman say it', () => {
+	it('is parsed for Docker and Podman', () => {
 		assert.deepEqual(containerGaps(JSON.stringify(dockerInfo)), []);
 		assert.deepEqual(containerGaps(podman(['cpu', 'memory', 'pids'], true)), []);
-		// Podman without delegated controllers, Docker without a filter.
+		// Podman without delegated controllers, then Docker without a filter.
 		assert.deepEqual(containerGaps(podman([], true)), ['a memory limit', 'a process limit']);
 		assert.deepEqual(
 			containerGaps(JSON.stringify({ ...dockerInfo, SecurityOptions: ['name=seccomp,profile=unconfined'] })),
@@ -195,15 +192,15 @@ describe('what an engine says of itself', () => {
 		);
 	});
 
-	it('counts as missing where it is not said', () => {
+	it('counts protections as missing if not reported', () => {
 		for (const text of ['', 'null', '{}', '[1]', '{"MemoryLimit":"yes"}', '{"host":null}']) {
 			assert.equal(containerGaps(text).length, 3, text);
 		}
 	});
 });
 
-describe('arguments of a container', () => {
-	it('leave room for its init', () => {
+describe('container arguments', () => {
+	it('leave room for the init process', () => {
 		const args = containerArguments({
 			engine: 'docker',
 			image: 'x',
@@ -218,7 +215,7 @@ describe('arguments of a container', () => {
 	});
 });
 
-/** One line of CSV (RFC 4180). */
+/** Parses one line of CSV (RFC 4180). */
 function csv(line: string): string[] {
 	return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
 		([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',

@@ -22,14 +22,14 @@ interface Group {
 	readonly isRoot?: boolean;
 }
 
-describe('where control groups may be made', () => {
+describe('the location for control groups', () => {
 	let folder: string;
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'control groups-'));
 	});
 	after(() => rm(folder, { recursive: true }));
 
-	/** A tree of groups as files, and its mount. */
+	/** Creates a tree of control groups as files and returns its mount. */
 	async function tree(name: string, groups: Readonly<Record<string, Group>>, root = '/'): Promise<string> {
 		const mount = join(folder, name);
 		for (const [path, { offers, handsOn, processes = '', isRoot }] of Object.entries(groups)) {
@@ -50,7 +50,7 @@ describe('where control groups may be made', () => {
 	const busy = { offers: all, handsOn: '', processes: '17\n' };
 	const folderOf = (name: string) => (path: string) => Promise.resolve(path.startsWith(join(folder, name)));
 
-	it('is the slice of the systemd of a user, above the scope of an application', async () => {
+	it('is the slice of the systemd user instance, above application scopes', async () => {
 		const slice = '/user.slice/user-1000.slice/user@1000.service';
 		const mountinfo = await tree('systemd', {
 			'/': { offers: all, handsOn: all, isRoot: true },
@@ -63,12 +63,12 @@ describe('where control groups may be made', () => {
 		const own = folderOf(`systemd${slice}`);
 		const place = await findGroupPlace({ mountinfo, cgroup: `0::${slice}/app.slice/app-code-1.scope\n` }, own);
 		assert.deepEqual(place, { folder: join(folder, `systemd${slice}/app.slice`), enable: false });
-		// A session of a terminal lies outside of what is delegated.
+		// A terminal session is outside the delegated subtree.
 		const session = { mountinfo, cgroup: '0::/user.slice/user-1000.slice/session-2.scope\n' };
 		assert.deepEqual(await findGroupPlace(session, own), { missing: 'no control group is delegated to this user' });
 	});
 
-	it('is the root group, which may hold processes, where this is root', async () => {
+	it('is the root group for root, even though it contains processes', async () => {
 		const mountinfo = await tree('root', { '/': { ...busy, isRoot: true } });
 		const place = await findGroupPlace({ mountinfo, cgroup: '0::/\n' }, folderOf('root'));
 		assert.deepEqual(place, { folder: join(folder, 'root'), enable: true });
@@ -77,7 +77,7 @@ describe('where control groups may be made', () => {
 		});
 	});
 
-	it('is a delegated group without processes, which then hands its controllers on', async () => {
+	it('is a delegated group without processes, whose controllers are then enabled for children', async () => {
 		const mountinfo = await tree('service', {
 			'/': { offers: all, handsOn: all, isRoot: true },
 			'/lab.service': { offers: all, handsOn: '' },
@@ -90,7 +90,7 @@ describe('where control groups may be made', () => {
 		assert.deepEqual(place, { folder: join(folder, 'service/lab.service'), enable: true });
 	});
 
-	it('is nowhere in a container whose only group holds its processes', async () => {
+	it('is missing in a container whose only group contains its processes', async () => {
 		const mountinfo = await tree('container', { '/': busy });
 		const place = await findGroupPlace({ mountinfo, cgroup: '0::/\n' }, folderOf('container'));
 		assert.match(
@@ -99,20 +99,20 @@ describe('where control groups may be made', () => {
 		);
 	});
 
-	it('is nowhere where version 1 has the controllers', async () => {
+	it('is missing if version 1 owns the controllers', async () => {
 		const mountinfo = await tree('hybrid', { '/': { offers: 'hugetlb', handsOn: '', isRoot: true } });
 		const place = await findGroupPlace({ mountinfo, cgroup: '4:memory:/a\n0::/\n' }, folderOf('hybrid'));
 		assert.deepEqual(place, { missing: 'the memory and pids controllers are not delegated' });
 	});
 
-	it('is looked for in what a mount shows of all groups, by the last of several mounts', async () => {
+	it('is searched for in the part of the hierarchy that the last mount shows', async () => {
 		const below = await tree('below', { '/': { offers: all, handsOn: all }, '/own': busy }, '/outer/box');
 		const mountinfo = `${await tree('covered', { '/': busy })}\n${below}`;
 		const place = await findGroupPlace({ mountinfo, cgroup: '0::/outer/box/own\n' }, folderOf('below'));
 		assert.deepEqual(place, { folder: join(folder, 'below'), enable: false });
 	});
 
-	it('is nowhere without a mount, or where the own group is not shown', async () => {
+	it('is missing without a mount or if our own group is not visible', async () => {
 		const missing = 'cgroups v2 is not mounted';
 		const mountinfo = await tree('other', { '/': { offers: all, handsOn: all } }, '/outer');
 		for (const facts of [
@@ -132,13 +132,13 @@ const made = 'missing' in groups ? null : await bubblewrapSandbox().catch(String
 const why = 'missing' in groups ? `no control group: ${groups.missing}` : typeof made === 'string' ? made : false;
 
 describe('the sandbox', { skip: process.platform !== 'linux' }, () => {
-	it('says whether programs get control groups, and why not', async (test) => {
+	it('reports whether programs get control groups, and if not, why', async (test) => {
 		const sandbox = made ?? (await bubblewrapSandbox().catch(String));
 		if (typeof sandbox === 'string') return test.skip(sandbox);
 		const words =
 			'missing' in groups ? `checked every 20 ms (no control group: ${groups.missing})` : 'by a control group';
 		assert.ok(sandbox.description.includes(words), sandbox.description);
-		// What goes beyond a limit is ended either way.
+		// Limits are enforced either way.
 		assert.doesNotMatch(sandbox.gaps.join(), /control group/);
 	});
 });
@@ -151,7 +151,7 @@ describe('a program in a control group', { skip: why }, () => {
 	const python = (code: string, limits: Partial<SandboxLimits> = {}) =>
 		sandbox.run({ program: 'python', args: ['-c', code], limits: { wallMs: 60_000, cpuSeconds: 60, ...limits } });
 
-	it('has limits of memory and of tasks there, and no swap; the group goes with it', async () => {
+	it('has memory and task limits and no swap, and the group is removed with it', async () => {
 		const running = python('import time; time.sleep(1)', { memoryMb: 100, diskMb: 10, processes: 7 });
 		await until(async () => {
 			const [name] = await ownGroups();
@@ -159,16 +159,16 @@ describe('a program in a control group', { skip: why }, () => {
 		});
 		const [name = ''] = await ownGroups();
 		const said = async (file: string) => (await readFile(join(folder, name, file), 'utf8')).trim();
-		// The limit, three full file systems and pages of program files; in whole pages.
+		// The limit, three full file systems and pages of program files, in whole pages.
 		assert.ok(Math.abs(Number(await said('memory.max')) - 162_000_000) < 4096);
-		// The two of the sandbox itself, and one that is seen and ended.
+		// Two for the sandbox itself, and one that is detected and killed.
 		assert.equal(await said('pids.max'), '10');
 		assert.equal(await said('memory.swap.max').catch(() => '0'), '0');
 		assert.equal((await running).end, 'exited');
 		assert.deepEqual(await ownGroups(), []);
 	});
 
-	it('is ended for memory of the kernel, which no process is charged for', async () => {
+	it('is ended for kernel memory that is not charged to any process', async () => {
 		const code = `
 import os, time
 kept = []
@@ -183,7 +183,7 @@ print("all")`;
 		assert.deepEqual(await ownGroups(), []);
 	});
 
-	it('is ended by the kernel where nobody looks, and not for what is swapped or forked', async () => {
+	it('is ended by the kernel even when unsupervised, and swapping or forking does not evade the limit', async () => {
 		const group = (groups as ControlGroups).make({ memoryBytes: 50e6, tasks: 20 });
 		const code = 'import os\nfor _ in range(4): os.fork()\nkept = [bytearray(1 << 20) for _ in range(60)]';
 		const stdio: import('node:child_process').StdioOptions = ['ignore', 'ignore', 'ignore', group.descriptor];
@@ -194,11 +194,11 @@ print("all")`;
 		assert.deepEqual(await ownGroups(), []);
 	});
 
-	it('sees as its group the root of all', async () => {
+	it('sees its own group as the root', async () => {
 		assert.match((await python('print(open("/proc/self/cgroup").read())')).stdout, /^0::\/$/m);
 	});
 
-	it('is ended with its group, whoever else ended before', async () => {
+	it('is ended together with its group, even if other processes exited first', async () => {
 		const running = sandbox.start({ program: 'sh', args: ['-c', 'echo here; sleep 60 & sleep 60'] });
 		await once(running.stdout, 'data');
 		running.kill();
@@ -206,7 +206,7 @@ print("all")`;
 		assert.deepEqual(await ownGroups(), []);
 	});
 
-	it('leaves a group where its supervisor was killed, which the next one removes', async () => {
+	it('leaves a group behind if its supervisor was killed, and the next supervisor removes it', async () => {
 		const group = (groups as ControlGroups).make({ memoryBytes: 1e8, tasks: 10 });
 		const stdio: import('node:child_process').StdioOptions = ['ignore', 'pipe', 'ignore', group.descriptor];
 		const child: ChildProcess = spawn('sh', ['-c', 'echo 0 >&3; echo in; exec sleep 60'], { stdio });
@@ -214,7 +214,7 @@ print("all")`;
 		group.handedOn();
 		await removeLeftGroups(folder);
 		assert.equal((await ownGroups()).length, 1, 'the group of a running process was taken away');
-		// The same name with another start: a process that has ended, whose number was given again.
+		// Same name with a different start time: a process that has ended and whose pid was reused.
 		const [, , namespace] = (await ownGroups())[0]?.split('-') ?? [];
 		const left = join(folder, `reasoning-lab-${namespace}-${process.pid}-1-00`);
 		const other = join(folder, 'reasoning-lab-1-1-1-00');

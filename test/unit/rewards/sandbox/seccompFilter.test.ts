@@ -7,7 +7,10 @@ const audit = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 const allow = 0x7fff0000;
 const error = (code: number) => 0x00050000 | code;
 
-/** What the kernel would say: classic BPF, as far as the filter uses it. Fails on a jump out of the program. */
+/**
+ * Returns the kernel's decision, emulating the subset of classic BPF in the filter. Fails on a jump outside the
+ * program.
+ */
 function decide(
 	architecture: 'x64' | 'arm64',
 	nr: number,
@@ -36,13 +39,13 @@ function decide(
 	}
 }
 
-describe('the filter of system calls', () => {
-	it('lets through what programs need', () => {
+describe('the system call filter', () => {
+	it('allows the calls that programs need', () => {
 		for (const nr of [0, 1, 2, 9, 59, 60, 231, 257, 302]) assert.equal(decide('x64', nr), allow, String(nr));
 		for (const nr of [56, 63, 64, 93, 94, 221, 222, 261]) assert.equal(decide('arm64', nr), allow, String(nr));
 	});
 
-	it('has a number for each call, and each number once', () => {
+	it('has one number per call, without duplicates', () => {
 		for (const architecture of ['x64', 'arm64'] as const) {
 			const numbers = allowedCalls.flatMap((call) => call[architecture] ?? []);
 			for (const nr of numbers) assert.equal(decide(architecture, nr), allow, String(nr));
@@ -53,14 +56,14 @@ describe('the filter of system calls', () => {
 		for (const { name, x64, arm64 } of allowedCalls) assert.ok(x64 !== null || arm64 !== null, name);
 	});
 
-	it('refuses ptrace, mounts, namespaces, keys, io_uring, bpf and memory of nobody', () => {
+	it('blocks ptrace, mounts, namespaces, keys, io_uring, bpf, memfd and System V shared memory', () => {
 		for (const nr of [101, 165, 272, 308, 250, 425, 321, 319, 29])
 			assert.equal(decide('x64', nr), error(1), String(nr));
 		for (const nr of [117, 40, 97, 268, 219, 425, 280, 279, 194])
 			assert.equal(decide('arm64', nr), error(1), String(nr));
 	});
 
-	it('lets processes and threads be made, and no namespace with them', () => {
+	it('allows new processes and threads, but not with new namespaces', () => {
 		for (const [architecture, clone] of [
 			['x64', 56],
 			['arm64', 220],
@@ -69,12 +72,12 @@ describe('the filter of system calls', () => {
 			assert.equal(decide(architecture, clone, 0x3d0f00), allow);
 			assert.equal(decide(architecture, clone, 0x10000011), error(1));
 			assert.equal(decide(architecture, clone, 0x00020011), error(1));
-			// Its flags cannot be seen: libraries then use clone.
+			// The filter cannot see the flags of clone3; libraries fall back to clone.
 			assert.equal(decide(architecture, 435), error(38));
 		}
 	});
 
-	it('refuses what it does not name: AIO, inotify, dnotify, message queues, splices of memory, calls of the future', () => {
+	it('blocks everything it does not list: AIO, inotify, dnotify, message queues, vmsplice, future calls', () => {
 		for (const nr of [206, 209, 253, 254, 294, 240, 278, 162, 306, 333, 154])
 			assert.equal(decide('x64', nr), error(1), String(nr));
 		for (const nr of [0, 2, 26, 27, 180, 75, 81, 267]) assert.equal(decide('arm64', nr), error(1), String(nr));
@@ -83,7 +86,7 @@ describe('the filter of system calls', () => {
 		}
 	});
 
-	it('lets neither buffers nor pipes grow, nor a terminal be written to', () => {
+	it('blocks growing buffers or pipes, and writing to a terminal', () => {
 		for (const [architecture, setsockopt, fcntl, ioctl] of [
 			['x64', 54, 72, 16],
 			['arm64', 208, 25, 29],
@@ -98,7 +101,7 @@ describe('the filter of system calls', () => {
 		}
 	});
 
-	it('knows Unix sockets only, of protocol 0', () => {
+	it('allows only Unix sockets with protocol 0', () => {
 		assert.equal(decide('x64', 41, [1, 1, 0]), allow);
 		// MPTCP, UDP-Lite, SCTP
 		for (const protocol of [262, 136, 132]) assert.equal(decide('x64', 41, [1, 1, protocol]), error(1));
@@ -107,12 +110,12 @@ describe('the filter of system calls', () => {
 		assert.equal(decide('arm64', 198, 40), error(97));
 	});
 
-	it('ends programs of another architecture, and refuses the second set of numbers of x86-64', () => {
+	it('kills programs of another architecture, and blocks the x32 numbers of x86-64', () => {
 		assert.equal(decide('x64', 1, 0, 0x40000003), 0x80000000);
 		assert.equal(decide('x64', 0x40000000 + 101), error(38));
 	});
 
-	it('is not there for architectures whose numbers are not known', () => {
+	it('does not exist for architectures with unknown call numbers', () => {
 		assert.equal(seccompFilter('riscv64'), null);
 	});
 });

@@ -7,7 +7,7 @@ import { RequestQueue } from '../../../../src/rpc/http/requestQueue.ts';
 const never = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('so many requests begin within a minute, the others when there is room again', async (t) => {
+test('only a limited number of requests start per minute, and the rest start later', async (t) => {
 	t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
 	const queue = new RequestQueue({ concurrency: 10, retries: 0, requestsPerMinute: 3 });
 	let begun = 0;
@@ -26,7 +26,7 @@ test('so many requests begin within a minute, the others when there is room agai
 	assert.equal(begun, 7);
 });
 
-test('one that waits for its turn leaves the queue when it is cancelled, and the turn goes to the next', async () => {
+test('a canceled request leaves the queue and frees its slot', async () => {
 	const queue = new RequestQueue({ concurrency: 1, retries: 0 });
 	const first = deferred<{ result: string }>();
 	const running = queue.run(() => first.promise, never);
@@ -39,7 +39,7 @@ test('one that waits for its turn leaves the queue when it is cancelled, and the
 	assert.deepEqual(await Promise.all([running, third]), ['first', 'third']);
 });
 
-test('waits between tries double, and what a server asks for holds for all', async (t) => {
+test('retry delays double, and a delay requested by a server applies to all requests', async (t) => {
 	t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
 	const queue = new RequestQueue({ concurrency: 4, retries: 2, firstWaitMs: 1000 });
 	const failure = new Failure('unavailable', 'no');

@@ -37,7 +37,7 @@ async function scanned(table: DataTable): Promise<unknown[]> {
 	return values;
 }
 
-test('every format gives the same rows, one after the other and at any place', async (t) => {
+test('every format gives the same rows, sequentially and at any offset', async (t) => {
 	const folder = await folderOf(t);
 	const rows = Array.from({ length: 1000 }, (_, i) => ({
 		q: `line ${i}\nnext, "é"`.repeat(1 + (i % 40)),
@@ -81,7 +81,7 @@ test('every format gives the same rows, one after the other and at any place', a
 	}
 });
 
-test('Parquet is read by its row groups, and a damaged file is refused in words', async (t) => {
+test('Parquet is read by row group, and a damaged file is rejected with a message', async (t) => {
 	const parquet = join(import.meta.dirname, '../../../fixtures/trl-quirks/completions/completions_00010.parquet');
 	const table = await opened(t, parquet);
 	assert.ok(table.complete && table.rowCount > 0);
@@ -98,7 +98,7 @@ test('Parquet is read by its row groups, and a damaged file is refused in words'
 	await assert.rejects(openTable(cut), /is not Parquet that is read/);
 });
 
-test('what is no file of rows is refused with a sentence', async (t) => {
+test('a file without rows is rejected with one sentence', async (t) => {
 	const folder = await folderOf(t);
 	const at = (name: string) => join(folder, name);
 	await writeFile(at('a.txt'), 'x');
@@ -129,7 +129,7 @@ test('what is no file of rows is refused with a sentence', async (t) => {
 	}
 });
 
-test('a file is not held in memory, and indexing it can be ended', async (t) => {
+test('a file is not kept in memory, and indexing can be canceled', async (t) => {
 	const path = join(await folderOf(t), 'large.jsonl');
 	const handle = await open(path, 'w');
 	const block = Array.from({ length: 1000 }, (_, i) => `{"prompt":"${'x'.repeat(960)}","answer":${i}}\n`).join('');
@@ -152,7 +152,7 @@ test('a file is not held in memory, and indexing it can be ended', async (t) => 
 	assert.equal((await table.rows(199_999, 200_000))[0]?.value?.answer, 999);
 });
 
-test('statistics and overlaps are those of dataset check', async (t) => {
+test('statistics and overlaps match dataset check', async (t) => {
 	const folder = await folderOf(t);
 	const prompt = (i: number) =>
 		`How many apples are in ${i} boxes of ${i * 3} when each box of wood weighs ${i} pounds`;
@@ -193,7 +193,7 @@ test('statistics and overlaps are those of dataset check', async (t) => {
 	assert.equal(limited.statistics.compared.near, 50);
 });
 
-test('rows are exported whole or not at all', async (t) => {
+test('rows are exported completely or not at all', async (t) => {
 	const folder = await folderOf(t);
 	await writeFile(join(folder, 'a.jsonl'), '{"a":1}\nno\n{"a":2}\n{"a":3}\n');
 	const table = await opened(t, join(folder, 'a.jsonl'));
@@ -210,7 +210,7 @@ test('rows are exported whole or not at all', async (t) => {
 	assert.deepEqual((await readdir(folder)).toSorted(), ['a.jsonl', 'out.jsonl']);
 });
 
-test("a task's rows are the problems that a run with the seed is given", async () => {
+test("a task's rows are the problems that a run with the same seed gets", async () => {
 	const table = new TaskTable({ task: 'addition', digits: 2 }, 50, 7);
 	const rows = await scanned(table);
 	assert.equal(rows.length, 50);

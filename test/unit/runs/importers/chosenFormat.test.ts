@@ -12,13 +12,13 @@ const refused = (message: RegExp, action: RegExp) => (error: unknown) => {
 	return true;
 };
 
-describe('a format that a person names', () => {
-	it('is refused with the names that there are', async () => {
+describe('a format chosen by the user', () => {
+	it('is rejected with the list of formats if unknown', async () => {
 		const told = refused(/^Unknown format "nope"\.$/, /^Use one of reasoning-lab, trl, .*tensorboard\.$/);
 		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'nope' }), told);
 	});
 
-	it('is refused with what the folder can be read as', async () => {
+	it('is rejected with the formats that the folder matches', async () => {
 		const told = refused(/does not contain a verl run\. Looked for: /, /^It can be read as TRL \(trl\)/);
 		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'verl' }), told);
 	});

@@ -8,13 +8,13 @@ import { madeRun } from './madeRun.ts';
 const name = 'completions/completions_00002.parquet';
 
 describe('a damaged Parquet file', () => {
-	it('is lost alone: what is read after it is read', async () => {
+	it('does not affect files read after it', async () => {
 		const intact = await readFile(join(fixtureFolder('trl-run'), name));
 		const damaged = Buffer.from(intact);
-		// Pages of all columns; the metadata at the end stay as they are.
+		// Pages of all columns, without the metadata at the end.
 		const pages = damaged.length - 8 - damaged.readUInt32LE(damaged.length - 8);
 		for (let at = 4; at < pages; at += 7) damaged[at] = 0xff;
-		// A column that fails at once, before the others do.
+		// Make one column fail immediately, before the others.
 		const column = damaged.indexOf('advantage', damaged.indexOf('advantage', pages) + 1);
 		damaged[column] = 0xff;
 		for (let round = 0; round < 6; round++) {

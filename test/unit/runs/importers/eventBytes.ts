@@ -1,9 +1,9 @@
 import { maskedCrc32c } from '../../../../src/runs/importers/crc32c.ts';
 
-/** What one event of a TensorBoard event file tells. */
+/** Contents of one event in a TensorBoard event file. */
 export interface EventToWrite {
 	readonly step: number;
-	/** Seconds since the epoch. */
+	/** Unix time in seconds. */
 	readonly time?: number;
 	readonly tag: string;
 	readonly value?: number;
@@ -31,7 +31,7 @@ function fixed(number: number, value: number, width: 4 | 8): Buffer {
 	return Buffer.concat([varint(number * 8 + (width === 4 ? 5 : 1)), bytes]);
 }
 
-/** An event with its frame, as TensorBoard's writers have it. */
+/** Encodes an event with its framing, as TensorBoard writers do. */
 export function eventBytes({ step, time = 1_760_000_000, tag, value, text: words }: EventToWrite): Buffer {
 	const content =
 		words === undefined

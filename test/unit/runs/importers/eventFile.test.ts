@@ -7,7 +7,7 @@ const name = 'events.out.tfevents.1.host.1.0';
 const scalar = (step: number, tag: string, value: number) => ({ step, tag, value });
 
 describe('event files', () => {
-	it('are read value by value: scalars as metrics, one row a step, texts as samples', async () => {
+	it('are read per value: scalars become metrics, one row per step, and texts become samples', async () => {
 		const { run, train, metrics, faults } = await madeRun({
 			[name]: eventFile([
 				scalar(1, 'loss', 0.5),
@@ -33,7 +33,7 @@ describe('event files', () => {
 		);
 	});
 
-	it('of several writers are one run; those of other folders are not', async () => {
+	it('from several writers form one run, but those in other folders do not belong to it', async () => {
 		const { metrics } = await madeRun({
 			[`train/${name}`]: eventFile([scalar(1, 'a', 1), scalar(3, 'a', 3)]),
 			[`validation/${name}`]: eventFile([scalar(2, 'b', 2), scalar(3, 'b', 4)]),
@@ -49,7 +49,7 @@ describe('event files', () => {
 		);
 	});
 
-	it('take the later value where a restart goes over steps again', async () => {
+	it('keep the later value if a restart repeats steps', async () => {
 		const { metrics } = await madeRun({
 			[name]: eventFile([scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(1, 'a', 10), scalar(2, 'a', 20)]),
 		});
@@ -62,7 +62,7 @@ describe('event files', () => {
 		);
 	});
 
-	it('lose an event that does not match its checksum, and no other', async () => {
+	it('lose only the event that does not match its checksum', async () => {
 		const [first, broken, last] = [scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(3, 'a', 3)].map(eventBytes);
 		assert.ok(first && broken && last);
 		broken[20] = (broken[20] as number) ^ 1;
@@ -74,7 +74,7 @@ describe('event files', () => {
 		assert.deepEqual(faults, [{ file: name, line: null, message: 'event 2 does not match its checksum', records: 1 }]);
 	});
 
-	it('end where a length does not match its checksum, and say so', async () => {
+	it('end with an error at a length that does not match its checksum', async () => {
 		const [first, broken, last] = [scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(3, 'a', 3)].map(eventBytes);
 		assert.ok(first && broken && last);
 		broken[3] = 0x7f;
@@ -86,14 +86,14 @@ describe('event files', () => {
 		assert.match(faults[0]?.message ?? '', /event 2 has no readable length/);
 	});
 
-	it('are cut off without harm, and hold messages that are none', async () => {
+	it('may be truncated and contain invalid messages', async () => {
 		const whole = eventFile([scalar(1, 'a', 1), scalar(2, 'a', 2)]);
 		for (let cut = 1; cut < 40; cut += 3) {
 			const { metrics, faults } = await madeRun({ [name]: whole.subarray(0, whole.length - cut) });
 			assert.equal(metrics.length, 1);
 			assert.equal(faults.length, 1);
 		}
-		// A length beyond the message, a wire type that is none, a number without end.
+		// A length beyond the message, an invalid wire type, and an unterminated number.
 		const bad = [[0x2a, 0x7f, 0x01], [0x0f], Array.from({ length: 12 }, () => 0xff), [0x10, 0xff, 0xff, 0xff, 0xff]];
 		const { metrics, faults } = await madeRun({
 			[name]: Buffer.concat([...bad.map((bytes) => framed(Buffer.from(bytes))), eventBytes(scalar(5, 'a', 5))]),

@@ -31,7 +31,7 @@ async function metricsOf(name: FixtureName): Promise<MetricsLine[]> {
 	return lines;
 }
 
-describe('numbers of the fixtures', () => {
+describe('fixture numbers', () => {
 	const whole = [
 		'verl',
 		'prime-rl',
@@ -81,7 +81,7 @@ describe('numbers of the fixtures', () => {
 	}
 
 	for (const name of whole) {
-		it(`gives each rollout of ${name} again by its place`, async () => {
+		it(`returns every rollout of ${name} by its location`, async () => {
 			const run = await openRun(fixtureFolder(name));
 			for (const split of ['train', 'validation'] as const) {
 				for (const step of await run.steps(split)) {
@@ -95,7 +95,7 @@ describe('numbers of the fixtures', () => {
 		});
 	}
 
-	it('of validation', async () => {
+	it('match for validation', async () => {
 		const of = async (name: FixtureName) => (await readAll(await openRun(fixtureFolder(name)), 'validation')).rollouts;
 		const verl = await of('verl');
 		assert.equal(verl.length, expected('verl').validation_rollouts);
@@ -110,27 +110,27 @@ describe('numbers of the fixtures', () => {
 		assert.ok(Math.abs(nemo.mean_reward - (expected('nemo-rl').validation_mean_reward as number)) <= tolerance);
 	});
 
-	it('of ART before Parquet', async () => {
+	it('match for ART before Parquet', async () => {
 		const { rollouts } = await readAll(await openRun(fixtureFolder('art legacy')));
 		equalNumbers(numbersOf(rollouts), expected('art').legacy_yaml as Numbers, 'ART in YAML');
 		assert.deepEqual([...new Set(rollouts.map(({ line }) => line.step))], [7]);
 		assert.equal(groupsOf(rollouts).length, 1);
 	});
 
-	it('of metrics: one row a step, however many rows of the file tell of it', async () => {
+	it('match for metrics, with one row per step, however many rows in the file mention it', async () => {
 		const steps = async (name: FixtureName) => (await metricsOf(name)).map(({ step }) => step);
 		assert.deepEqual(await steps('verl'), [0, 1, 2, 3, 4]);
 		assert.equal((await steps('verl')).length, expected('verl').metric_rows);
-		// Six rows of the file: the orchestrator and the trainer append to it by turns.
+		// Six rows in the file: the orchestrator and the trainer take turns appending.
 		assert.deepEqual(await steps('prime-rl'), [1, 2, 3]);
 		assert.deepEqual(await steps('tinker'), [0, 1, 2]);
 		assert.equal((await steps('tinker')).length, expected('tinker').metric_rows);
-		// Seven rows: rewards, then losses, then those of validation.
+		// Seven rows: rewards, then losses, then validation.
 		assert.deepEqual(await steps('art'), [0, 1, 2]);
 		assert.deepEqual(await steps('skyrl'), [0, 5, 10]);
 	});
 
-	it('of metrics that are the canonical ones, which equal the rollouts', async () => {
+	it('match for canonical metrics, which equal those of the rollouts', async () => {
 		for (const name of ['verl', 'prime-rl', 'art', 'tinker'] as const) {
 			const per = expected(name).per_step;
 			for (const { step, values } of await metricsOf(name)) {
@@ -141,7 +141,7 @@ describe('numbers of the fixtures', () => {
 		}
 	});
 
-	it('of the subset of prime-rl that was trained on: credit is joined by the id of a trace, nothing counted twice', async () => {
+	it('match for the trained subset of prime-rl: credit is joined by trace id, without double counting', async () => {
 		const { rollouts } = await readAll(await openRun(fixtureFolder('prime-rl')));
 		const trained = rollouts.filter(({ line }) => line.advantage !== null);
 		const effective = expected('prime-rl').effective as Expected;
@@ -149,7 +149,7 @@ describe('numbers of the fixtures', () => {
 		assert.equal(groupsOf(trained).length, effective.groups);
 		for (const { line } of trained) {
 			assert.equal(line.tokens?.advantage?.length, line.tokens?.text.length);
-			// Rounded by who made the fixture.
+			// Rounded when the fixture was created.
 			const differences = line.tokens?.advantage?.map((value) => Math.abs((value ?? 9) - (line.advantage ?? 0)));
 			assert.ok(Math.max(...(differences ?? [9])) < 1e-6);
 		}
@@ -159,7 +159,7 @@ describe('numbers of the fixtures', () => {
 		assert.equal(leaves, expected('prime-rl').branches);
 	});
 
-	it('of the rollouts of Tinker whose text is in its log', async () => {
+	it('match for Tinker rollouts whose text is logged', async () => {
 		const { rollouts } = await readAll(await openRun(fixtureFolder('tinker')));
 		const told = rollouts.filter(({ line }) => line.completion !== '');
 		assert.equal(told.length, expected('tinker').logtree_logged_rollouts);

@@ -14,7 +14,7 @@ afterEach(async () => {
 	for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A run that is followed; `told` is what has been told since the last reset. */
+/** Follows a run; `told` contains the events since the last reset. */
 async function followed(files: Files | FixtureName) {
 	const folder = await mkdtemp(join(tmpdir(), 'followed-'));
 	cleanups.push(() => rm(folder, { recursive: true, force: true }));
@@ -48,8 +48,8 @@ const text = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(r
 const rewardsOf = async (folder: string) =>
 	(await readAll(await openRun(folder))).rollouts.map(({ line }) => line.reward);
 
-describe('following another trainer', () => {
-	it('lines: tells what is appended, half a line only when it is whole', async () => {
+describe('following an external run', () => {
+	it('lines: reports appended lines, and a partial line only once it is complete', async () => {
 		const run = await followed({ 'rollouts/1.jsonl': [verlRow({})], 'metrics/a.jsonl': [logged(1, 0.5)] });
 		assert.deepEqual([...run.told.metrics.keys()], [1]);
 		const half = text([logged(2, 0.75)]);
@@ -66,7 +66,7 @@ describe('following another trainer', () => {
 		assert.deepEqual((await run.look()).steps, [2]);
 	});
 
-	it('lines: begins again when a restart truncates a file', async () => {
+	it('lines: restarts when a restart truncates a file', async () => {
 		const run = await followed({
 			'rollouts/1.jsonl': [verlRow({})],
 			'metrics/a.jsonl': [logged(1, 0.5), logged(2, 0.6), logged(3, 0.7)],
@@ -105,7 +105,7 @@ describe('following another trainer', () => {
 		);
 	});
 
-	it('lines: tells a step again when the trained subset brings its advantages', async () => {
+	it('lines: reports a step again when the trained subset adds its advantages', async () => {
 		const effective = 'rollouts/step_3/train/effective/traces.jsonl';
 		const run = await followed('prime-rl');
 		const whole = await readFile(run.at(effective));
@@ -126,7 +126,7 @@ describe('following another trainer', () => {
 		task: { question: 'q' },
 		trajectories: [{ name: 'solver', reward, steps: [] }],
 	});
-	it('a JSON file each: tells episodes that come, and those that are written anew', async () => {
+	it('JSON files: reports new and rewritten episodes', async () => {
 		const folder = 'episodes/train_step_1_epoch_0';
 		const run = await followed({ [`${folder}/episode_a.json`]: episode(0) });
 		await writeFiles(run.folder, { [`${folder}/episode_b.json`]: episode(1) });
@@ -140,7 +140,7 @@ describe('following another trainer', () => {
 
 	const groups = (reward: number) =>
 		`- metadata: {}\n  trajectories:\n  - messages_and_choices:\n    - content: q\n      role: user\n    reward: ${reward}\n`;
-	it('YAML: tells files that come, and those that are written anew', async () => {
+	it('YAML: reports new and rewritten files', async () => {
 		const run = await followed({ 'trajectories/train/0001.yaml': groups(1) });
 		await writeFiles(run.folder, { 'trajectories/train/0002.yaml': groups(0) });
 		assert.deepEqual((await run.look()).steps, [2]);
@@ -149,7 +149,7 @@ describe('following another trainer', () => {
 		assert.deepEqual(await rewardsOf(run.folder), [1, 0.5, 0.25]);
 	});
 
-	it('Parquet: tells files that come, and those that are replaced', async () => {
+	it('Parquet: reports new and replaced files', async () => {
 		const train = (step: string) => `trajectories/train/${step}.parquet`;
 		const run = await followed('art');
 		await cp(run.at(train('0002')), run.at(train('0003')));
@@ -165,7 +165,7 @@ describe('following another trainer', () => {
 		assert.deepEqual(of(3), of(0));
 	});
 
-	it('event files: tells what is appended, and begins again when one is replaced', async () => {
+	it('event files: reports appended events, and restarts when a file is replaced', async () => {
 		const file = 'events.out.tfevents.1795187451.trainer0.4242.0';
 		const whole = await readFile(join(fixtureFolder('openrlhf'), file));
 		const run = await followed({ [file]: whole.subarray(0, Math.floor(whole.length / 2)) });
@@ -180,7 +180,7 @@ describe('following another trainer', () => {
 		assert.ok(metrics.size < 5);
 	});
 
-	it('says once that a folder vanished, and goes on when it is back', async () => {
+	it('reports a deleted folder once, and continues when it is back', async () => {
 		const run = await followed({ 'rollouts/1.jsonl': [verlRow({})], 'metrics/a.jsonl': [logged(1, 0.5)] });
 		await rename(run.folder, `${run.folder}-away`);
 		await run.look();

@@ -4,7 +4,7 @@ import type { Message, RolloutLine } from '../../../../src/protocol/rolloutLine.
 import type { RolloutPlace, RolloutSplit, RunContent, RunFault } from '../../../../src/runs/runContent.ts';
 import { root } from '../../../scripts/paths.ts';
 
-/** Run folders in test/fixtures, and the formats they are of. */
+/** Run folders in test/fixtures with their formats. */
 export const fixtures = [
 	{ name: 'trl-run', folder: 'trl-run', format: 'trl' },
 	{ name: 'verl', folder: 'verl', format: 'verl' },
@@ -46,7 +46,7 @@ export interface Expected extends Numbers {
 	readonly [more: string]: unknown;
 }
 
-/** The numbers that were counted when the fixtures were made, by independent code. */
+/** Numbers computed by independent code when the fixtures were created. */
 const counted: Record<string, Expected> = JSON.parse(readFileSync(join(root, 'test/fixtures/expected.json'), 'utf8'));
 
 export function expected(name: string): Expected {
@@ -65,7 +65,7 @@ export interface ReadRun {
 	readonly faults: RunFault[];
 }
 
-/** All rollouts of a split; each is also read by its place and must be the same. */
+/** Reads all rollouts of a split, and checks that reading each by its location gives the same. */
 export async function readAll(run: RunContent, split: RolloutSplit = 'train'): Promise<ReadRun> {
 	const rollouts: ReadRollout[] = [];
 	const faults: RunFault[] = [];
@@ -93,7 +93,7 @@ export function numbersOf(rollouts: readonly ReadRollout[]): Numbers {
 	};
 }
 
-/** Rollouts by step and group. */
+/** Groups rollouts by step and group. */
 export function groupsOf(rollouts: readonly ReadRollout[]): ReadRollout[][] {
 	const groups = new Map<string, ReadRollout[]>();
 	for (const rollout of rollouts) {
@@ -103,7 +103,7 @@ export function groupsOf(rollouts: readonly ReadRollout[]): ReadRollout[][] {
 	return [...groups.values()];
 }
 
-/** The answer of the model as the fixtures' counts take it: the last message, with its thinking before a NUL. */
+/** Returns the model's answer as the fixtures count it: the last message, preceded by its thinking and a NUL. */
 export function answerText({ line }: ReadRollout): string {
 	const { completion } = line;
 	if (typeof completion === 'string') return completion;

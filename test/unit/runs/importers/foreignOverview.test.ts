@@ -15,11 +15,11 @@ const row = (step: number) => ({
 	words: 'x'.repeat(200),
 });
 
-test("of another trainer's long file an overview is told before its rows, and each row still once", async (context) => {
+test("an overview of an external run's long file is reported before its rows, and each row still only once", async (context) => {
 	const folder = await temporaryFolder(context);
 	const steps = Array.from({ length: 3000 }, (_, i) => i);
 	await writeFiles(folder, { 'config.json': { model_name: 'm' }, 'metrics.jsonl': steps.map(row) });
-	// A line that no reader takes does not spoil it.
+	// Invalid lines must not affect the overview.
 	await appendFile(join(folder, 'metrics.jsonl'), '{"step": NaN}\n[1]\n{"torn');
 	const follower = followRun(folder, { pollMs: 60_000, overview: { lines: 50, atLeast: 10_000 } });
 	context.after(() => follower.dispose());
@@ -41,7 +41,7 @@ test("of another trainer's long file an overview is told before its rows, and ea
 		told.map(({ step }) => step),
 		steps,
 	);
-	// Names and values are those of the rows themselves.
+	// Names and values match the rows.
 	const byStep = new Map(told.map((line) => [line.step, line.values]));
 	for (const { step, values } of overview.lines) assert.deepEqual(values, byStep.get(step));
 	events.length = 0;

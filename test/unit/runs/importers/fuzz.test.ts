@@ -4,16 +4,16 @@ import { type FuzzCase, fuzzCase, fuzzedFormats } from '../../../support/importe
 
 const cases = 200;
 
-/** The long version: `npm run acceptance -- importerFuzz`. */
-describe('damaged files of other trainers', () => {
-	it('are read or told, record by record, in every format', async () => {
+/** Long version: `npm run acceptance -- importerFuzz`. */
+describe('damaged external files', () => {
+	it('are read or reported, record by record, in every format', async () => {
 		const results: FuzzCase[] = [];
 		for (let seed = 0; seed < cases; seed++) results.push(await fuzzCase(seed));
 		assert.deepEqual(
 			results.filter(({ problem }) => problem !== null).map(({ seed, name, problem }) => ({ seed, name, problem })),
 			[],
 		);
-		// Some of everything, or the counting itself counts nothing.
+		// Each count must be nonzero, or the check itself would be vacuous.
 		const counted = results.flatMap(({ counts }) => counts ?? []);
 		assert.ok(counted.length > cases / 2);
 		assert.ok(counted.some(({ total, read }) => total > 3 && read === total));
@@ -22,7 +22,7 @@ describe('damaged files of other trainers', () => {
 		assert.ok(fuzzedFormats.every(({ files }) => files > 0));
 	});
 
-	it('are the same for the same seed', async () => {
+	it('are identical for the same seed', async () => {
 		const [first, again, other] = [await fuzzCase(7), await fuzzCase(7), await fuzzCase(20)];
 		assert.equal(first.name, again.name);
 		assert.deepEqual(first.counts, again.counts);

@@ -23,7 +23,7 @@ const row = (input: string, score: unknown = 1, more: object = {}) => ({
 const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 const old = new Date('2026-01-01');
 
-describe('folders and files that mean no good', () => {
+describe('hostile folders and files', () => {
 	let folder: string;
 
 	beforeEach(async () => {
@@ -37,7 +37,7 @@ describe('folders and files that mean no good', () => {
 		return { run, lines: rollouts.map((one) => one.line), faults: run.faults };
 	};
 
-	it('follows no link, to a file, to a folder, or in a circle', async () => {
+	it('follows no links to files or folders, or in a cycle', async () => {
 		const outside = await mkdtemp(join(tmpdir(), 'outside-'));
 		await writeFiles(outside, { '2.jsonl': [row('secret')], 'deep/3.jsonl': [row('secret')] });
 		await writeFiles(folder, { '1.jsonl': [row('own')], 'plain/notes.txt': 'none' });
@@ -53,7 +53,7 @@ describe('folders and files that mean no good', () => {
 		);
 		const { runs, folders } = await runsBelow(join(folder, 'plain'));
 		assert.deepEqual([runs.length, folders], [0, 1]);
-		// A folder that holds links alone holds no run, and the search ends.
+		// A folder with only links contains no runs, and the search terminates.
 		await mkdir(join(folder, 'links'));
 		await symlink('..', join(folder, 'links/up'));
 		await symlink(join(folder, '1.jsonl'), join(folder, 'links/1.jsonl'));
@@ -61,7 +61,7 @@ describe('folders and files that mean no good', () => {
 		await rm(outside, { recursive: true });
 	});
 
-	it('reads no pipe, and waits for none', { skip: process.platform === 'win32' }, async () => {
+	it('does not read or wait for pipes', { skip: process.platform === 'win32' }, async () => {
 		const { execFile } = await import('node:child_process');
 		const { promisify } = await import('node:util');
 		await writeFiles(folder, { '1.jsonl': [row('own')] });
@@ -71,7 +71,7 @@ describe('folders and files that mean no good', () => {
 		assert.equal(lines.length, 1);
 	});
 
-	it('names by file and line what it leaves out, and reads what stands around it', async () => {
+	it('reports skipped lines by file and line number, and reads the others', async () => {
 		const bytes = Buffer.concat([
 			Buffer.from(line(row('a'))),
 			Buffer.from('not JSON\n'),
@@ -103,7 +103,7 @@ describe('folders and files that mean no good', () => {
 		assert.equal(lines[1]?.completion, '\ufffd\ufffd\ufffd(');
 	});
 
-	it('cuts lines at \\n alone', async () => {
+	it('splits lines only at \\n', async () => {
 		const text = 'one\u2028two\u2029three\u0085four\rfive';
 		await writeFiles(folder, { '1.jsonl': [row('a', 1, { output: text }), row('b')] });
 		const { lines } = await read();
@@ -113,20 +113,20 @@ describe('folders and files that mean no good', () => {
 		);
 	});
 
-	it('tells a torn last line, but waits for the rest of it while the file is being written', async () => {
+	it('reports a partial last line, but waits for the rest while the file is being written', async () => {
 		const path = join(folder, '1.jsonl');
 		await writeFile(path, `${line(row('a'))}{"input": "b", "output": "`);
 		assert.deepEqual((await read(true)).faults, []);
 		assert.deepEqual((await read()).faults, [{ file: '1.jsonl', line: 2, message: 'truncated JSON', records: 1 }]);
 		await appendFile(path, 'more", "gts": null, "score": 0, "step": 1}');
-		// Whole, though its end of line is not there yet.
+		// The line is complete except for its newline.
 		assert.equal((await read(true)).lines.length, 2);
 		await writeFile(path, `${line(row('a'))}{"inp`);
 		await utimes(path, old, old);
 		assert.equal((await read(true)).faults.length, 1);
 	});
 
-	it('goes on with the numbers of groups where a step has several files', async () => {
+	it('continues group numbers across several files of a step', async () => {
 		await writeFiles(folder, { '1.jsonl': [row('a'), row('a'), row('b')], '01.jsonl': [row('c'), row('a')] });
 		const { run, lines } = await read();
 		assert.deepEqual(await run.steps(), [1]);
@@ -142,11 +142,11 @@ describe('folders and files that mean no good', () => {
 		);
 	});
 
-	it('passes over a line of 256 MiB without holding it', async () => {
+	it('skips a line of 256 MiB without loading it', async () => {
 		const file = await open(join(folder, '1.jsonl'), 'w');
 		await file.write(line(row('before')));
 		await file.write('{"input": "long", "output": "');
-		// A hole, which takes no room on the disk.
+		// A hole, which takes no disk space.
 		const rest = `", "gts": null, "score": 1, "step": 1}\n${line(row('after'))}`;
 		await file.write(rest, 256 << 20);
 		await file.close();
@@ -160,7 +160,7 @@ describe('folders and files that mean no good', () => {
 		assert.deepEqual(faults, [{ file: '1.jsonl', line: 2, message: 'longer than 64 MiB', records: 1 }]);
 	});
 
-	it('finds its way in a folder of twenty-five thousand tiny files', async () => {
+	it('handles a folder with twenty-five thousand tiny files', async () => {
 		for (let i = 0; i < 25_000; i++) closeSync(openSync(join(folder, `${i}.txt`), 'w'));
 		assert.deepEqual(await runsBelow(folder), { runs: [], cut: false, folders: 1 });
 		await writeFiles(folder, { 'inner/1.jsonl': [row('a')] });
@@ -171,7 +171,7 @@ describe('folders and files that mean no good', () => {
 		);
 	});
 
-	it('ends a search that is given up, and one that goes too far', async () => {
+	it('ends a canceled search, and one that exceeds its limits', async () => {
 		for (let i = 0; i < 30; i++) await mkdir(join(folder, `a${i}/b`), { recursive: true });
 		await assert.rejects(
 			runsBelow(folder, {}, { aborted: true }),
@@ -183,7 +183,7 @@ describe('folders and files that mean no good', () => {
 		assert.equal((await runsBelow(folder, { depth: 1 })).runs.length, 1);
 	});
 
-	it('opens a rollout by its place alone, and says so when the file is another by then', async () => {
+	it('opens a rollout by its location alone, and reports if the file has changed since', async () => {
 		await writeFiles(folder, { '1.jsonl': [row('a'), row('b'), row('b', 0)] });
 		const run = await openRun(folder);
 		const { rollouts } = await readAll(run, 'train');
@@ -202,13 +202,13 @@ describe('folders and files that mean no good', () => {
 		await assert.rejects(run.open(1), failed('missing'));
 	});
 
-	it('counts the same as it reads: what is read and what is skipped is all there is', async () => {
+	it('counts consistently: rollouts read and records skipped add up to all records', async () => {
 		const rows = Array.from({ length: 40 }, (_, i) => (i % 7 === 3 ? 'broken\n' : line(row(`p${i >> 2}`, i % 2))));
 		await writeFiles(folder, { '1.jsonl': rows.join('') });
 		const told = await inspectRun(await openRun(folder));
 		const skipped = told.skipped.reduce((sum, { records }) => sum + records, 0);
 		assert.equal(told.rollouts + skipped, rows.length);
-		// Read twice, counted once.
+		// Reading twice must not count twice.
 		const run = await openRun(folder);
 		await readAll(run, 'train');
 		await readAll(run, 'train');

@@ -9,7 +9,7 @@ import { readAll } from './foreignFixtures.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array | readonly unknown[] | object>>;
 
-/** What stands in a file: text and bytes as they are, a list as lines of JSON, an object as JSON. */
+/** Encodes file content: text and bytes unchanged, a list as JSON Lines, an object as JSON. */
 function contentOf(value: Files[string]): string | Uint8Array {
 	if (typeof value === 'string' || value instanceof Uint8Array) return value;
 	return Array.isArray(value) ? value.map((row) => `${JSON.stringify(row)}\n`).join('') : JSON.stringify(value);
@@ -30,7 +30,7 @@ export interface MadeRun {
 	readonly faults: readonly RunFault[];
 }
 
-/** A run of these files, read to its end. */
+/** Creates a run with these files and reads all of it. */
 export async function madeRun(files: Files, format?: string): Promise<MadeRun> {
 	const folder = await mkdtemp(join(tmpdir(), 'made-run-'));
 	try {
@@ -46,5 +46,5 @@ export async function madeRun(files: Files, format?: string): Promise<MadeRun> {
 	}
 }
 
-/** Which group each rollout is in. */
+/** Returns the group of each rollout. */
 export const groupsIn = (lines: readonly RolloutLine[]) => lines.map(({ group }) => group);

@@ -11,7 +11,7 @@ async function namesIn(name: FixtureName): Promise<Set<string>> {
 	return names;
 }
 
-/** What the panels and the rules of diagnosis ask for by its canonical name, and what keeps the trainer's. */
+/** Metrics that panels and diagnosis rules need under canonical names, and those that keep the trainer's name. */
 const known: Readonly<Partial<Record<FixtureName, { canonical: readonly string[]; own: readonly string[] }>>> = {
 	verl: {
 		canonical: [
@@ -52,9 +52,9 @@ const known: Readonly<Partial<Record<FixtureName, { canonical: readonly string[]
 	skyrl: { canonical: ['eval/math500/reward', 'eval/all/pass@4'], own: ['eval/all/generate/max_num_tokens'] },
 };
 
-describe('metrics of other trainers', () => {
+describe('external metrics', () => {
 	for (const [name, { canonical, own }] of Object.entries(known)) {
-		it(`of ${name} have canonical names where they are the canonical ones, and else their own`, async () => {
+		it(`in ${name} have canonical names if they are canonical, and otherwise their own`, async () => {
 			const names = await namesIn(name as FixtureName);
 			assert.deepEqual(
 				[...canonical, ...own].filter((metric) => !names.has(metric)),

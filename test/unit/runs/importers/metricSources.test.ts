@@ -35,8 +35,8 @@ function rowsOf(table: MetricTable) {
 	}));
 }
 
-describe('metrics of other trainers', () => {
-	it('come whole to several who ask at once', async () => {
+describe('external metrics', () => {
+	it('are complete for concurrent readers', async () => {
 		const rows = Array.from({ length: 20_000 }, (_, i) => logged(i + 1, { 'actor/entropy': i, note: i % 7 }));
 		await writeFiles(folder, { ...rollouts, 'metrics/a.jsonl': rows });
 		const run = await openRun(folder);
@@ -45,7 +45,7 @@ describe('metrics of other trainers', () => {
 		assert.deepEqual(other, one);
 	});
 
-	it('are put in order, whatever order they were written in, and a later row wins', async () => {
+	it('are sorted, whatever order they were written in, and later rows take precedence', async () => {
 		const random = Random.of(11);
 		const rows = Array.from({ length: 3000 }, () => logged(random.int(700), { [`m${random.int(5)}`]: random.next() }));
 		await writeFiles(folder, { ...rollouts, 'metrics/a.jsonl': rows });
@@ -58,7 +58,7 @@ describe('metrics of other trainers', () => {
 		);
 	});
 
-	it('of many files are merged by step, of one step in the order of the files', async () => {
+	it('from several files are merged by step, and within a step in file order', async () => {
 		const files = Object.fromEntries(
 			Array.from({ length: 60 }, (_, i) => [
 				`metrics/log${String(i).padStart(3, '0')}.jsonl`,
@@ -76,8 +76,8 @@ describe('metrics of other trainers', () => {
 	});
 });
 
-describe('rows of earlier steps', () => {
-	it('merged together make the table that they make one by one', () => {
+describe('rows for earlier steps', () => {
+	it('give the same table whether merged together or one by one', () => {
 		for (let seed = 0; seed < 40; seed++) {
 			const random = Random.of(seed);
 			const [together, single] = [new MetricTable(), new MetricTable()];
@@ -102,7 +102,7 @@ describe('rows of earlier steps', () => {
 });
 
 describe('a heap', () => {
-	it('gives everything in order', () => {
+	it('returns everything in order', () => {
 		const random = Random.of(3);
 		for (let size = 0; size < 50; size++) {
 			const heap = new Heap<number>((a, b) => a - b);

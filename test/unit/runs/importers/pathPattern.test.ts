@@ -5,7 +5,7 @@ import { compareNames, filledPath, PathPattern } from '../../../../src/runs/impo
 
 const match = (pattern: string, path: string) => new PathPattern(pattern).match(path);
 
-describe('patterns of paths', () => {
+describe('path patterns', () => {
 	it('match names, parts and steps within one segment', () => {
 		assert.deepEqual(match('rollouts/{step}.jsonl', 'rollouts/0012.jsonl'), { step: '0012' });
 		assert.equal(match('rollouts/{step}.jsonl', 'rollouts/x.jsonl'), null);
@@ -19,24 +19,24 @@ describe('patterns of paths', () => {
 		assert.deepEqual(match('*.jsonl', 'x.jsonl'), {});
 	});
 
-	it('let ** stand for any folders or none, but for no hidden ones', () => {
+	it('match any number of folders with **, except hidden ones', () => {
 		assert.deepEqual(match('runs/**/{name}.json', 'runs/x.json'), { name: 'x' });
 		assert.deepEqual(match('runs/**/{name}.json', 'runs/a/b/x.json'), { name: 'x' });
 		assert.equal(match('runs/**/{name}.json', 'runs/.git/x.json'), null);
 	});
 
-	it('match hidden names only where they begin with a dot themselves', () => {
+	it('match hidden names only if they start with a dot themselves', () => {
 		assert.equal(match('{name}/x', '.art/x'), null);
 		assert.deepEqual(match('.art/{name}', '.art/x'), { name: 'x' });
 		assert.deepEqual(match('.{name}/x', '.art/x'), { name: 'art' });
 	});
 
-	it('are filled in with the parts of another path', () => {
+	it('can be filled with the parts of another path', () => {
 		assert.equal(filledPath('it_{step}/{source}.json', { step: '007', source: 'train' }), 'it_007/train.json');
 		assert.equal(filledPath('it_{step}/{other}.json', { step: '007' }), null);
 	});
 
-	it('order names as people count', () => {
+	it('sort names in natural order', () => {
 		const names = ['step_10', 'step_2', 'step_02', 'a', 'step_2b', 'step_1/z9', 'step_1/z10'];
 		assert.deepEqual([...names].sort(compareNames), [
 			'a',
@@ -49,7 +49,7 @@ describe('patterns of paths', () => {
 		]);
 	});
 
-	it('order any names in one way (2000 triples)', () => {
+	it('sort any names consistently (2000 triples)', () => {
 		const random = Random.of('names');
 		const name = () => Array.from({ length: random.int(7) }, () => '01a29_'[random.int(6)]).join('');
 		for (let i = 0; i < 2000; i++) {

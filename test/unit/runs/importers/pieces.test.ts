@@ -22,8 +22,8 @@ const sample = (step: number, text: string) => eventBytes({ step, tag: 'sample',
 const textsOf = async (run: Awaited<ReturnType<typeof openRun>>) =>
 	(await readAll(run)).rollouts.map(({ line }) => line.completion);
 
-describe('pieces of files that hold several steps', () => {
-	it('reads an event that was torn when it is whole', async () => {
+describe('pieces of files with several steps', () => {
+	it('includes a partial event once it is complete', async () => {
 		const last = sample(1, 'three');
 		await writeFile(join(folder, name), Buffer.concat([sample(1, 'one'), sample(1, 'two'), last.subarray(0, 30)]));
 		const run = await openRun(folder, { live: true });
@@ -34,14 +34,14 @@ describe('pieces of files that hold several steps', () => {
 		assert.deepEqual(run.faults, []);
 	});
 
-	it('counts the torn end of a file that nobody writes to once', async () => {
+	it('counts the partial end of a file once if nothing is writing to it', async () => {
 		await writeFile(join(folder, name), Buffer.concat([sample(1, 'one'), sample(1, 'two').subarray(0, 30)]));
 		const { rollouts, skipped } = await inspectRun(await openRun(folder));
 		assert.equal(rollouts, 1);
 		assert.deepEqual(skipped, [{ file: name, line: null, message: 'truncated within an event', records: 1 }]);
 	});
 
-	it('does not count an event without a length again whenever more is written behind it', async () => {
+	it('does not count an event without a length again each time more is appended', async () => {
 		const broken = sample(1, 'two');
 		broken[8] = (broken[8] as number) ^ 1;
 		await writeFile(join(folder, name), Buffer.concat([sample(1, 'one'), broken]));
@@ -53,7 +53,7 @@ describe('pieces of files that hold several steps', () => {
 		assert.equal(run.faults.length, 1);
 	});
 
-	it('gives each rollout once to several who ask at once', async () => {
+	it('gives each rollout once to concurrent readers', async () => {
 		const texts = Array.from({ length: 3000 }, (_, i) => `${i} ${'x'.repeat(2000)}`);
 		await writeFile(join(folder, name), Buffer.concat(texts.map((text, i) => sample(1 + Math.floor(i / 1000), text))));
 		const run = await openRun(folder);
@@ -61,7 +61,7 @@ describe('pieces of files that hold several steps', () => {
 		assert.deepEqual(all, texts);
 	});
 
-	it('leaves what is open as it was when its file grows', async () => {
+	it('does not change open steps when the file grows', async () => {
 		await writeFile(join(folder, name), sample(1, 'one'));
 		const run = await openRun(folder);
 		const opened = await run.open(1);
@@ -73,7 +73,7 @@ describe('pieces of files that hold several steps', () => {
 		await opened.close();
 	});
 
-	it('names a file that cannot be opened, and goes on without it', async () => {
+	it('reports a file that cannot be opened, and continues without it', async () => {
 		await writeFile(join(folder, 'elsewhere'), sample(1, 'one'));
 		await symlink(join(folder, 'elsewhere'), join(folder, name));
 		const [files] = tensorboard.rollouts;
@@ -86,8 +86,8 @@ describe('pieces of files that hold several steps', () => {
 	});
 });
 
-describe('faults of a run', () => {
-	it('counts two broken rollouts of one record as two', () => {
+describe('read errors of a run', () => {
+	it('counts two malformed rollouts in one record as two', () => {
 		const faults = new FaultList();
 		const fault = { file: 'a.jsonl', line: 1, message: 'has no completion', records: 1 };
 		faults.add(fault, 1);
@@ -111,7 +111,7 @@ describe('faults of a run', () => {
 		}
 	});
 
-	it('forgets what lay in a file that is read anew', () => {
+	it('forgets the errors of a file that is reread', () => {
 		const faults = new FaultList();
 		for (let line = 1; line <= 12_000; line++) faults.add({ file: 'a', line, message: 'invalid JSON', records: 1 });
 		faults.forget('a');

@@ -17,7 +17,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 let made = 0;
-/** A folder with these files. */
+/** Creates a folder with these files. */
 async function folderOf(files: Readonly<Record<string, string | object>>): Promise<string> {
 	const place = join(folder, String(made++));
 	await mkdir(place);
@@ -29,12 +29,12 @@ async function folderOf(files: Readonly<Record<string, string | object>>): Promi
 }
 const names = async (place: string) => (await findFormats(place)).map(({ name }) => name);
 
-describe('recognition of formats', () => {
+describe('format recognition', () => {
 	for (const { name, format } of fixtures) {
-		it(`knows ${name}, and takes it for nothing else`, async () => {
+		it(`recognizes ${name}, and mistakes it for nothing else`, async () => {
 			const found = await names(fixtureFolder(name));
 			assert.equal(found[0], format);
-			// Event files are TensorBoard's, whoever wrote them.
+			// Event files belong to TensorBoard, whatever program wrote them.
 			assert.deepEqual(
 				found.filter((other) => other !== 'tensorboard'),
 				[format],
@@ -43,7 +43,7 @@ describe('recognition of formats', () => {
 		});
 	}
 
-	it('has names, titles and notes of its own for each format', () => {
+	it('has distinct names, titles and notes for each format', () => {
 		assert.equal(new Set(formats.map(({ name }) => name)).size, formats.length);
 		assert.equal(new Set(formats.map(({ title }) => title)).size, formats.length);
 		for (const { title, looksFor, notes } of formats) {
@@ -52,7 +52,7 @@ describe('recognition of formats', () => {
 		}
 	});
 
-	it('knows no run in folders that only look like one', async () => {
+	it('finds no run in folders that merely resemble one', async () => {
 		assert.deepEqual(await names(await folderOf({})), []);
 		assert.deepEqual(await names(await folderOf({ '1.jsonl': { prompt: 'a', completion: 'b' } })), []);
 		assert.deepEqual(await names(await folderOf({ 'results.jsonl': { accuracy: 1 } })), []);
@@ -66,7 +66,7 @@ describe('recognition of formats', () => {
 		assert.deepEqual(await names(await folderOf({ 'trajectories/train/7.yaml': 'a: 1\n' })), []);
 	});
 
-	it('does not take SkyRL for a run by the means that lie beside the rollouts', async () => {
+	it('does not mistake a folder with only SkyRL means, without rollouts, for a run', async () => {
 		const means = { 'eval/all/avg_score': 1 };
 		assert.deepEqual(
 			await names(await folderOf({ 'dumped_evals/global_step_1_evals/aggregated_results.jsonl': means })),
@@ -74,7 +74,7 @@ describe('recognition of formats', () => {
 		);
 	});
 
-	it('says what it looked for where there is no run', async () => {
+	it('lists the formats it looked for if there is no run', async () => {
 		const empty = await folderOf({ 'notes.txt': 'nothing' });
 		await assert.rejects(openRun(empty), (error) => {
 			assert.ok(error instanceof Failure);
@@ -83,7 +83,7 @@ describe('recognition of formats', () => {
 		});
 	});
 
-	it('knows a format in other places that its trainer writes to', async () => {
+	it('recognizes a format at the other locations its trainer writes to', async () => {
 		const verl = { input: 'a', output: 'b', gts: null, score: 0, step: 1 };
 		assert.deepEqual(await names(await folderOf({ '1.jsonl': verl })), ['verl']);
 		assert.deepEqual(await names(await folderOf({ 'anything/12.jsonl': verl })), ['verl']);
@@ -103,7 +103,7 @@ describe('recognition of formats', () => {
 		assert.deepEqual(await names(await folderOf({ 'results.jsonl': trace })), ['verifiers']);
 	});
 
-	it('knows two formats in one folder, and opens the one that was chosen', async () => {
+	it('recognizes two formats in one folder, and opens the selected one', async () => {
 		const both = join(folder, 'both');
 		await cp(fixtureFolder('verl'), both, { recursive: true });
 		await cp(fixtureFolder('skyrl'), both, { recursive: true });
@@ -113,15 +113,15 @@ describe('recognition of formats', () => {
 	});
 });
 
-describe('keys at the beginning of a file', () => {
-	it('are those of the first object, not of what is in it', () => {
+describe('keys at the start of a file', () => {
+	it('belong to the first object, excluding nested ones', () => {
 		assert.deepEqual(
 			[...topKeys('{"a": {"b": 1}, "c": ["d", {"e": 2}], "f\\"g": "h"}\n{"z": 1}')],
 			['a', 'c', 'f\\"g'],
 		);
 	});
 
-	it('are there when the text is cut off anywhere', () => {
+	it('are found even if the text is truncated anywhere', () => {
 		const whole = JSON.stringify({ id: 1, text: 'a "quoted" {brace}', traces: [{ nodes: [] }], last: null });
 		for (let end = 0; end <= whole.length; end++) {
 			const keys = [...topKeys(whole.slice(0, end))];
@@ -129,7 +129,7 @@ describe('keys at the beginning of a file', () => {
 		}
 	});
 
-	it('are none of what is no object', () => {
+	it('are empty without an object', () => {
 		for (const text of ['', '   ', '[{"a": 1}]', 'null', '"a": 1', '{', '{"a', '\u0000\u0000']) {
 			assert.deepEqual([...topKeys(text)], [], text);
 		}

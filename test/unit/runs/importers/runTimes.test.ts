@@ -19,8 +19,8 @@ async function folderOf(context: TestContext): Promise<string> {
 	return folder;
 }
 
-describe('the times of a foreign run', () => {
-	it('are those that its rows record, however its files were copied', () => {
+describe('timestamps of an external run', () => {
+	it('come from its rows, however its files were copied', () => {
 		const recorded = every(10, 9);
 		const copied = { ...none, recorded, written: every(0, 9, 5000), steps: every(0.01, 4, 5000), now: 5001 };
 		assert.deepEqual(runTimes(copied), { created: 1000, updated: 1080, working: false });
@@ -29,7 +29,7 @@ describe('the times of a foreign run', () => {
 		assert.equal(runTimes({ ...copied, now: 1141, flushSeconds: 150 }).working, true, 'rows may be held back');
 	});
 
-	it('are those of its files where nothing is recorded, unless they were written all at once', () => {
+	it('come from its files if nothing is recorded, unless all were written at the same time', () => {
 		const live = { ...none, written: [1000, ...every(20, 4, 1100)], steps: every(20, 4, 1100), now: 1200 };
 		assert.deepEqual(runTimes(live), { created: 1000, updated: 1160, working: true });
 		assert.equal(runTimes({ ...live, now: 1281 }).working, false, 'six times 20 s have passed');
@@ -45,7 +45,7 @@ describe('the times of a foreign run', () => {
 	});
 
 	for (const { name } of fixtures) {
-		it(`a fresh copy of ${name} is finished`, async (context) => {
+		it(`a fresh copy of ${name} counts as finished`, async (context) => {
 			const folder = join(await folderOf(context), 'copy');
 			await cp(fixtureFolder(name), folder, { recursive: true });
 			const record = await (await openRun(folder)).record();
@@ -54,7 +54,7 @@ describe('the times of a foreign run', () => {
 		});
 	}
 
-	it('a run whose files were written a step apart, the last just now, is running until it has reached its last step', async (context) => {
+	it('a run with files written a step apart, the last one just now, counts as running until its last step', async (context) => {
 		const folder = await folderOf(context);
 		const row = (step: number) => [{ input: 'p', output: 'c', score: 1, step }];
 		const steps = [1, 2, 3, 4];

@@ -17,8 +17,8 @@ const file = (path: string, size = 10, inode = 1, time = 1): FoundFile => ({
 	stamp: `7-${inode}-${size}-${time}`,
 });
 
-describe('files of a step, looked at again', () => {
-	it('tells what is the same, more, or another', async () => {
+describe('rechecking the files of a step', () => {
+	it('distinguishes unchanged, extended and replaced files', async () => {
 		const before = [file('a'), file('b')];
 		assert.equal(await differenceOf(before, [file('a'), file('b')]), 'none');
 		assert.equal(await differenceOf(before, [file('b'), file('a')]), 'none');
@@ -30,7 +30,7 @@ describe('files of a step, looked at again', () => {
 		assert.equal(await differenceOf(before, [file('a'), file('c')]), 'other');
 	});
 
-	it('looks at each of many files a few times only', async () => {
+	it('checks each of many files only a few times', async () => {
 		const count = 2000;
 		let looked = 0;
 		const counted = (path: string): FoundFile => ({
@@ -47,7 +47,7 @@ describe('files of a step, looked at again', () => {
 });
 
 describe('a link to a run', () => {
-	it('is followed as it is opened', async () => {
+	it('is followed in the same way as it is opened', async () => {
 		const folder = await realpath(await mkdtemp(join(tmpdir(), 'linked-')));
 		try {
 			await writeFiles(folder, { 'run/1.jsonl': [{ input: 'p', output: 'o', gts: '1', score: 1, step: 1 }] });

@@ -25,10 +25,12 @@ async function runOf(context: TestContext, files: Files): Promise<string> {
 	return folder;
 }
 
-/** Formats that record no end of a completion at all; the others record it, at least in some versions. */
+/** Formats that never record how a completion ended; the others do, at least in some versions. */
 const silent: readonly FixtureName[] = ['trl-run', 'verl', 'nemo-rl', 'openrlhf', 'tinker'];
 
-/** verl rows whose completions are random bytes: no end, no tags, no judge, and no reward in every second group. */
+/**
+ * verl rows with random bytes as completions: no finish reason, no tags, no judge, and no reward in every second group.
+ */
 const noise = (step: number) =>
 	Array.from({ length: 8 }, (_, i) => ({
 		input: `prompt ${i >> 2}`,
@@ -37,9 +39,9 @@ const noise = (step: number) =>
 		step,
 	}));
 
-describe('what a trainer does not record', () => {
+describe('information that a trainer does not record', () => {
 	for (const { name } of fixtures) {
-		it(`${name}: whether a completion was truncated is known or null`, async () => {
+		it(`${name}: truncation of a completion is known or null`, async () => {
 			const { rollouts } = await readAll(await openRun(fixtureFolder(name)));
 			const known = rollouts.filter(({ line }) => line.truncated !== null);
 			if (silent.includes(name)) assert.equal(known.length, 0);
@@ -47,7 +49,7 @@ describe('what a trainer does not record', () => {
 		});
 	}
 
-	it('the step of an evaluation is null in its record, and no list, inspection or report calls it 0', async () => {
+	it('an unknown evaluation step is null in its record, and never shown as 0 in a list, inspection or report', async () => {
 		for (const name of ['verifiers-v1', 'verifiers-legacy', 'trl-run'] as const) {
 			const run = await openRun(fixtureFolder(name));
 			const record = await run.record();
@@ -65,7 +67,7 @@ describe('what a trainer does not record', () => {
 		}
 	});
 
-	it('of a step is null in rollouts, index, search and exports, and no range of steps has it', async (context) => {
+	it('is a null step in rollouts, index, search and exports, and outside every range of steps', async (context) => {
 		for (const name of ['verifiers-v1', 'verifiers-legacy'] as const) {
 			const run = fixtureFolder(name);
 			const content = await openRun(run);
@@ -86,7 +88,7 @@ describe('what a trainer does not record', () => {
 			assert.deepEqual((await lab.overTraining({ filter: {}, columns: ['characters'] })).points, []);
 			const steps = { from: 0, to: 0 };
 			assert.equal((await lab.rollouts({ filter: { steps }, limit: 5 })).rows.length, 0);
-			// A row opens its rollout all the same, by the one place where all of them are.
+			// A row still opens its rollout, using the only location that contains all of them.
 			const [ref] = (await lab.rollouts({ filter: {}, limit: 1 })).refs ?? [];
 			assert.equal(ref?.step, noStep);
 			const group = { step: noStep, group: ref.group };
@@ -112,7 +114,7 @@ describe('what a trainer does not record', () => {
 		}
 	});
 
-	it('is null in the index, and no filter counts it as either', async (context) => {
+	it('is null in the index, and matches neither value of a filter', async (context) => {
 		const folder = await runOf(context, { '1.jsonl': noise(1) });
 		const lab = await labFor(context);
 		await lab.index(folder);
@@ -131,7 +133,7 @@ describe('what a trainer does not record', () => {
 		]);
 	});
 
-	it('is no share in a report: neither of truncated completions nor of a format that nobody asked for', async (context) => {
+	it('has no percentage in a report, neither for truncated completions nor for a format that was not required', async (context) => {
 		const folder = await runOf(context, { '1.jsonl': noise(1), '2.jsonl': noise(2) });
 		const run = await readReportedRun(await openRun(folder));
 		assert.equal(run.stages.length, 0, 'without metrics there is no stage');
@@ -146,7 +148,7 @@ describe('what a trainer does not record', () => {
 		assert.match(text, /\| truncated \| not recorded \|/);
 	});
 
-	it('is left out of "only finished ones", with the reason, and stays null in a labeled case', async (context) => {
+	it('is excluded from "only finished", with a reason, and remains null in a labeled case', async (context) => {
 		const folder = await runOf(context, {
 			'1.jsonl': noise(1).map((row, i) => ({ ...row, accuracy: i % 2, score: i % 2 })),
 		});
@@ -155,7 +157,7 @@ describe('what a trainer does not record', () => {
 		const request = { split: 'train', selection: { truncated: false }, tags: { think: null, answer: null } } as const;
 		await assert.rejects(
 			exportRollouts(run, { as: 'sft', ...request }, out, { replace: false }),
-			/8 rollouts without a record of truncation/,
+			/8 rollouts that do not record truncation/,
 		);
 		await exportRollouts(run, { as: 'cases', ...request, selection: {} }, out, { replace: false });
 		const cases = (await readFile(out, 'utf8')).trim().split('\n');
@@ -163,7 +165,7 @@ describe('what a trainer does not record', () => {
 		for (const line of cases) assert.equal(JSON.parse(line).truncated, null);
 	});
 
-	it('is no fact of a diagnosis: a text that was not recorded is neither unanswered nor alike nor without loops', () => {
+	it('is not evidence in a diagnosis: unrecorded text is not unanswered, identical or free of loops', () => {
 		const facts = new FactsOfRollouts({ think: null, answer: ['<answer>', '</answer>'] });
 		for (let index = 0; index < 4; index++) {
 			facts.add({

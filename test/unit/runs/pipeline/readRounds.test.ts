@@ -8,7 +8,7 @@ import type { NamedStage } from '../../../../src/protocol/pipelineRecipe.ts';
 import { readRounds } from '../../../../src/runs/pipeline/readRounds.ts';
 import { freshState } from '../../../../src/runs/pipeline/startPipeline.ts';
 
-test('rounds are read from the reports of finished evaluations, and what is none is left out', async (context) => {
+test('rounds are read from the reports of finished evaluations, skipping anything else', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rounds-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const interval = { low: 0.4, high: 0.6 };

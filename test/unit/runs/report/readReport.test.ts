@@ -12,8 +12,8 @@ import { root } from '../../../scripts/paths.ts';
 import { madeRun } from '../../core/report/madeReport.ts';
 import { fixtureFolder } from '../importers/foreignFixtures.ts';
 
-describe('the report of several runs', () => {
-	it('of any trainers: side by side, then each by itself', async () => {
+describe('a report on several runs', () => {
+	it('covers any trainers: side by side, then individually', async () => {
 		const folders = [join(root, 'test/fixtures/torch-run'), fixtureFolder('trl-run')];
 		const { document, runs, gaps } = await readSeveralReport(folders, (path) => openRun(path), { now: 1_800_000_000 });
 		assert.deepEqual(runs, folders);
@@ -29,12 +29,12 @@ describe('the report of several runs', () => {
 		const text = reportMarkdown(document);
 		assert.match(text, /\| torch stages \| pytorch \| finished \|.*\| 18 \/ 18 \| 0\.000 \(/);
 		assert.match(text, /\| trl-run \| TRL \| finished \|.*\| 30 \/ 30 \| – \|/);
-		assert.match(text, /Without a recipe: trl-run\./);
+		assert.match(text, /Runs without a recipe: trl-run\./);
 		assert.match(text, /\| TRL \| finished \| – \| – \|/, 'a copy does not say when its run began');
 		assert.match(reportHtml(document), /Results by stage/);
 	});
 
-	it('tells runs of one name apart, and what their recipes differ in', () => {
+	it('distinguishes runs with the same name, and lists differences between recipes', () => {
 		const recipe = (rate: number) => ({ name: 'tiny', stages: [{ type: 'grpo', learning_rate: rate }] });
 		const runs = [madeRun({ recipe: recipe(1e-5) }), madeRun({ recipe: recipe(1e-3), id: 'tiny-2' })];
 		const document = runsReport(runs, 1_800_000_000);
@@ -49,7 +49,7 @@ describe('the report of several runs', () => {
 		assert.deepEqual(same.slice(1), ['tiny (1)', 'tiny (2)']);
 	});
 
-	it('refuses a run that is named twice, in words', async (context) => {
+	it('rejects a run listed twice with a message', async (context) => {
 		const folder = await mkdtemp(join(tmpdir(), 'runs-report-'));
 		context.after(() => rm(folder, { recursive: true, force: true }));
 		await cp(fixtureFolder('verl'), folder, { recursive: true });

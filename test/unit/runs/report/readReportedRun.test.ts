@@ -28,7 +28,7 @@ const recipe = {
 	rewards: [{ use: 'language-consistency', language: 'ru' }],
 };
 
-describe('a run as its report reads it', () => {
+describe('reading a run for its report', () => {
 	let folder = '';
 	const write = async (name: string, value: unknown) => {
 		const path = join(folder, name);
@@ -170,7 +170,7 @@ describe('a run as its report reads it', () => {
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
-	it('tells two stages of one type apart, each with its own numbers', async () => {
+	it('separates two stages of the same type, each with its own numbers', async () => {
 		const run = await readReportedRun(await openRun(folder));
 		assert.deepEqual(run.gaps, []);
 		assert.deepEqual(run.parent, { run: 'cold-1', checkpoint: 'step_000180' });
@@ -201,14 +201,14 @@ describe('a run as its report reads it', () => {
 		);
 		const completions = run.stages[1]?.completions;
 		assert.equal(completions?.of, 'held-out samples at step 40 (tokens: from training completions)');
-		// The second has no thinking: no share of it is Russian.
+		// The second stage has no thinking, so it has no percentage of Russian.
 		assert.deepEqual(
 			[completions.completions, completions.format, completions.consistency, completions.tokens, completions.truncated],
 			[2, 0.5, 0.5, 30, 0.5],
 		);
 	});
 
-	it('chooses rollouts by reward, reads evaluations in order of their steps and searches with their best path', async () => {
+	it('selects rollouts by reward, and reads evaluations in step order and searches with their best path', async () => {
 		const run = await readReportedRun(await openRun(folder));
 		assert.deepEqual(
 			run.rollouts.map(({ title, reward, think, answer, completion, gold }) => [
@@ -245,7 +245,7 @@ describe('a run as its report reads it', () => {
 		);
 	});
 
-	it('tells what it cannot read, and the rest', async () => {
+	it('reports what it cannot read, and continues with the rest', async () => {
 		await write('recipe.json', 'invalid JSON');
 		const run = await readReportedRun(await openRun(folder));
 		assert.equal(run.recipe, undefined);
@@ -254,7 +254,7 @@ describe('a run as its report reads it', () => {
 		await write('recipe.json', recipe);
 	});
 
-	it('reads a pipeline: its runs, its evaluations, its recipe', async (context) => {
+	it('reads a pipeline: its runs, evaluations and recipe', async (context) => {
 		const pipeline = await mkdtemp(join(tmpdir(), 'rl-report-'));
 		context.after(() => rm(pipeline, { recursive: true, force: true }));
 		await cp(folder, join(pipeline, 'rl'), { recursive: true });
@@ -309,11 +309,11 @@ describe('a run as its report reads it', () => {
 		assert.equal(run.engine, 'TRL');
 		assert.equal(run.rollouts.length, 3);
 		assert.ok(run.stages[0]?.curves.some(({ name }) => name === 'reward'));
-		assert.match(run.stages[0]?.completions?.of ?? '', /rollouts of step \d+/);
+		assert.match(run.stages[0]?.completions?.of ?? '', /rollouts from step \d+/);
 	});
 });
 
-describe('a report of hostile texts in a browser', { skip }, () => {
+describe('a report with hostile text in a browser', { skip }, () => {
 	const texts = Object.entries(hostileTexts);
 	const run = madeRun({
 		title: Object.values(hostileTexts).join(' ').slice(0, 20_000),
@@ -340,7 +340,7 @@ describe('a report of hostile texts in a browser', { skip }, () => {
 		recipe: Object.fromEntries(texts.map(([, text], i) => [text.slice(0, 500), { [`${i}`]: text.slice(0, 500) }])),
 	});
 
-	it('shows them and does nothing else', async (context) => {
+	it('displays the text and does nothing else', async (context) => {
 		const folder = await mkdtemp(join(tmpdir(), 'rl-report-'));
 		context.after(() => rm(folder, { recursive: true, force: true }));
 		const path = join(folder, 'report.html');
@@ -369,14 +369,14 @@ describe('a report of hostile texts in a browser', { skip }, () => {
 					title: section.querySelector('h3')?.textContent ?? '',
 					texts: [...section.querySelectorAll('pre')].map((pre) => pre.textContent),
 				})),
-				// Nothing leaves its place: no text covers another section's heading.
+				// No text leaves its section or covers another section's heading.
 				wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
 			}));
 			assert.deepEqual(happened, []);
 			assert.deepEqual([seen.acted, seen.elements, seen.scripts, seen.wide], [false, 0, 0, false]);
 			for (const [name, text] of texts) {
 				const section = seen.shown.find(({ title }) => title.startsWith(`${name}: reward`));
-				// HTML leaves out the first line feed of a `pre`.
+				// HTML drops the first line feed in a `pre`.
 				const expected = visibleText(text.slice(0, 4000)).replace(/^\n/, '');
 				assert.ok(section?.texts[0]?.startsWith(expected.slice(0, 3990)), name);
 			}

@@ -25,7 +25,10 @@ after(async () => {
 const context = { pool, policies: { engine: '', client: 'test', folder: root } };
 
 const problems = 16;
-/** Problems of two kinds: easy ones are right more often than any one wrong answer, hard ones seldom. */
+/**
+ * Two types of problems: easy ones are answered correctly more often than with any single wrong answer, hard ones
+ * rarely.
+ */
 const say = (right: number) => [
 	{ text: '<think>right</think><answer>$1</answer>', weight: right },
 	{ text: '<think>a slip</think><answer>100</answer>', weight: (10 - right) / 2 },
@@ -69,7 +72,7 @@ const specOf = (more: Partial<ComparisonSpecInput> = {}) =>
 const compare = (folder: string, more: Partial<CompareOptions> = {}) =>
 	compareStrategies({ spec: specOf(), folder: join(root, folder), context, ...more });
 
-/** What does not depend on how fast it went. */
+/** Selects the results that do not depend on timing. */
 const numbers = ({ points, bands, curves, problems }: ComparisonSummary) => ({
 	bands,
 	curves,
@@ -80,15 +83,15 @@ const numbers = ({ points, bands, curves, problems }: ComparisonSummary) => ({
 const readSummary = async (folder: string) =>
 	v.parse(comparisonSummarySchema, JSON.parse(await readFile(join(root, folder, 'summary.json'), 'utf8')));
 
-describe('comparing strategies', () => {
-	test('what was found, its trees and its results agree', async () => {
+describe('strategy comparison', () => {
+	test('the summary, its trees and its results agree', async () => {
 		const summary = await compare('whole');
 		assert.equal(summary.state, 'ended');
 		assert.deepEqual(await readSummary('whole'), summary);
 		const [single, four, eight, budgeted, oracle] = summary.points;
 		assert.equal(summary.done, summary.total);
 		assert.equal(summary.total, problems * 3, 'samples, bands and the one point that is searched for');
-		// 6 of 10 and 2 of 10 are right.
+		// 6 in 10 and 2 in 10 are correct.
 		assert.ok(Math.abs((single?.accuracy?.mean ?? 0) - 0.4) < 0.2, `${single?.accuracy?.mean}`);
 		assert.ok((eight?.gain?.mean ?? 0) > 0);
 		assert.ok((four?.tokens ?? 0) * 2 === eight?.tokens);
@@ -124,7 +127,7 @@ describe('comparing strategies', () => {
 		assert.equal(compared, summary.total);
 	});
 
-	test('the same specification gives the same numbers, however many searches run at a time', async () => {
+	test('the same specification gives the same numbers, however many searches run in parallel', async () => {
 		const whole = await readSummary('whole');
 		const again = await compare('again', { spec: specOf({ searches: 1, trees: false }) });
 		const withoutTrees = ({ points, ...rest }: ReturnType<typeof numbers>) => ({
@@ -137,7 +140,7 @@ describe('comparing strategies', () => {
 		assert.notDeepEqual(numbers(other), numbers(whole));
 	});
 
-	test('one that was ended goes on where it was, to the same numbers', async () => {
+	test('a stopped comparison continues where it left off, with the same numbers', async () => {
 		const end = new AbortController();
 		let heard = 0;
 		const stopped = await compare('parts', {
@@ -149,7 +152,7 @@ describe('comparing strategies', () => {
 		});
 		assert.equal(stopped.state, 'stopped');
 		assert.ok(stopped.done >= 12 && stopped.done < stopped.total, `${stopped.done}`);
-		// A crash tears the last line.
+		// A crash leaves a partial last line.
 		const results = join(root, 'parts', 'results.jsonl');
 		const text = await readFile(results, 'utf8');
 		await writeFile(results, text.slice(0, -30));
@@ -163,7 +166,7 @@ describe('comparing strategies', () => {
 		assert.deepEqual(numbers(nothing), numbers(whole));
 	});
 
-	test('a folder holds one comparison', async () => {
+	test('a folder can only contain one comparison', async () => {
 		await assert.rejects(compare('whole', { spec: specOf({ samples: 9 }) }), /different specification/);
 		await assert.rejects(
 			compare('whole', { spec: specOf({ seed: 5 }) }),
@@ -177,11 +180,11 @@ describe('comparing strategies', () => {
 		);
 	});
 
-	test('a policy that is gone ends it, and what failed is tried again', async () => {
+	test('an unavailable policy ends the comparison, and failed searches are retried later', async () => {
 		const spec = specOf({ policy: { kind: 'scripted', file: 'broken.jsonl' }, searches: 4 });
 		await assert.rejects(
 			compare('broken', { spec }),
-			/searches in a row failed, as the policy did: .*The model is gone/,
+			/searches in a row failed because the policy failed: .*The model is gone/,
 		);
 		const summary = await readSummary('broken');
 		assert.equal(summary.state, 'failed');
@@ -198,7 +201,7 @@ describe('comparing strategies', () => {
 		assert.deepEqual(numbers(mended), numbers(await readSummary('whole')));
 	});
 
-	test('few problems of which all fail are no success, and the reason says how often', async () => {
+	test('a comparison with few problems, all failed, is not a success, and the reason includes the count', async () => {
 		await writeFile(
 			join(root, 'gone.jsonl'),
 			JSON.stringify({ prompt: '*', fail: { reason: 'unavailable', message: 'The model is gone.' } }),
@@ -217,10 +220,13 @@ describe('comparing strategies', () => {
 		);
 	});
 
-	test('some that fail are counted with their reason', async () => {
+	test('individual failures are counted by reason', async () => {
 		const rules = [
 			{ prompt: 'easy *', say: say(6) },
-			{ prompt: 'hard *', fail: { reason: 'invalid', message: 'The prompt has "h", which does not exist in the vocabulary.' } },
+			{
+				prompt: 'hard *',
+				fail: { reason: 'invalid', message: 'The prompt has "h", which does not exist in the vocabulary.' },
+			},
 		];
 		await writeFile(join(root, 'half.jsonl'), rules.map((rule) => JSON.stringify(rule)).join('\n'));
 		const spec = specOf({ policy: { kind: 'scripted', file: 'half.jsonl' }, searches: 4 });
@@ -231,7 +237,7 @@ describe('comparing strategies', () => {
 		assert.match(summary.failures[0]?.message ?? '', /not in the vocabulary/);
 	});
 
-	test('what cannot be compared is said before anything is made', async () => {
+	test('a comparison that cannot run is rejected before anything is created', async () => {
 		const refused: [Partial<ComparisonSpecInput>, RegExp][] = [
 			[{ problems: { from: 'file', path: 'nothing.jsonl' } }, /nothing\.jsonl/],
 			[{ strategies: [{ strategy: 'magic' }] }, /Unknown strategy "magic"/],
@@ -240,11 +246,11 @@ describe('comparing strategies', () => {
 		for (const [more, message] of refused) await assert.rejects(compare('refused', { spec: specOf(more) }), message);
 		await assert.rejects(
 			compare('needs', { spec: specOf({ strategies: [{ strategy: 'beam' }] }) }),
-			/needs a scorer of steps as its guide/,
+			/requires a guide that scores steps/,
 		);
 	});
 
-	test('lines that are no problems are left out and named; the same problem counts once', async () => {
+	test('invalid problem lines are skipped and reported, and duplicate problems count once', async () => {
 		const rows = [{ prompt: 'easy 1', answer: 1 }, { prompt: ' easy  1 ', answer: 1 }, { prompt: 'easy 2' }];
 		await writeFile(
 			join(root, 'rough.jsonl'),

@@ -37,7 +37,7 @@ await writeFile(
 );
 await writeFile(join(root, 'broken.jsonl'), JSON.stringify({ fail: { message: 'The model is gone.' } }));
 const rows = Array.from({ length: problems }, (_, i) => ({ prompt: `problem ${i + 1}`, answer: i + 1 }));
-// Two are there twice.
+// Two rows occur twice.
 await writeFile(
 	join(root, 'problems.jsonl'),
 	[...rows, rows[3], rows[7]].map((row) => `${JSON.stringify(row)}\n`).join(''),
@@ -61,8 +61,8 @@ const linesOf = async <T = Record<string, unknown>>(folder: string, name: string
 
 const sorted = (lines: readonly unknown[]) => lines.map((line) => JSON.stringify(line)).sort();
 
-describe('training data of searches', () => {
-	test('right solutions, each problem and each text once', async () => {
+describe('training data from searches', () => {
+	test('contains correct solutions, without duplicate problems or texts', async () => {
 		const made = await generate('plain', { trees: true });
 		assert.equal(made.state, 'ended');
 		assert.equal(made.problems, problems);
@@ -85,7 +85,7 @@ describe('training data of searches', () => {
 		assert.equal(tree.nodes.length, 13);
 	});
 
-	test('every export of a tree search', async () => {
+	test('supports every export of a tree search', async () => {
 		const exports = ['solutions', 'sft', 'journey', 'dpo', 'step-labels', 'math-shepherd', 'soft-labels'] as const;
 		const made = await generate('exports', {
 			search: {
@@ -123,7 +123,7 @@ describe('training data of searches', () => {
 		assert.ok(labelsOf('one').length > 0 && labelsOf('other').length > 0);
 	});
 
-	test('which solutions are kept is chosen', async () => {
+	test('contains the solutions selected by the options', async () => {
 		await generate('all', { keep: 'all', most: 3 });
 		const all = await linesOf<SolutionLine>('all', 'solutions.jsonl');
 		assert.ok(all.some(({ correct }) => correct === false));
@@ -140,7 +140,7 @@ describe('training data of searches', () => {
 		assert.equal(chat?.prompt[0]?.role, 'user');
 	});
 
-	test('what was ended goes on, and what a crash tore is made once', async () => {
+	test('resumes after a stop, and redoes anything damaged by a crash only once', async () => {
 		const end = new AbortController();
 		const stopped = await generate(
 			'parts',
@@ -150,7 +150,7 @@ describe('training data of searches', () => {
 		assert.equal(stopped.state, 'stopped');
 		assert.ok(stopped.problems >= 6 && stopped.problems < problems, `${stopped.problems}`);
 		const path = (name: string) => join(root, 'parts', name);
-		// Lines that no progress tells of, and a torn one of progress.
+		// Lines not covered by the progress, and a partial progress line.
 		await appendFile(path('solutions.jsonl'), `${JSON.stringify({ key: 'lost' })}\n{"key":"to`);
 		await appendFile(path('progress.jsonl'), '{"done":[{"key":"torn"');
 		const whole = await generate('parts', { exports: ['solutions', 'dpo'], searches: 16 });
@@ -164,25 +164,28 @@ describe('training data of searches', () => {
 		assert.deepEqual([nothing.problems, nothing.before], [problems, problems]);
 	});
 
-	test('a folder holds one set of data, whole', async () => {
+	test('has one folder per data set, which must be complete', async () => {
 		await assert.rejects(generate('plain', { trees: true, most: 2 }), /different specification/);
 		const path = join(root, 'best', 'solutions.jsonl');
 		await writeFile(path, (await readFile(path, 'utf8')).slice(0, 100));
 		await assert.rejects(generate('best', { keep: 'best' }), /has 100 bytes/);
 	});
 
-	test('a policy that is gone ends it, and what failed is tried again', async () => {
+	test('stops if the policy is unavailable, and failed problems are retried later', async () => {
 		const spec = {
 			search: { policy: { kind: 'scripted', file: 'broken.jsonl' }, strategy: 'self-consistency' },
 			searches: 4,
 		} as const;
-		await assert.rejects(generate('broken', spec), /searches in a row failed, as the policy did: .*The model is gone/);
+		await assert.rejects(
+			generate('broken', spec),
+			/searches in a row failed because the policy failed: .*The model is gone/,
+		);
 		await writeFile(join(root, 'broken.jsonl'), await readFile(join(root, 'policy.jsonl'), 'utf8'));
 		const made = await generate('broken', spec);
 		assert.deepEqual([made.problems, made.before, made.failed], [problems, 0, 0]);
 	});
 
-	test('few problems of which all fail are no success; some that fail are counted with their reason', async () => {
+	test('is not a success with few problems, all failed; individual failures are counted by reason', async () => {
 		const fail = { reason: 'unavailable', message: 'The model is gone.' };
 		await writeFile(join(root, 'gone.jsonl'), JSON.stringify({ prompt: '*', fail }));
 		const search = { policy: { kind: 'scripted', file: 'gone.jsonl' }, strategy: 'self-consistency' } as const;
@@ -199,7 +202,7 @@ describe('training data of searches', () => {
 		assert.match(made.failures[0]?.message ?? '', /The model is gone/);
 	});
 
-	test('problems without a gold answer give what the search chose', async () => {
+	test('contains the answers chosen by the search for problems without a gold answer', async () => {
 		await writeFile(join(root, 'open.jsonl'), rows.map(({ prompt }) => `${JSON.stringify({ prompt })}\n`).join(''));
 		await generate('open', { problems: { from: 'file', path: 'open.jsonl' } });
 		const lines = await linesOf<SolutionLine>('open', 'solutions.jsonl');

@@ -18,7 +18,7 @@ function problemOf(name: BenchmarkName, row: unknown): SearchProblem {
 }
 const answered = (answer: string) => `<think>x</think><answer>${answer}</answer>`;
 
-test('an option is judged by its letter or its text', async () => {
+test('a multiple-choice answer is graded by its letter or its text', async () => {
 	const judge = await openJudge('choice', r1Tags, null, '.');
 	const problem = problemOf('gpqa-diamond', {
 		...{ Question: 'Which?', 'Correct Answer': 'iron', 'Incorrect Answer 1': 'gold' },
@@ -31,7 +31,7 @@ test('an option is judged by its letter or its text', async () => {
 	assert.deepEqual(verdicts, [1, 1, 0, 0, 0]);
 });
 
-test('code is judged by its tests, in the sandbox, several at a time', { skip }, async () => {
+test('code is graded by its tests in the sandbox, several in parallel', { skip }, async () => {
 	const judge = await openJudge('code', r1Tags, null, '.', async () => sandbox);
 	const human = problemOf('humaneval', datasetPresets.humaneval.example.row);
 	const mbpp = problemOf('mbpp', datasetPresets.mbpp.example.row);
@@ -43,7 +43,7 @@ test('code is judged by its tests, in the sandbox, several at a time', { skip },
 	assert.deepEqual(verdicts, [1, 0, 0, 1, 1, 0]);
 });
 
-test('without a sandbox nothing is judged, and that is said before anything is sampled', async () => {
+test('without a sandbox nothing is graded, and the error comes before any sampling', async () => {
 	const none = async () => {
 		throw new Failure('unavailable', 'There is no sandbox.');
 	};

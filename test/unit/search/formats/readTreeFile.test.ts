@@ -29,8 +29,8 @@ const fails = (reason: Failure['reason'], words: RegExp) => (error: unknown) => 
 	return true;
 };
 
-describe('what a tree file is', () => {
-	it('follows from its content, whatever its name: each format takes its own files and no others', async () => {
+describe('the format of a tree file', () => {
+	it('is determined by content rather than name: each format accepts only its own files', async () => {
 		for (const { folder: of, name, path } of treeFixtures) {
 			const value: unknown = JSON.parse(await readFile(path, 'utf8'));
 			const taken = treeFormats.filter((format) => format.recognise(value)).map((format) => format.name);
@@ -38,7 +38,7 @@ describe('what a tree file is', () => {
 		}
 	});
 
-	it('is nothing for other values, and the sentence says what is known', async () => {
+	it('is unknown for other values, and the error lists the supported formats', async () => {
 		const others = [
 			null,
 			true,
@@ -70,14 +70,14 @@ describe('what a tree file is', () => {
 			);
 			await assert.rejects(
 				readTreeFile(await written(JSON.stringify(value))),
-				fails('unsupported', /Supported are .*MathBlackBox/),
+				fails('unsupported', /Supported formats: Reasoning Lab logs; .*MathBlackBox/),
 			);
 		}
 		await assert.rejects(readTreeFile(await written('not json {')), fails('corrupt', /is not JSON/));
 		await assert.rejects(readTreeFile(await written('')), fails('corrupt', /is not JSON/));
 	});
 
-	it('is a regular file of a size that can be held', async () => {
+	it('requires a regular file with a manageable size', async () => {
 		await assert.rejects(readTreeFile(join(folder, 'gone.json')), fails('missing', /no such file/));
 		await assert.rejects(readTreeFile(folder), fails('invalid', /is not a regular file/));
 		const path = join(folder, 'large.json');
@@ -86,14 +86,14 @@ describe('what a tree file is', () => {
 		await assert.rejects(readTreeFile(path), fails('unsupported', /larger than the limit of 64 MiB/));
 	});
 
-	it('is no link and no pipe', { skip: process.platform === 'win32' }, async () => {
+	it('does not allow links or pipes', { skip: process.platform === 'win32' }, async () => {
 		await symlink(treeFixtures[0]?.path as string, join(folder, 'link.json'));
 		await assert.rejects(readTreeFile(join(folder, 'link.json')), fails('invalid', /is not a regular file/));
 		await promisify(execFile)('mkfifo', [join(folder, 'pipe.json')]);
 		await assert.rejects(readTreeFile(join(folder, 'pipe.json')), fails('invalid', /is not a regular file/));
 	});
 
-	it('may be a log of our own, torn or with lines that are none', async () => {
+	it('may be our own log, even with partial or invalid lines', async () => {
 		const lines = [
 			{
 				t: 'start',
@@ -129,7 +129,7 @@ describe('what a tree file is', () => {
 	});
 });
 
-describe('graphs of other programs', () => {
+describe('external graphs', () => {
 	const blackBox = (fathers: Record<string, string | null>, childs: Record<string, string[]> = {}) => ({
 		query: 'Q',
 		ground_truth: '#### 4',
@@ -139,7 +139,7 @@ describe('graphs of other programs', () => {
 		childs,
 	});
 
-	it('keep several fathers, and order children that were listed before them', async () => {
+	it('keep multiple parents, and put children after parents listed later', async () => {
 		const value = blackBox({ a: 'b', b: null, c: 'b', d: 'a' }, { c: ['a', 'd'], b: ['a', 'c'] });
 		const { trees } = await readTreeFile(await written(value));
 		const tree = replay(trees[0]?.events ?? []);
@@ -151,7 +151,7 @@ describe('graphs of other programs', () => {
 		assert.equal(tree.skipped, 0);
 	});
 
-	it('lose what closes a cycle, and say so', async () => {
+	it('lose the edges that close a cycle, with a message', async () => {
 		const value = blackBox({ a: 'c', b: 'a', c: 'b', d: 'd', e: 'a' }, { d: ['d'], e: ['e'] });
 		const { trees } = await readTreeFile(await written(value));
 		const [one] = trees;
@@ -161,7 +161,7 @@ describe('graphs of other programs', () => {
 		assert.equal(one?.facts.counts.selfLoops, 2);
 	});
 
-	it('of llm-reasoners may have cycles, edges to nothing, and nodes that come and go', async () => {
+	it('from llm-reasoners may have cycles, dangling edges, and nodes that appear and disappear', async () => {
 		const node = (id: number, data: unknown = {}) => [String(id), { id, data, selected_edge: null }];
 		const edge = (id: number, source: unknown, target: unknown, Q: unknown) => [
 			String(id),
@@ -198,7 +198,7 @@ describe('graphs of other programs', () => {
 		]);
 	});
 
-	it('of OpenR have their best among the valued nodes below the root', async () => {
+	it('from OpenR have their best node among the valued nodes below the root', async () => {
 		const node = (info: object, children: object = {}) => ({
 			info: { visit_cnt: null, prior_p: null, ...info },
 			children,
@@ -215,7 +215,7 @@ describe('graphs of other programs', () => {
 		assert.equal(await best(node({ text_state: 'Q', value: 0.9 }, { a: node({ last_action: 'a' }) })), null);
 	});
 
-	it('may be deep or wide without end', async () => {
+	it('may be arbitrarily deep or wide', async () => {
 		const step = '{"reasoning_step": "s", "visit_count": 1, "q_value": 0, "children": [';
 		const last = '{"reasoning_step": "last", "visit_count": 1, "q_value": 1, "children": []}';
 		const chain = `${step.repeat(20_000)}${last}${']}'.repeat(20_000)}`;
@@ -231,7 +231,7 @@ describe('graphs of other programs', () => {
 		assert.equal(depthOf(replay(wide.trees[0]?.events ?? [])), 2);
 	});
 
-	it('are cut at their limits, and say so', async () => {
+	it('are truncated at their limits, with a message', async () => {
 		const limits = { nodes: 10, trees: 2 };
 		for (const { folder: of, path } of treeFixtures) {
 			const format = treeFormats.find(({ name }) => name === formatOfFolder[of]);

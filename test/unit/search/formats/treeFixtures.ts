@@ -6,7 +6,7 @@ import { root } from '../../../scripts/paths.ts';
 
 const folder = join(root, 'test/fixtures');
 
-/** The format of each folder of fixtures. */
+/** Format of each fixture folder. */
 export const formatOfFolder = {
 	'tree-llm-reasoners': 'llm-reasoners',
 	'tree-x1': 'x1',
@@ -18,7 +18,7 @@ export type TreeFolder = keyof typeof formatOfFolder;
 
 export interface TreeFixture {
 	readonly folder: TreeFolder;
-	/** Below the folder, with slashes. */
+	/** Path relative to the folder, with slashes. */
 	readonly name: string;
 	readonly path: string;
 }
@@ -35,7 +35,7 @@ const expected = JSON.parse(readFileSync(join(folder, 'tree-expected.json'), 'ut
 	{ files: Record<string, unknown> }
 >;
 
-/** What the file's numbers are known to be. */
+/** Returns the known numbers for a file. */
 export function expectedOf<T = Numbers>(of: TreeFolder, name: string): T {
 	const value = expected[of].files[name];
 	if (value === undefined) throw new Error(`Nothing is known of ${of}/${name}`);

@@ -20,8 +20,8 @@ async function read(of: TreeFolder, name: string) {
 	return file.trees;
 }
 
-describe('numbers of other programs’ trees', () => {
-	it('are events that the schema has, and make a tree without a word left over', async () => {
+describe('numbers for external trees', () => {
+	it('come from events that match the schema and form a tree with nothing left over', async () => {
 		for (const { folder, name } of treeFixtures) {
 			for (const { events, facts } of await read(folder, name)) {
 				for (const event of events) {
@@ -31,7 +31,7 @@ describe('numbers of other programs’ trees', () => {
 				const tree = replay(events);
 				assert.equal(tree.skipped, 0);
 				assert.equal(tree.nodeCount, facts.nodes);
-				// The root is the problem but where each root is an attempt; a snapshot taken back takes its count along.
+				// The root is the problem, except where each root is an attempt; a reverted snapshot also reverts its count.
 				assert.equal(tree.nodes.length - tree.nodeCount, folder === 'tree-mathblackbox' ? 0 : 1);
 				assert.equal(depthOf(tree), facts.depth);
 				assert.equal(tree.start?.foreign, formatOfFolder[folder]);
@@ -41,7 +41,7 @@ describe('numbers of other programs’ trees', () => {
 	});
 
 	for (const name of ['mcts_log.json', 'beam_log.json']) {
-		it(`of llm-reasoners, snapshot by snapshot: ${name}`, async () => {
+		it(`match for llm-reasoners, snapshot by snapshot: ${name}`, async () => {
 			const wanted = expectedOf<{ snapshots: number; per_snapshot: Numbers[]; unexpanded_nodes_last?: number }>(
 				'tree-llm-reasoners',
 				name,
@@ -79,7 +79,7 @@ describe('numbers of other programs’ trees', () => {
 		assert.equal(Math.max(...terminal.map(({ scores }) => scores.get('reward') ?? -9)), wanted.best_terminal_reward);
 		assert.equal(tree.nodes[0]?.visits, wanted.root_visits);
 		near(tree.q(0), 0.0829980398933333, 'Q of the root');
-		// The best is an answer, not a step with the same value on the way.
+		// The best node is an answer, not an intermediate step with the same value.
 		const best = tree.node(one?.facts.best?.path.at(-1) ?? -1);
 		assert.deepEqual([best?.final, best?.answer], [true, '17']);
 		assert.equal(tree.start?.problem.answer, '17');
@@ -87,7 +87,7 @@ describe('numbers of other programs’ trees', () => {
 	});
 
 	for (const name of ['tree_mcts.json', 'tree_beam.json']) {
-		it(`of OpenR: ${name}`, async () => {
+		it(`match for OpenR: ${name}`, async () => {
 			const wanted = expectedOf('tree-openr', name);
 			const [one] = await read('tree-openr', name);
 			const tree = replay(one?.events ?? []);
@@ -103,7 +103,7 @@ describe('numbers of other programs’ trees', () => {
 		});
 	}
 
-	it('of Tree of Thoughts, game of 24 and text', async () => {
+	it('match for Tree of Thoughts, game of 24 and text', async () => {
 		for (const name of [
 			'logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
 			'logs/text/gpt-4_1.0_generate_sample_select_greedy_sample5_start0_end100.json',
@@ -119,7 +119,7 @@ describe('numbers of other programs’ trees', () => {
 				assert.equal(facts.counts.final, numbers.final);
 				assert.equal(facts.counts.solved ?? null, numbers.solved);
 				const tree = replay(events);
-				// One puzzle has one root, and the result is a final text with all of its steps.
+				// One puzzle has one root, and the result is a final text that contains all of its steps.
 				assert.deepEqual(tree.roots, [0]);
 				const path = tree.outcome?.best ?? [];
 				assert.equal(path.length, facts.depth + 1);
@@ -133,7 +133,7 @@ describe('numbers of other programs’ trees', () => {
 		assert.equal(tree.outcome?.answer, '(4 * 5) + (10 - 6) = 24');
 	});
 
-	it('of Tree of Thoughts, samples without a tree', async () => {
+	it('match for Tree of Thoughts, samples without a tree', async () => {
 		const name = 'logs/game24/gpt-4_0.7_naive_standard_sample_100_start900_end1000.json';
 		const wanted = expectedOf<Numbers[]>('tree-tot', name);
 		const trees = await read('tree-tot', name);
@@ -141,12 +141,12 @@ describe('numbers of other programs’ trees', () => {
 			trees.map(({ facts }) => [facts.nodes, facts.depth, facts.counts.samples]),
 			wanted.map(({ nodes, samples }) => [(nodes as number) - 1, 1, samples]),
 		);
-		// The tokens of a puzzle are what was used between it and the one before.
+		// Tokens per puzzle are the difference between its total and the previous one.
 		const tokens = trees.map(({ events }) => events.at(-1)).map((end) => (end?.t === 'end' ? end.tokens : null));
 		assert.deepEqual(tokens, [1856, 3636 - 1856]);
 	});
 
-	it('of Tree of Thoughts, crosswords', async () => {
+	it('match for Tree of Thoughts, crosswords', async () => {
 		const name = 'logs/crosswords/infoss_dfs_prune.json';
 		const wanted = expectedOf<Numbers[]>('tree-tot', name);
 		const trees = await read('tree-tot', name);
@@ -167,7 +167,7 @@ describe('numbers of other programs’ trees', () => {
 	});
 
 	for (const hash of ['dbe2d136071d73f0ae80338a00583252', '7c0e85c9ea065126ff642d60ea6e23c4']) {
-		it(`of MathBlackBox: ${hash.slice(0, 8)}`, async () => {
+		it(`match for MathBlackBox: ${hash.slice(0, 8)}`, async () => {
 			const name = `gsm8k-fixture-new-mcts-8/jsons/${hash}.json`;
 			const wanted = expectedOf('tree-mathblackbox', name);
 			const [one] = await read('tree-mathblackbox', name);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission } from '../../../../src/search/serve/admission.ts';
 
-test('who is sent away learns when a place is likely: the waiting ones by how long requests take', async () => {
+test('the retry delay for rejected clients depends on the queue and request durations', async () => {
 	let at = 0;
 	const admission = new Admission(2, 8, () => at);
 	const { signal } = new AbortController();
@@ -20,7 +20,7 @@ test('who is sent away learns when a place is likely: the waiting ones by how lo
 	admission.close();
 });
 
-test('Retry-After is between a second and a minute', async () => {
+test('Retry-After is between one second and one minute', async () => {
 	let at = 0;
 	const admission = new Admission(1, 8, () => at);
 	const { signal } = new AbortController();

@@ -46,8 +46,8 @@ async function start(
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 
-describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
-	test('a model has a name without blanks; the name of the policy is understood as well', async (context) => {
+describe('requests sent by clients of the Reasoner API', { timeout: 120_000 }, () => {
+	test('model names have no spaces, but the policy name is accepted too', async (context) => {
 		const { client, model } = await start(context, {});
 		assert.equal(model, 'adder-step-160');
 		for (const name of [model, 'adder, step 160', `${model}:self-consistency`]) {
@@ -58,7 +58,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		assert.equal(modelName(', :'), 'policy');
 	});
 
-	test('lists of prompts, n for each of them, echo', async (context) => {
+	test('prompt lists, n per prompt, and echo', async (context) => {
 		const { client, model } = await start(context, {});
 		const reply = await client.completions.create({ model, prompt: ['1+1=', '2+2='], n: 2, echo: true });
 		assert.deepEqual(
@@ -74,7 +74,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		assert.equal(many.choices.length, 128);
 	});
 
-	test('log-probabilities of what was generated, in a chat, as completions and at the end of a stream', async (context) => {
+	test('log-probabilities of generated text in chat, completions and streams', async (context) => {
 		const { client, model } = await start(context, {});
 		const chat = await client.chat.completions.create({
 			model,
@@ -101,7 +101,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		);
 	});
 
-	test('a final message of the assistant is gone on from, whole and as a stream', async (context) => {
+	test('a final assistant message is continued, with and without streaming', async (context) => {
 		const { client, model } = await start(context, {});
 		const messages = [user('1+1='), { role: 'assistant' as const, content: '<think>one ' }];
 		const reply = await client.chat.completions.create({ model, messages });
@@ -124,7 +124,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		);
 	});
 
-	test('system messages are kept, put before the problem or left out, as the server is told', async (context) => {
+	test('system messages are kept, prepended to the problem or dropped, as configured', async (context) => {
 		const told = { ...script, without: ['instructions' as const] };
 		const messages = [{ role: 'system' as const, content: 'Be brief.' }, user('1+1=')];
 		const kept = await start(context, {}, {}, told);
@@ -141,7 +141,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		}
 	});
 
-	test('what the policy cannot read is an error of the request, not of the server', async (context) => {
+	test('a prompt that the policy cannot tokenize is a client error rather than a server error', async (context) => {
 		const { client, model } = await start(context, {});
 		for (const ask of [
 			() => client.chat.completions.create({ model, messages: [user('äöü')] }),
@@ -156,7 +156,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 		}
 	});
 
-	test('responses, whole and as events', async (context) => {
+	test('the responses API, with and without streaming', async (context) => {
 		const { client, model } = await start(context, {});
 		const response = await client.responses.create({ model, input: [user('1+1=')], max_output_tokens: 100 });
 		assert.deepEqual([response.status, response.output_text, response.object], ['completed', '2', 'response']);
@@ -180,7 +180,7 @@ describe('what clients of the Reasoner API send', { timeout: 120_000 }, () => {
 	});
 });
 
-test('echo with log-probabilities goes through to a server that repeats prompts; of another it is a 400', async (context) => {
+test('echo with log-probabilities is passed to a server that echoes prompts, and otherwise a 400', async (context) => {
 	await using upstream = await ModelServer.start({ stream: 'usage', logprobs: 5, echo: true });
 	const policy = { kind: 'openai', name: 'm', baseUrl: upstream.url, model: 'm' } as const;
 	const ask = async (api: 'chat' | 'completions') => {
@@ -199,7 +199,7 @@ test('echo with log-probabilities goes through to a server that repeats prompts;
 	await assert.rejects(ask('chat'), (error) => error instanceof BadRequestError && error.param === 'echo');
 });
 
-test('a checkpoint reads texts and token ids as they stand', { timeout: 120_000 }, async (context) => {
+test('a checkpoint accepts text and token ids verbatim', { timeout: 120_000 }, async (context) => {
 	const { client, model } = await start(context, {
 		policy: { kind: 'checkpoint', folder: labCheckpoint },
 		sampling: { maxTokens: 24 },
@@ -218,7 +218,7 @@ test('a checkpoint reads texts and token ids as they stand', { timeout: 120_000 
 	const logprobs = choice?.logprobs?.token_logprobs ?? [];
 	assert.ok(logprobs.every((one) => typeof one === 'number' && one <= 0));
 	const top = choice?.logprobs?.top_logprobs ?? [];
-	// The most probable token at each place is there beside the one of the text, which equals it where it is the same.
+	// The top token at each position is listed next to the actual token, and equals it if they are the same.
 	for (const [i, own] of logprobs.entries()) {
 		const most = Math.max(...Object.values(top[i] as Record<string, number>));
 		assert.ok((own as number) <= most);
@@ -229,7 +229,7 @@ test('a checkpoint reads texts and token ids as they stand', { timeout: 120_000 
 	assert.deepEqual(byIds.choices[1]?.logprobs?.token_logprobs, [null, ...logprobs]);
 	const alone = await read(text, 0);
 	assert.equal(alone.choices[0]?.text, text);
-	// Held against what the engine computes for its own training.
+	// Compared with the values that the engine computes in training.
 	const golden = JSON.parse(await readFile(new URL('../../../fixtures/trainer/lab.json', import.meta.url), 'utf8')) as {
 		temperature: number;
 		rows: { prompt: string; completion: string; logprobs: number[] }[];

@@ -5,7 +5,7 @@ import { createReasoner } from '../../../../src/search/createReasoner.ts';
 import { serveReasoner } from '../../../../src/search/serve/reasonerServer.ts';
 import { contextFor, folderFor, scriptIn, specOf } from '../searchFixtures.ts';
 
-/** A server of a policy that answers at once: what does not let go of the process keeps it from everything else. */
+/** Starts a server whose policy responds instantly, so a search that never yields blocks the whole process. */
 async function start(context: Parameters<typeof folderFor>[0], budget: object = {}, limits: object = {}) {
 	const folder = await folderFor(context);
 	const rules = [{ say: Array.from({ length: 50 }, (_, i) => `<think>${i}</think><answer>x+${i}</answer>`) }];
@@ -30,7 +30,7 @@ async function start(context: Parameters<typeof folderFor>[0], budget: object = 
 	return { server, ask };
 }
 
-test('one request cannot keep the server to itself: time ends it, others are answered meanwhile', async (context) => {
+test('one request cannot monopolize the server: it ends at the time limit, and others are answered meanwhile', async (context) => {
 	const { server, ask } = await start(context, { seconds: 1 });
 	let over = false;
 	const greedy = ask({ params: { n: 100_000 } }).finally(() => {
@@ -45,7 +45,7 @@ test('one request cannot keep the server to itself: time ends it, others are ans
 	assert.match(body.choices[0].message.content, /x\+/);
 });
 
-test('what multiplies work has a limit, which is named', async (context) => {
+test('parameters that multiply the work have limits, and the error names them', async (context) => {
 	const { ask } = await start(context);
 	for (const [search, more, field] of [
 		[{ params: { n: 1e9 } }, {}, /n must be at most 100000/],
@@ -59,9 +59,9 @@ test('what multiplies work has a limit, which is named', async (context) => {
 	}
 });
 
-test('a request that arrives byte by byte ends at the limits, not at the next look around', async (context) => {
+test('a request that trickles in byte by byte ends at the limits rather than at the next connection check', async (context) => {
 	const { server } = await start(context, {}, { headersMs: 200, requestMs: 400 });
-	// Node looks around every 30 seconds unless told otherwise; this test would take as long.
+	// By default, Node checks connections every 30 seconds, and this test would take as long.
 	for (const head of ['POST /v1/chat/completions HTTP/1.1\r\n', post(server.port)]) {
 		const socket = connect(server.port, '127.0.0.1');
 		let said = '';

@@ -32,7 +32,7 @@ const solution: Solution = {
 	seed: 1,
 };
 
-/** A reasoner whose searches end when the test says so: what is tried here is the server around it. */
+/** Reasoner whose searches end when the test says so, to test only the server around it. */
 class GatedReasoner implements Reasoner {
 	readonly name = 'gated';
 	readonly model = 'gated';
@@ -111,7 +111,7 @@ async function start(more: Partial<ReasonerServerOptions> = {}) {
 
 const ask = { messages: [{ role: 'user', content: '1+1=' }] };
 
-/** A request as `fetch` would not send it: with any headers. */
+/** Sends a request with arbitrary headers, unlike `fetch`. */
 function raw(port: number, headers: Record<string, string>, method = 'GET', path = '/v1/models') {
 	return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>((resolve, reject) => {
 		const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, setHost: false }, (response) => {
@@ -134,8 +134,8 @@ const codeOf = async (response: Response | Promise<Response>) => {
 	return [status, body.error.code, body.error.param];
 };
 
-describe('who may ask', () => {
-	test('a Host that is not the server itself is refused, whatever the token', async () => {
+describe('access control', () => {
+	test('a Host header that is not the server itself is rejected, whatever the token', async () => {
 		const { port } = await start();
 		const authorization = 'Bearer right';
 		for (const host of [`evil.example:${port}`, 'evil.example', `127.0.0.1:${port + 1}`, '127.0.0.1', '']) {
@@ -146,7 +146,7 @@ describe('who may ask', () => {
 		}
 	});
 
-	test('a page of another origin is refused; an allowed one is told so, also before it asks', async () => {
+	test('pages from other origins are rejected, and allowed origins get CORS headers, including preflight', async () => {
 		const { port } = await start({ origins: ['http://page.example'] });
 		const host = `127.0.0.1:${port}`;
 		const authorization = 'Bearer right';
@@ -166,7 +166,7 @@ describe('who may ask', () => {
 		assert.equal((await raw(port, { host, origin: 'http://page.example' })).status, 401);
 	});
 
-	test('without the token nothing is told; without any token wanted, everything', async () => {
+	test('without the token nothing is revealed; if no token is required, everything is', async () => {
 		const { call, port } = await start();
 		for (const authorization of [
 			'',
@@ -192,8 +192,8 @@ describe('who may ask', () => {
 	});
 });
 
-describe('what is asked', () => {
-	test('what cannot be done is refused with the field that says it', async () => {
+describe('request validation', () => {
+	test('unsupported requests are rejected with the name of the field', async () => {
 		const { chat, call } = await start();
 		const tool = { type: 'function', function: { name: 'f', parameters: {} } };
 		const functionNamed = (name: string) => ({ type: 'function', function: { name } });
@@ -278,14 +278,14 @@ describe('what is asked', () => {
 		assert.deepEqual(await codeOf(call('/chat/completions', plain)), [415, 'unsupported_media_type', null]);
 	});
 
-	test('a body that is too large is not read', async () => {
+	test('an oversized body is not read', async () => {
 		const { chat, reasoner } = await start({ limits: { bodyBytes: 1000 } });
 		const body = { messages: [{ role: 'user', content: 'x'.repeat(2000) }] };
 		assert.deepEqual(await codeOf(chat(body)), [413, 'body_too_large', null]);
 		assert.equal(reasoner.begun.length, 0);
 	});
 
-	test('a body without a length is cut at the limit too', async () => {
+	test('a body without a declared length is also limited', async () => {
 		const { url } = await start({ limits: { bodyBytes: 1000 } });
 		const body = new ReadableStream({
 			start(controller) {
@@ -302,7 +302,7 @@ describe('what is asked', () => {
 		assert.equal(response.status, 413);
 	});
 
-	test('what breaks inside is told to the log and not to the client', async () => {
+	test('internal errors are logged but not revealed to the client', async () => {
 		const faults: unknown[] = [];
 		const { chat } = await start({ onFault: (error) => faults.push(error) });
 		const response = await chat({ messages: [{ role: 'user', content: 'break' }] });
@@ -316,15 +316,15 @@ describe('what is asked', () => {
 	});
 });
 
-describe('many and impatient', () => {
-	test('so many run, so many wait, the others are sent away; a place that is free is taken', async () => {
+describe('concurrency', () => {
+	test('running and waiting requests are limited, others are rejected, and free slots are reused', async () => {
 		const { chat, reasoner } = await start({ limits: { running: 2, waiting: 1 } });
 		reasoner.gated = true;
 		const first = [chat(ask), chat(ask)];
 		await until(() => reasoner.gates.length === 2);
 		const abort = new AbortController();
 		const third = chat(ask, { signal: abort.signal });
-		// It waits: one more is sent away.
+		// The third request is waiting, so the next one is rejected.
 		let refused: Response | null = null;
 		for (let i = 0; i < 100 && refused?.status !== 429; i++) {
 			const early = new AbortController();
@@ -344,7 +344,7 @@ describe('many and impatient', () => {
 		for (const one of [...first, third]) assert.equal((await one).status, 200);
 	});
 
-	test('a hundred requests at once all wait for their turn', async () => {
+	test('a hundred concurrent requests all wait for their turn', async () => {
 		const { chat, reasoner } = await start();
 		reasoner.gated = true;
 		const replies = Array.from({ length: 100 }, () => chat(ask));
@@ -356,7 +356,7 @@ describe('many and impatient', () => {
 	});
 
 	for (const stream of [false, true]) {
-		test(`who goes away ends its search (stream: ${stream})`, async () => {
+		test(`a client that disconnects ends its search (stream: ${stream})`, async () => {
 			const { chat, reasoner } = await start({ limits: { running: 1 } });
 			reasoner.gated = true;
 			const abort = new AbortController();
@@ -372,7 +372,7 @@ describe('many and impatient', () => {
 		});
 	}
 
-	test('who goes away in the middle of a request is no fault of the server', async () => {
+	test('a client that disconnects mid-request is not a server error', async () => {
 		const faults: unknown[] = [];
 		const records: (string | null)[] = [];
 		const { port } = await start({
@@ -389,7 +389,7 @@ describe('many and impatient', () => {
 		assert.deepEqual([records, faults], [['The client disconnected.'], []]);
 	});
 
-	test('a connection that sends nothing does not keep the server from its end', async () => {
+	test('an idle connection does not prevent shutdown', async () => {
 		const { server, port } = await start();
 		const socket = connect(port, '127.0.0.1');
 		socket.on('error', () => undefined);
@@ -402,7 +402,7 @@ describe('many and impatient', () => {
 });
 
 describe('ending', () => {
-	test('what runs goes on, nothing new begins, and after the grace searches answer with what they have', async () => {
+	test('on shutdown running searches continue, no new ones start, and after the grace period they answer with their best result', async () => {
 		const { server, chat, reasoner, url } = await start({ limits: { running: 2 } });
 		reasoner.gated = true;
 		const finished = chat(ask);
@@ -419,7 +419,7 @@ describe('ending', () => {
 		await Promise.all([closing, again]);
 	});
 
-	test('a port that is taken is named', async () => {
+	test('a port in use is named in the error', async () => {
 		const { port, reasoner } = await start();
 		await assert.rejects(serveReasoner({ reasoner, port, token: null }), /Port \d+ is in use/);
 	});

@@ -11,7 +11,7 @@ import { PolicyPool } from '../../../../src/search/policyPool.ts';
 import type { Reasoner } from '../../../../src/search/serve/reasoner.ts';
 import { type ReasonerServer, serveReasoner } from '../../../../src/search/serve/reasonerServer.ts';
 
-/** An answer that is right more often than any other, and thoughts of several lines. */
+/** Completions with multi-line thinking, where the correct answer is the most frequent. */
 const script = [
 	{ name: 'adder' },
 	{
@@ -56,12 +56,12 @@ after(async () => {
 
 const question = [{ role: 'user', content: '17+25=' }] as const;
 const model = 'adder';
-/** What is not OpenAI's goes through the client as it is. */
+/** Extensions to the OpenAI API, which the client passes through. */
 type Beyond = { readonly reasoning_content?: string; readonly search?: Record<string, unknown> };
 const beyond = (value: object) => value as Beyond;
 
-describe('through the OpenAI client', () => {
-	test('the models are the policy and what it can search by', async () => {
+describe('with the OpenAI client', () => {
+	test('the model list contains the policy and its search strategies', async () => {
 		const ids = [];
 		for await (const { id } of client.models.list()) ids.push(id);
 		assert.equal(ids[0], 'adder');
@@ -71,7 +71,7 @@ describe('through the OpenAI client', () => {
 		await assert.rejects(client.models.retrieve('nobody'), NotFoundError);
 	});
 
-	test('a chat is answered with the thinking, the answer, and what it took', async () => {
+	test('a chat reply contains the thinking, the answer and the usage', async () => {
 		const reply = await client.chat.completions.create({ model, messages: [...question], seed: 3 });
 		const [choice] = reply.choices;
 		assert.equal(choice?.message.content, '42');
@@ -90,7 +90,7 @@ describe('through the OpenAI client', () => {
 		assert.equal(beyond(again.choices[0] ?? {}).search?.tokens, search?.tokens);
 	});
 
-	test('a request says how to search, and gets the way to the result or the whole log', async () => {
+	test('a request can configure the search, and get the path to the result or the whole log', async () => {
 		const ask = (search: object) =>
 			client.chat.completions.create({
 				model,
@@ -123,7 +123,7 @@ describe('through the OpenAI client', () => {
 		}
 	});
 
-	test('several choices, a stop text, the legacy completions', async () => {
+	test('several choices, a stop text and legacy completions', async () => {
 		const chat = await client.chat.completions.create({ model, messages: [...question], n: 3, stop: '2', seed: 9 });
 		assert.deepEqual(
 			chat.choices.map(({ index }) => index),
@@ -139,7 +139,7 @@ describe('through the OpenAI client', () => {
 		assert.equal(completion.object, 'text_completion');
 	});
 
-	test('a conversation before the problem reaches the policy', async () => {
+	test('the conversation before the problem reaches the policy', async () => {
 		const reply = await client.chat.completions.create({
 			model,
 			messages: [
@@ -153,7 +153,7 @@ describe('through the OpenAI client', () => {
 		assert.equal(reply.choices[0]?.message.content, '42');
 	});
 
-	test('a refusal and a policy that fails are told as they are', async () => {
+	test('a refusal and a failing policy are reported as such', async () => {
 		const ask = (content: string) => client.chat.completions.create({ model, messages: [{ role: 'user', content }] });
 		assert.equal((await ask('refuse')).choices[0]?.finish_reason, 'content_filter');
 		await assert.rejects(ask('fail'), (error) => {
@@ -171,7 +171,7 @@ describe('through the OpenAI client', () => {
 		}, /The model is gone/);
 	});
 
-	test('errors are the exceptions of the client', async () => {
+	test('errors are the exceptions of the client library', async () => {
 		const stranger = new OpenAI({ apiKey: 'nonsense', baseURL: server.url, maxRetries: 0 });
 		await assert.rejects(stranger.models.list(), AuthenticationError);
 		const refused = client.chat.completions.create({ model: 'gpt-9', messages: [...question] });
@@ -207,7 +207,7 @@ describe('as a stream', () => {
 		};
 	}
 
-	test('a result comes when it is found, with how it was', async () => {
+	test('a result arrives when it is found, with its statistics', async () => {
 		const { chunks, content, reasoning } = await streamed({ params: { n: 16 } });
 		assert.equal(content(), '42');
 		assert.equal(reasoning, '17+20=37\n37+5=42');
@@ -218,7 +218,7 @@ describe('as a stream', () => {
 		assert.equal(chunks.at(-1)?.usage?.completion_tokens, beyond(last ?? {}).search?.tokens);
 	});
 
-	test('a single chain says the same in pieces as whole, and several choices keep theirs apart', async () => {
+	test('the chunks of a single chain add up to the whole, and several choices remain separate', async () => {
 		for (const seed of [1, 2, 3, 4]) {
 			const whole = (await client.chat.completions.create({
 				model,
@@ -234,14 +234,14 @@ describe('as a stream', () => {
 		assert.deepEqual([several.content(0), several.content(1)], ['42', '42']);
 	});
 
-	test('the completion of the legacy API comes as it stands', async () => {
+	test('a legacy completion is streamed verbatim', async () => {
 		const stream = await client.completions.create({ model, prompt: '17+25=', seed: 3, stream: true });
 		let text = '';
 		for await (const chunk of stream) text += chunk.choices[0]?.text ?? '';
 		assert.equal(text, '<think>17+20=37\n37+5=42\n</think>\n<answer>42</answer>');
 	});
 
-	test('what does not go is refused before the stream begins', async () => {
+	test('an invalid request is rejected before the stream starts', async () => {
 		await assert.rejects(streamed({ strategy: 'nothing' }), BadRequestError);
 	});
 });

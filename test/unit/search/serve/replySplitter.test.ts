@@ -6,8 +6,8 @@ import { type ReplyPart, ReplySplitter, splitReply } from '../../../../src/searc
 
 const tags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 
-describe('taking a completion apart', () => {
-	test('thinking is reasoning, the rest is content without answer tags', () => {
+describe('splitting a completion', () => {
+	test('thinking becomes reasoning, and the rest becomes content without answer tags', () => {
 		const cases: [string, string, string][] = [
 			['<think>\n1+1=2\n</think>\n<answer>2</answer>', '1+1=2', '2'],
 			['<think>a</think>\n\nIt is <answer> 2 </answer>.', 'a', 'It is  2 .'],
@@ -23,7 +23,7 @@ describe('taking a completion apart', () => {
 		}
 	});
 
-	test('a stop text ends the content, and is none in the thinking', () => {
+	test('a stop text ends the content, but has no effect in the thinking', () => {
 		assert.deepEqual(splitReply('<think>a STOP b</think>c STOP d', tags, ['STOP']), {
 			reasoning: 'a STOP b',
 			content: 'c',
@@ -32,7 +32,7 @@ describe('taking a completion apart', () => {
 		assert.deepEqual(splitReply('abcd', { think: null, answer: null }, ['d', 'bc']).content, 'a');
 	});
 
-	test('in any pieces the same comes out', () => {
+	test('the result does not depend on the chunks', () => {
 		const random = Random.of('pieces');
 		const alphabet = [
 			'<think>',
@@ -72,7 +72,7 @@ describe('taking a completion apart', () => {
 		}
 	});
 
-	test('verbatim, nothing is lost', () => {
+	test('in verbatim mode, nothing is lost', () => {
 		const splitter = new ReplySplitter({ think: null, answer: null }, ['END'], true);
 		const parts = [...splitter.push(' a\n'), ...splitter.push(' EN'), ...splitter.push('D x'), ...splitter.end()];
 		assert.equal(parts.map(({ text }) => text).join(''), ' a\n ');

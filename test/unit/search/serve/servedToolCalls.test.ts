@@ -37,9 +37,9 @@ const add = { type: 'function', function: { name: 'add', description: 'Adds.', p
 const user = (content: string) => ({ role: 'user', content }) as const;
 const asked = [{ role: 'system', content: 'Be brief.' } as const, user('2+3=')];
 
-describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
+describe('tools in the Reasoner API', { timeout: 120_000 }, () => {
 	for (const stream of [false, true]) {
-		test(`the client's own loop of tools comes to a searched answer, ${stream ? 'as a stream' : 'whole'}`, async (context) => {
+		test(`the client's own tool loop leads to a searched answer, ${stream ? 'as a stream' : 'whole'}`, async (context) => {
 			await using upstream = await callingServer(addsOnce);
 			const client = await serve(context, upstream);
 			const seen: unknown[] = [];
@@ -78,7 +78,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 			assert.equal(calling?.choices[0]?.search, null);
 			assert.equal(calling?.choices[0]?.message.reasoning_content, 'I need a tool.');
 			assert.ok((answering?.choices[0]?.search?.nodes ?? 0) > 0);
-			// The tools were offered twice, and the search that followed saw their results.
+			// The tools were offered twice, and the search afterwards saw their results.
 			const offered = upstream.requests.filter(({ body }) => body.tools !== undefined);
 			assert.equal(offered.length, 2);
 			assert.deepEqual(offered[0]?.body.tools, [add]);
@@ -104,7 +104,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		});
 	}
 
-	test('without calls it is a search; usage counts both', async (context) => {
+	test('without calls it is a search, and usage includes both', async (context) => {
 		await using upstream = await callingServer(() => null);
 		const client = await serve(context, upstream);
 		const reply = await client.chat.completions.create({ model: 'm', messages: asked, tools: [add] });
@@ -121,7 +121,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		assert.equal(upstream.requests.filter(({ body }) => body.tools !== undefined).length, 1);
 	});
 
-	test('choices, parallel calls, sampling and n reach the server; each choice has calls of its own', async (context) => {
+	test('tool_choice, parallel calls, sampling and n reach the server, and each choice has its own calls', async (context) => {
 		let made = 0;
 		await using upstream = await callingServer(() => [{ name: 'add', arguments: `{"a": ${made++}}` }]);
 		const client = await serve(context, upstream);
@@ -141,7 +141,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		assert.deepEqual(reply.usage, { prompt_tokens: 22, completion_tokens: 14, total_tokens: 36 });
 	});
 
-	test('a server that streams no tool calls is asked for the whole reply', async (context) => {
+	test('a server that does not stream tool calls is asked for the whole reply', async (context) => {
 		await using upstream = await callingServer(addsOnce, { wholeOnly: true });
 		const client = await serve(context, upstream);
 		const reply = await client.chat.completions.create({ model: 'm', messages: asked, tools: [add] });
@@ -152,7 +152,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		);
 	});
 
-	test('responses: calls as items, whole and as events, and the search over their results', async (context) => {
+	test('responses: calls as items, with and without streaming, and the search over their results', async (context) => {
 		await using upstream = await callingServer(addsOnce);
 		const client = await serve(context, upstream);
 		const {
@@ -198,7 +198,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		);
 	});
 
-	test('what goes wrong is one clear error', async (context) => {
+	test('each failure is one clear error', async (context) => {
 		const refuses: ModelServerOptions['intercept'] = (body, response) => {
 			if (body.tools === undefined) return false;
 			response.writeHead(400, { 'content-type': 'application/json' });
@@ -212,7 +212,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 			refused,
 			(error) => error instanceof BadRequestError && error.param === 'tools' && /--jinja/.test(error.message),
 		);
-		// A completions policy has no chat to offer tools in.
+		// A completions policy has no chat in which to offer tools.
 		const policy = { kind: 'openai', name: 'm', baseUrl: without.url, model: 'm', api: 'completions' } as const;
 		const texts = (await serve(context, without, { policy })).chat.completions.create({
 			...ask,
@@ -221,7 +221,9 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		await assert.rejects(
 			texts,
 			(error) =>
-				error instanceof BadRequestError && error.param === 'tools' && /does not call tools/.test(error.message),
+				error instanceof BadRequestError &&
+				error.param === 'tools' &&
+				/does not support tool calls/.test(error.message),
 		);
 		await using silent = await callingServer(() => null);
 		const owed = (await serve(context, silent)).chat.completions.create({ ...ask, tool_choice: 'required' });
@@ -236,7 +238,7 @@ describe('tools of the Reasoner API', { timeout: 120_000 }, () => {
 		await assert.rejects(begun, (error) => error instanceof BadRequestError && error.param === 'messages');
 	});
 
-	test('a key that the server repeats within a call does not come back', async (context) => {
+	test('a key that the server echoes inside a call is not returned', async (context) => {
 		await using upstream = await callingServer(() => [{ id: secret, name: 'add', arguments: `{"a": "${secret}"}` }]);
 		const client = await serve(context, upstream);
 		for (const stream of [false, true]) {

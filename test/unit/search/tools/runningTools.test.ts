@@ -39,7 +39,7 @@ describe('the calculator', () => {
 		}
 	});
 
-	it('says what it cannot calculate, and takes no time over it', async () => {
+	it('reports what it cannot calculate without spending time on it', async () => {
 		const { run } = calculatorTool('calculator');
 		for (const query of [
 			'',
@@ -58,7 +58,7 @@ describe('the calculator', () => {
 });
 
 describe('code in the sandbox', () => {
-	it('is refused where there is none', async () => {
+	it('is rejected if there is none', async () => {
 		const none = codeTool(
 			'code',
 			{ use: 'code', language: 'python', timeoutSeconds: 5 },
@@ -75,7 +75,7 @@ describe('code in the sandbox', () => {
 		await assert.rejects(wrong, fails('invalid', /Unknown sandbox "magic"/));
 	});
 
-	it('gives what it prints, and its failures as errors', async (t) => {
+	it('returns its output, and failures as errors', async (t) => {
 		const missing = await bubblewrapSandbox().then(
 			(sandbox) => sandbox.missing('python'),
 			(error: Failure) => error.message,
@@ -91,7 +91,7 @@ describe('code in the sandbox', () => {
 		);
 		await assert.rejects(tool.run('x = 1'), fails('invalid', /printed nothing/));
 		await assert.rejects(tool.run('open("/etc/shadow")'), fails('invalid', /The program failed/));
-		await assert.rejects(tool.run('print("x" * 10_000_000)'), fails('invalid', /wrote too much/));
+		await assert.rejects(tool.run('print("x" * 10_000_000)'), fails('invalid', /exceeded the output limit/));
 		const cancel = new AbortController();
 		const running = codeTool('code', { use: 'code', language: 'python', timeoutSeconds: 60 }, {}, cancel.signal).run(
 			'while True: pass',
@@ -101,7 +101,7 @@ describe('code in the sandbox', () => {
 	});
 });
 
-describe('search of the web', () => {
+describe('web search', () => {
 	interface Asked {
 		readonly method: string;
 		readonly url: string;
@@ -127,7 +127,7 @@ describe('search of the web', () => {
 	const web = (url: string, key: string | null = null, signal = never) =>
 		webTool('web', { use: 'web', url, timeoutSeconds: 5 }, key === null ? {} : { [new URL(url).origin]: key }, signal);
 
-	it('asks by POST or GET, with the key of that server, and reads the usual names', async (t) => {
+	it('sends POST or GET with the key for that server, and reads the common field names', async (t) => {
 		const { asked, origin } = await server(t, (_, response) => {
 			response.end(
 				JSON.stringify({
@@ -159,7 +159,7 @@ describe('search of the web', () => {
 		]);
 	});
 
-	it('follows no redirect, reads no endless reply, and says what went wrong', async (t) => {
+	it('follows no redirects, reads no endless replies, and reports what went wrong', async (t) => {
 		const { asked, origin } = await server(t, ({ url }, response) => {
 			if (url === '/redirect') response.writeHead(302, { location: '/found' }).end();
 			else if (url === '/denied') response.writeHead(401).end();
@@ -173,19 +173,19 @@ describe('search of the web', () => {
 		await fault('/redirect', 'invalid', /./);
 		await fault('/denied', 'denied', /./);
 		await fault('/busy', 'unavailable', /./);
-		await fault('/large', 'invalid', /more than \d+ bytes/);
-		await fault('/text', 'invalid', /is not JSON/);
-		await fault('/other', 'invalid', /has no list of results/);
+		await fault('/large', 'invalid', /exceeds \d+ bytes/);
+		await fault('/text', 'invalid', /is not valid JSON/);
+		await fault('/other', 'invalid', /contains no list of results/);
 		assert.equal(
 			asked.some(({ url }) => url === '/found'),
 			false,
 		);
 		assert.deepEqual(await web(`${origin}/empty`).run('x'), { sources: [], note: 'No results found.' });
-		await assert.rejects(web(`${origin}/empty`).run(' '), fails('invalid', /nothing to search for/));
+		await assert.rejects(web(`${origin}/empty`).run(' '), fails('invalid', /The search query is empty/));
 		await assert.rejects(web(`${origin}/empty`, null, AbortSignal.abort()).run('x'), fails('cancelled', /./));
 	});
 
-	it('is opened with an address, other tools with what they search, or not at all', async () => {
+	it('requires an address and other tools require a source, or they are not opened', async () => {
 		const spec = { use: 'web', timeoutSeconds: 5 } as const;
 		for (const url of ['file:///etc/passwd', 'search', 'https://user:secret@host/']) {
 			await assert.rejects(openTools([{ ...spec, url }]), fails('invalid', /URL/), url);

@@ -50,8 +50,8 @@ const fails = (reason: Failure['reason'], words: RegExp) => (error: unknown) => 
 	return true;
 };
 
-describe('search of the workspace', () => {
-	it('finds places by words, the rare ones first, and says what is left', async () => {
+describe('workspace search', () => {
+	it('finds passages by words, rare words first, and reports how many are left', async () => {
 		const { sources, note } = await workspaceTool('workspace', root, never).run('What is the baseline of GRPO?');
 		assert.equal(sources[0]?.source, 'docs/grpo.md:3');
 		assert.match(sources[0]?.text ?? '', /mean reward of the group as its baseline\.\nThere is no value model\./);
@@ -63,29 +63,29 @@ describe('search of the workspace', () => {
 		assert.equal(zebras.note, '298 more locations contain some of these words.');
 		const none = await workspaceTool('workspace', root, never).run('xylophone');
 		assert.deepEqual(
-			[none.sources.length, /^Nothing of \d+ files has any of these words\.$/.test(none.note ?? '')],
+			[none.sources.length, /^None of the \d+ files contains any of these words\.$/.test(none.note ?? '')],
 			[0, true],
 		);
 	});
 
-	it('reads nothing that is hidden, linked, binary, large or of packages', async () => {
+	it('skips hidden, linked, binary and large files, and packages', async () => {
 		assert.deepEqual(await sourcesOf('baseline'), ['docs/grpo.md:3']);
 		assert.deepEqual(await sourcesOf('hunter2'), []);
 		assert.deepEqual(await sourcesOf('secrets'), []);
 	});
 
-	it('takes nothing of a query for a pattern, however long', async () => {
+	it('treats a query as plain words rather than a pattern, however long', async () => {
 		for (const query of ['(a+)+$ '.repeat(200), '.*', '[', `${'x '.repeat(100_000)}grpo`, '\\', '"".""']) {
 			await workspaceTool('workspace', root, never)
 				.run(query)
-				.catch(fails('invalid', /no words/));
+				.catch(fails('invalid', /no searchable words/));
 		}
 		assert.ok(
 			textQuery('word '.repeat(1000) + Array.from({ length: 99 }, (_, i) => `name${i}`).join(' ')).terms.length <= 24,
 		);
 	});
 
-	it('reads lines of a file of the workspace and of no other', async () => {
+	it('reads lines only from files in the workspace', async () => {
 		const tool = workspaceTool('workspace', root, never);
 		const { sources, note } = await tool.run('read docs/grpo.md:3-4');
 		assert.deepEqual(sources[0], {
@@ -107,28 +107,28 @@ describe('search of the workspace', () => {
 			await assert.rejects(tool.run(`read ${path}`), fails('denied', /hidden or outside/), path);
 		}
 		for (const path of [join(outside, 'secret.txt'), '/etc/passwd', 'docs//grpo.md']) {
-			await assert.rejects(tool.run(`read ${path}`), fails('invalid', /is no file that is read/), path);
+			await assert.rejects(tool.run(`read ${path}`), fails('invalid', /is not a readable file/), path);
 		}
 		await assert.rejects(tool.run('read docs/none.md'), fails('missing', /has no file docs\/none\.md/));
-		await assert.rejects(tool.run('read huge.txt'), fails('unsupported', /too large, or no text/));
+		await assert.rejects(tool.run('read huge.txt'), fails('unsupported', /too large or not a text file/));
 		await assert.rejects(tool.run('read docs/grpo.md:900'), fails('missing', /has 5 lines/));
 		if (process.platform === 'win32') return;
 		for (const path of ['docs/link.md', 'up/secret.txt', 'docs/pipe.md']) {
-			await assert.rejects(tool.run(`read ${path}`), fails('invalid', /is no file that is read/), path);
+			await assert.rejects(tool.run(`read ${path}`), fails('invalid', /is not a readable file/), path);
 		}
 	});
 
-	it('ends at its limits and when it is cancelled', async () => {
+	it('ends at its limits and when canceled', async () => {
 		const few = workspaceTool('workspace', root, never, { ...workspaceLimits, files: 1 });
 		const { note } = await few.run('grpo');
-		assert.match(note ?? '', /Not looked into: .*the first 1 files/);
+		assert.match(note ?? '', /Not searched: .*the first 1 files/);
 		const shallow = workspaceTool('workspace', root, never, { ...workspaceLimits, depth: 0 });
-		assert.match((await shallow.run('grpo')).note ?? '', /Not looked into: folders that lie deeper/);
+		assert.match((await shallow.run('grpo')).note ?? '', /Not searched: deeply nested folders/);
 		await assert.rejects(workspaceTool('workspace', root, AbortSignal.abort()).run('grpo'), fails('cancelled', /./));
 	});
 });
 
-describe('look-up in a dataset', () => {
+describe('dataset lookup', () => {
 	const rows = [
 		{ question: 'Tom has 3 apples and buys 4.', answer: '7' },
 		{ question: 'A train drives 60 km in an hour.', answer: 60, tags: ['speed'] },
@@ -140,7 +140,7 @@ describe('look-up in a dataset', () => {
 		return path;
 	};
 
-	it('finds rows by words and by their line', async () => {
+	it('finds rows by words and by line number', async () => {
 		const path = await written(`${rows.map((row) => JSON.stringify(row)).join('\n')}`);
 		const tool = datasetTool('dataset', path, never);
 		const { sources } = await tool.run('Anna apples');
@@ -153,12 +153,12 @@ describe('look-up in a dataset', () => {
 			(await tool.run('row 2')).sources[0]?.text,
 			'question: A train drives 60 km in an hour.\nanswer: 60\ntags: ["speed"]',
 		);
-		assert.match((await tool.run('zebra')).note ?? '', /None of 3 rows has any of these words/);
+		assert.match((await tool.run('zebra')).note ?? '', /None of the 3 rows contains any of these words/);
 		await assert.rejects(tool.run('row 9'), fails('missing', /has no row 9; it has 3 rows/));
-		await assert.rejects(tool.run('of the'), fails('invalid', /no words/));
+		await assert.rejects(tool.run('of the'), fails('invalid', /no searchable words/));
 	});
 
-	it('passes over what is no row, and reads no more than its limit', async () => {
+	it('skips invalid rows, and reads no more than its limit', async () => {
 		const path = await written(`noise\n[1]\n\n${JSON.stringify(rows[0])}\n{"torn": `);
 		const tool = datasetTool('dataset', path, never);
 		const { sources, note } = await tool.run('apples');
@@ -168,7 +168,7 @@ describe('look-up in a dataset', () => {
 		);
 		const bounded = datasetTool('dataset', long, never, { ...datasetLimits, lineBytes: 1000, bytes: 1 << 20 });
 		const cut = await bounded.run('apples');
-		assert.match(cut.note ?? '', /Only the first \d+ rows were read\. \d+ lines are no JSON objects\./);
+		assert.match(cut.note ?? '', /Only the first \d+ rows were read\. \d+ lines are not JSON objects\./);
 		assert.ok(cut.sources.every(({ text }) => text.length <= 1500));
 		await assert.rejects(datasetTool('dataset', join(outside, 'none'), never).run('apples'), fails('missing', /./));
 		await assert.rejects(datasetTool('dataset', path, AbortSignal.abort()).run('apples'), fails('cancelled', /./));

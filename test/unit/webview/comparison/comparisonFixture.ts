@@ -10,19 +10,19 @@ import { runRecord, writeRecord, writeRollouts } from '../rollouts/rolloutsFixtu
 export interface ComparedRunOptions {
 	readonly name: string;
 	readonly steps?: number;
-	/** Where the reward goes: 0 to 1. */
+	/** Reward level that the run reaches, 0 to 1. */
 	readonly level?: number;
 	readonly recipe?: unknown;
 	readonly problems?: number;
 	readonly samples?: number;
 	readonly record?: Partial<RunRecord>;
-	/** Beginning of every prompt: other ones for other problems. */
+	/** Prefix of every prompt; different prefixes mean different problems. */
 	readonly task?: string;
 }
 
 const start = 1_763_640_000;
 
-/** A run of ours with metrics, a recipe, evaluations and rollouts, made from its name. */
+/** Creates a run in our format, with metrics, a recipe, evaluations and rollouts derived from its name. */
 export async function writeComparedRun(folder: string, options: ComparedRunOptions): Promise<string> {
 	const { name, steps = 120, level = 0.8, problems = 60, samples = 1, task = 'What is' } = options;
 	const run = join(folder, name);

@@ -13,14 +13,14 @@ import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.t
 
 export interface ComparisonView extends Webview {
 	readonly session: RunComparisonSession;
-	/** What the page told its panel, without `ready`. */
+	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: readonly ComparisonCommand[];
-	/** What was asked for, with its parameters. */
+	/** Requests with their parameters. */
 	readonly asked: readonly (readonly [method: string, params: unknown])[];
 	readonly faults: readonly string[];
 }
 
-/** The panel's webview, answered by the panel's own session. */
+/** Opens the comparison webview with the panel's own session. */
 export async function openComparison(
 	browser: Browser,
 	folders: readonly string[],

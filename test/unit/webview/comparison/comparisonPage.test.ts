@@ -36,7 +36,7 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Opens the panel, and closes it with the test, which fails when the page had an error. */
+/** Opens the panel and closes it after the test, which fails if the page had an error. */
 async function open(
 	t: TestContext,
 	folders: readonly string[],
@@ -55,7 +55,7 @@ const widths = [320, 760, 1900];
 
 const tab = (view: ComparisonView, name: string) => view.page.getByRole('tab', { name }).click();
 
-test('a comparison is accessible in every theme and width', options, async (t) => {
+test('the comparison is accessible in every theme and width', options, async (t) => {
 	const view = await open(t, [...runs, trl], { width: 1280, height: 900 });
 	const { page } = view;
 	await page.waitForSelector('[data-metric="reward"] canvas');
@@ -71,28 +71,22 @@ test('a comparison is accessible in every theme and width', options, async (t) =
 	await looksRight(view, 'runs-prompts', widths);
 });
 
-test(
-	'runs of different trainers lie over each other, and their own names are in the explanation',
-	options,
-	async (t) => {
-		const { page } = await open(t, [runs[0] as string, trl]);
-		await page.waitForSelector('[data-metric="reward"] .curve-entry[data-run="1"]');
-		const card = page.locator('[data-metric="reward"]');
-		assert.equal(await card.locator('.curve-entry').count(), 2);
-		await card.locator('.about').focus();
-		await page.waitForSelector('.tooltip:popover-open');
-		assert.match(await page.locator('.tooltip').innerText(), /TRL/);
-		const samples = await page
-			.locator('.runs .line-sample path')
-			.evaluateAll((paths) =>
-				paths.map((path) => [path.getAttribute('stroke'), path.getAttribute('stroke-dasharray')]),
-			);
-		assert.notEqual(samples[0]?.[0], samples[1]?.[0]);
-		assert.notEqual(samples[0]?.[1], samples[1]?.[1], 'lines differ in more than color');
-	},
-);
+test('runs by different trainers are overlaid, and their own metric names are in the tooltip', options, async (t) => {
+	const { page } = await open(t, [runs[0] as string, trl]);
+	await page.waitForSelector('[data-metric="reward"] .curve-entry[data-run="1"]');
+	const card = page.locator('[data-metric="reward"]');
+	assert.equal(await card.locator('.curve-entry').count(), 2);
+	await card.locator('.about').focus();
+	await page.waitForSelector('.tooltip:popover-open');
+	assert.match(await page.locator('.tooltip').innerText(), /TRL/);
+	const samples = await page
+		.locator('.runs .line-sample path')
+		.evaluateAll((paths) => paths.map((path) => [path.getAttribute('stroke'), path.getAttribute('stroke-dasharray')]));
+	assert.notEqual(samples[0]?.[0], samples[1]?.[0]);
+	assert.notEqual(samples[0]?.[1], samples[1]?.[1], 'lines differ in more than color');
+});
 
-test('curves are drawn against steps, tokens and time, smoothed, hidden and filtered', options, async (t) => {
+test('curves can be plotted over steps, tokens and time, smoothed, hidden and filtered', options, async (t) => {
 	const view = await open(t, runs);
 	const { page } = view;
 	const plot = page.locator('[data-metric="reward"] .plot');
@@ -122,7 +116,7 @@ test('curves are drawn against steps, tokens and time, smoothed, hidden and filt
 	await page.waitForFunction(() => document.querySelectorAll('.card').length > 3);
 	await page.locator('[data-metric="reward"]').getByRole('button', { name: 'Table: Reward' }).click();
 	await page.waitForSelector('[data-metric="reward"] .chart-table');
-	// All of it comes back with a reload.
+	// A reload restores everything.
 	const again = await open(t, runs, { state: await view.state() });
 	await again.page.waitForSelector('.run.off');
 	const axis = again.page.getByRole('combobox', { name: 'X axis' });
@@ -145,14 +139,14 @@ test('held-out accuracy is compared problem by problem', options, async (t) => {
 		/Better[\s\S]*points[\s\S]*p < 0\.001[\s\S]*exact McNemar: \d+ problems won, \d+ lost; 60 problems in both/,
 	);
 	assert.match(rows[2] ?? '', /sign-flip test: \d+ problems gained, \d+ lost; 60 problems in both/);
-	assert.match(rows[3] ?? '', /Not paired: The two were evaluated on different problems/);
+	assert.match(rows[3] ?? '', /Not paired: The runs were evaluated on different problems/);
 	assert.match(rows[4] ?? '', /Not evaluated/);
 	await page.getByRole('combobox', { name: 'Baseline', exact: true }).click();
 	await page.getByRole('option', { name: 'higher clip' }).click();
 	await page.waitForFunction(() => /Worse/.test(document.querySelector('tbody tr')?.textContent ?? ''));
 });
 
-test('recipes differ by key, and open in the diff editor', options, async (t) => {
+test('recipe differences are listed by key and open in the diff editor', options, async (t) => {
 	const view = await open(t, runs);
 	const { page } = view;
 	await page.waitForSelector('.run');
@@ -171,10 +165,10 @@ test('recipes differ by key, and open in the diff editor', options, async (t) =>
 	await lone.page.waitForSelector('.run');
 	await tab(lone, 'Recipes');
 	await lone.page.waitForSelector('.empty');
-	assert.match(await lone.page.locator('.empty').innerText(), /has no recipe/);
+	assert.match(await lone.page.locator('.empty').innerText(), /has no readable recipe/);
 });
 
-test('the same prompts stand side by side, at a step of choice', options, async (t) => {
+test('completions for the same prompt are shown side by side at a selected step', options, async (t) => {
 	const view = await open(t, runs);
 	const { page } = view;
 	await page.waitForSelector('.run');
@@ -198,7 +192,7 @@ test('the same prompts stand side by side, at a step of choice', options, async 
 	assert.deepEqual([run, split], [0, 'train']);
 });
 
-test('live runs are followed, and one that cannot be read says so', options, async (t) => {
+test('live runs are followed, and an unreadable one is reported', options, async (t) => {
 	const live = await writeComparedRun(folder, { name: 'live', steps: 20, level: 0.7 });
 	const gone = join(folder, 'gone');
 	const view = await open(t, [runs[0] as string, live, gone]);
@@ -222,7 +216,7 @@ test('live runs are followed, and one that cannot be read says so', options, asy
 	assert.deepEqual(view.commands, [{ type: 'choose' }]);
 });
 
-test('names and texts of strangers stay texts', options, async (t) => {
+test('external names and text are shown as plain text', options, async (t) => {
 	const evil = await writeComparedRun(folder, {
 		name: 'evil',
 		record: { name: '<img src=x onerror="document.title=1">\u202e\u001b[31m' },

@@ -46,7 +46,8 @@ const some: readonly DashboardAlert[] = [
 	alert('throughput-drop', {
 		title: 'Throughput drop',
 		level: 'info',
-		message: 'Throughput has dropped to 31% of its earlier level: 7400 tokens per second over 30 batches, down from 23900.',
+		message:
+			'Throughput has dropped to 31% of its earlier level: 7400 tokens per second over 30 batches, down from 23900.',
 		action: 'Look at completion length, at the time per phase, and at what else computes on the machine.',
 		step: 300,
 		lastStep: 360,
@@ -67,7 +68,7 @@ const ready = (alerts: readonly DashboardAlert[]): DashboardAlerts => ({
 });
 
 describe('alerts', () => {
-	it('counts what is not dismissed', () => {
+	it('counts alerts that are not dismissed', () => {
 		assert.deepEqual(countAlerts([...some, alert('x', { dismissed: true })]), {
 			error: 1,
 			warning: 1,
@@ -77,33 +78,33 @@ describe('alerts', () => {
 		});
 	});
 
-	it('says when', () => {
+	it('shows when it happened', () => {
 		assert.equal(whenOf(alert('a')), 'steps 240 to 520, ongoing');
 		assert.equal(whenOf(alert('a', { lastStep: 240, holds: false })), 'step 240, resolved');
 	});
 });
 
-describe('the hover of a metric', () => {
+describe('the tooltip of a metric', () => {
 	const facts = (name: string, format: string | null) =>
 		Object.fromEntries(explainMetric(name, { format }).facts ?? []) as Record<string, string>;
 
-	it('says where it is healthy and what its moves mean', () => {
+	it('explains the healthy range and the meaning of changes', () => {
 		const entropy = facts('entropy', null);
 		assert.match(entropy.Healthy ?? '', /levels off/);
 		assert.ok(entropy.Up && entropy.Down);
 		assert.ok(!Object.keys(entropy).some((label) => label.startsWith('In ')));
 	});
 
-	it('says what the trainer calls it, and where its definition differs', () => {
+	it('shows the name in the trainer, and how its definition differs', () => {
 		const kl = facts('kl', 'verl');
 		assert.match(kl['In verl'] ?? '', /actor\/kl_loss/);
 		assert.match(kl['Differs in verl'] ?? '', /loss_agg_mode/);
-		assert.match(facts('reward_std', 'trl')['Differs in TRL'] ?? '', /whole batch/);
+		assert.match(facts('reward_std', 'trl')['Differs in TRL'] ?? '', /entire batch/);
 		assert.match(facts('critic/rewards/mean', 'verl')['Differs in verl'] ?? '', /KL penalty/);
 	});
 });
 
-describe('the alerts of a dashboard in a browser', { skip }, () => {
+describe('dashboard alerts in a browser', { skip }, () => {
 	let browser: Browser;
 	let root: string;
 	let runs = 0;
@@ -129,14 +130,14 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		return view;
 	};
 
-	it('are readable and without accessibility violations in every theme and width', async () => {
+	it('are readable and accessible in every theme and width', async () => {
 		const view = await open({ width: 1200, height: 900, alerts: ready(some) });
 		await view.page.locator('.alert').nth(2).waitFor();
 		await looksRight(view, 'alerts', [360]);
 		assert.deepEqual(view.errors, []);
 	});
 
-	it('have one sentence on the likely cause above them, and keep the order that they come in', async () => {
+	it('start with one sentence on the likely cause, and keep their order', async () => {
 		const view = await open({ alerts: ready(some.toReversed()) });
 		assert.match(await view.page.locator('.alerts-line').innerText(), /^Most likely cause: completions truncated/);
 		const ids = () =>
@@ -147,7 +148,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		);
 	});
 
-	it('lead to their rollouts, their line of the recipe, and away', async () => {
+	it('link to their rollouts and recipe line, and can be dismissed', async () => {
 		const view = await open({ alerts: ready(some) });
 		const dead = view.page.locator('[data-alert="dead-groups:truncated"]');
 		await dead.getByText('step 517, group 0, completion 5').click();
@@ -166,7 +167,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		]);
 	});
 
-	it('are walked through by keys; Delete dismisses, and the focus goes to the next', async () => {
+	it('can be navigated by keyboard; Delete dismisses one and moves the focus to the next', async () => {
 		const view = await open({ alerts: ready(some) });
 		const { page } = view;
 		await page.locator('.alerts .group-button').focus();
@@ -194,7 +195,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('are one quiet line when there are none, while they are looked for, and when nobody looks', async () => {
+	it('are a single line if there are none, while loading, and when disabled', async () => {
 		const view = await open({ alerts: { phase: 'reading', alerts: [], summary: null } });
 		const line = view.page.locator('.alerts-line');
 		assert.match(await line.innerText(), /Diagnosing the run/);
@@ -212,7 +213,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		assert.match(await line.innerText(), /turned off/);
 	});
 
-	it('stay folded, and are there after a reload', async () => {
+	it('stay collapsed, and survive a reload', async () => {
 		const view = await open({ alerts: ready(some) });
 		await view.page.locator('.alerts .group-button').click();
 		assert.ok(await view.page.locator('.alerts-list').isHidden());
@@ -222,7 +223,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		assert.equal(await again.page.locator('.alerts-count').count(), 3);
 	});
 
-	it('are marked on the charts, unless they were dismissed', async () => {
+	it('are marked on the charts unless dismissed', async () => {
 		const pixels = (view: DashboardView) =>
 			view.page.evaluate(() => {
 				const canvas = document.querySelector<HTMLCanvasElement>('[data-chart="entropy"] canvas');
@@ -242,7 +243,7 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		assert.equal(await draw(ready([alert('a', { step: 300, dismissed: true })])), without);
 	});
 
-	it('show what a run calls itself as text, whatever it is', async () => {
+	it('show untrusted names as plain text', async () => {
 		const nasty = '<img src=x onerror=alert(1)>\u202e[x](command:y)';
 		const view = await open({ alerts: ready([alert('x', { title: nasty, message: nasty, action: nasty })]) });
 		assert.equal(await view.page.locator('.alert img').count(), 0);

@@ -59,7 +59,7 @@ const spec = (changes: Partial<ChartSpec>): ChartSpec => ({
 	...changes,
 });
 
-describe('the charts of a run', () => {
+describe('run charts', () => {
 	const all = [...new Set([...madeUpMetrics({ sft: 30, grpo: 30 })].flatMap(({ values }) => Object.keys(values)))];
 
 	it('show every metric exactly once', () => {
@@ -88,7 +88,7 @@ describe('the charts of a run', () => {
 		);
 	});
 
-	it('show GPUs as rows of small charts on one scale, and many of them by kind', () => {
+	it('show GPUs as rows of small charts on one scale, and group many of them by type', () => {
 		const parts = ['memory_used', 'memory_total', 'memory_peak', 'utilization', 'temperature', 'power', 'power_limit'];
 		const gpus = (count: number) =>
 			Array.from({ length: count }, (_, i) => parts.map((part) => `gpu/${i}/${part}`)).flat();
@@ -119,7 +119,7 @@ describe('the charts of a run', () => {
 		assert.deepEqual(chartsOf(['gpu/0/memory_total']), [], 'there is nothing to see against it');
 	});
 
-	it('put what learns from pairs with its held-out measures', () => {
+	it('put preference training next to its held-out metrics', () => {
 		const titles = (...names: string[]) =>
 			chartsOf(names).flatMap(({ title, charts }) => charts.map((chart) => `${title}: ${metricsOf(chart).join(' ')}`));
 		assert.deepEqual(titles('loss', 'rewards/accuracies', 'rewards/chosen', 'eval/loss', 'eval/rewards/accuracies'), [
@@ -139,7 +139,7 @@ describe('the charts of a run', () => {
 		);
 	});
 
-	it('tell what each phase took, of what is in view', () => {
+	it('show the time per phase for the visible range', () => {
 		const nan = Number.NaN;
 		const source = sourceOf({ a: [1, 3, nan, 9], b: [nan, 4, nan, nan], c: [nan, nan, nan, 1] });
 		const { parts, rows } = sharesOf(['a', 'b', 'c', 'absent'], source, 0, 3);
@@ -154,7 +154,7 @@ describe('the charts of a run', () => {
 		assert.deepEqual(sharesOf(['a'], source, 2, 3), { parts: new Map(), rows: 0 });
 	});
 
-	it('put what nobody knows under Other, by its own name', () => {
+	it('put unknown metrics under Other, with their own names', () => {
 		const hostile = '<img src=x onerror=alert(1)>';
 		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std', 'epoch']);
 		const titles = (id: string) => groups.find((group) => group.id === id)?.charts.map((chart) => chart.title);
@@ -164,7 +164,7 @@ describe('the charts of a run', () => {
 		assert.equal(explainMetric(hostile, {}).title, hostile);
 	});
 
-	it('leave charts without metrics out', () => {
+	it('omit charts without metrics', () => {
 		assert.deepEqual(chartsOf([]), []);
 		assert.deepEqual(
 			chartsOf(['loss']).map((group) => group.id),
@@ -172,7 +172,7 @@ describe('the charts of a run', () => {
 		);
 	});
 
-	it('are found by words of their title, lines and metrics', () => {
+	it('can be found by words in titles, lines and metrics', () => {
 		const [group] = chartsOf(['reward', 'reward_std', 'rewards/accuracy/mean', 'rewards/accuracy/std']);
 		const [reward, components] = group?.charts ?? [];
 		assert.ok(reward && components);
@@ -182,7 +182,7 @@ describe('the charts of a run', () => {
 		assert.equal(matchesFilter(reward, 'accuracy'), false);
 	});
 
-	it('are explained for the stage at hand', () => {
+	it('are explained for the current stage', () => {
 		const run = madeUpRun({
 			stages: [
 				{
@@ -221,8 +221,8 @@ describe('the charts of a run', () => {
 	});
 });
 
-describe('layers of a chart', () => {
-	it('put bands behind raw lines behind averages', () => {
+describe('chart layers', () => {
+	it('draw bands behind raw lines and raw lines behind averages', () => {
 		const source = sourceOf({ a: [1, 2, 3], s: [0.5, 0.5, nan] }, (values) => values.map((value) => value + 10));
 		const { layers, areas } = layersOf(
 			spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', colour: 0 }] }),
@@ -258,7 +258,7 @@ describe('layers of a chart', () => {
 		);
 	});
 
-	it('hide a line with its band, or the band alone', () => {
+	it('can hide a line with its band, or only the band', () => {
 		const source = sourceOf({ a: [1], s: [0.5] });
 		const banded = spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', colour: 0 }] });
 		const roles = (...hidden: string[]) =>
@@ -268,7 +268,7 @@ describe('layers of a chart', () => {
 		assert.deepEqual(roles('a \u00b1 s'), ['line']);
 	});
 
-	it('are off at first where they would hide others', () => {
+	it('are initially hidden if they would obscure others', () => {
 		const lines = [
 			{ metric: 'a', label: 'A', colour: 0 },
 			{ metric: 'b', label: 'B', colour: 1, initiallyHidden: true },
@@ -277,7 +277,7 @@ describe('layers of a chart', () => {
 		assert.deepEqual([...hiddenOf(spec({ lines }), new Set(['a', 'b', 'gone']))], ['a']);
 	});
 
-	it('stack phases; one that did not happen takes no time', () => {
+	it('stack phases, where a missing phase counts as zero', () => {
 		const source = sourceOf({ a: [1, nan, nan], b: [2, 2, nan], c: [nan, 3, nan] });
 		const { layers } = layersOf(
 			spec({
@@ -297,7 +297,7 @@ describe('layers of a chart', () => {
 		);
 	});
 
-	it('are drawn at some rows, on a log axis only above 0', () => {
+	it('can be drawn at selected rows, and on a log axis only above 0', () => {
 		const { layers } = layersOf(spec({}), sourceOf({ a: [1, nan, -2, 0, 5] }), {
 			hidden: noneHidden,
 			smoothing: false,
@@ -309,8 +309,8 @@ describe('layers of a chart', () => {
 	});
 });
 
-describe('the stages of a run', () => {
-	it('are found in the rows and in the view', () => {
+describe('run stages', () => {
+	it('are detected in the rows and in the visible range', () => {
 		const table = new MetricTable();
 		const names = ['sft', 'sft', 'grpo', 'grpo', 'grpo', 'sft'];
 		table.append(names.map((stage, i) => ({ step: i + 1, time: i, stage, values: {} })));
@@ -326,7 +326,7 @@ describe('the stages of a run', () => {
 		assert.deepEqual(stageRanges(new MetricTable()), []);
 	});
 
-	it('that go on are followed from their beginning', () => {
+	it('that are still running are followed from their start', () => {
 		const link = new PlotLink();
 		const rows = (count: number) => Float64Array.from({ length: count }, (_, i) => i + 1);
 		link.setRows(rows(50), rows(50));
@@ -344,14 +344,14 @@ describe('the stages of a run', () => {
 });
 
 describe('smoothing', () => {
-	it('is the debiased average, over the values that are there', () => {
+	it('is the debiased average of the available values', () => {
 		const smoothed = new SmoothedColumn(0.5);
 		const column = Float64Array.of(4, nan, 8, 0);
 		// 4; then (0.5*2 + 0.5*8) / 0.75 = 20/3; then (0.5*5 + 0) / 0.875
 		assert.deepEqual([...smoothed.update(column)], [4, nan, 5 / 0.75, 2.5 / 0.875]);
 	});
 
-	it('gives the same whether rows come at once or one by one', () => {
+	it('is the same whether rows arrive together or one by one', () => {
 		const column = Float64Array.from({ length: 1000 }, (_, i) => (i % 7 === 0 ? nan : Math.sin(i)));
 		const whole = [...new SmoothedColumn(0.9).update(column)];
 		const step = new SmoothedColumn(0.9);
@@ -362,7 +362,7 @@ describe('smoothing', () => {
 });
 
 describe('the columns of a group', () => {
-	it('leave no chart alone in a row', () => {
+	it('never leave a single chart in a row', () => {
 		const of = (charts: number, fitting: number) => {
 			const { columns, last } = arrangement(charts, fitting);
 			return `${columns}${last ? ', the last is wide' : ''}`;
@@ -391,7 +391,7 @@ describe('the link between charts', () => {
 		return link;
 	};
 
-	it('zooms, keeps within the rows, and resets', () => {
+	it('zooms, stays within the rows, and resets', () => {
 		const link = linked();
 		assert.deepEqual(link.shown, { min: 1, max: 101 });
 		link.setRange({ min: 80, max: 20 });
@@ -407,7 +407,7 @@ describe('the link between charts', () => {
 		assert.equal(link.following, true);
 	});
 
-	it('follows the end with the width of the view, and stops when told', () => {
+	it('follows the end at the current width, and stops on request', () => {
 		const link = linked();
 		link.setRange({ min: 91, max: 101 });
 		link.setFollowing(true);
@@ -425,7 +425,7 @@ describe('the link between charts', () => {
 		assert.deepEqual([link.range, link.shown.max], [{ min: 11, max: 121 }, 121]);
 	});
 
-	it('keeps a pinned step: the cursor returns to it, rows that come before it do not move it', () => {
+	it('keeps a pinned step: the cursor returns to it, and rows inserted before it do not move it', () => {
 		const link = linked();
 		link.setCursor(30);
 		link.pin(link.cursor);
@@ -442,7 +442,7 @@ describe('the link between charts', () => {
 		assert.deepEqual([link.pinned, link.cursor], [null, null]);
 	});
 
-	it('comes back with the view that was kept, also before there are rows', () => {
+	it('restores the saved range, even before there are rows', () => {
 		const rows = (count: number) => Float64Array.from({ length: count }, (_, i) => i + 1);
 		const link = linked();
 		link.showFrom(31);
@@ -470,7 +470,7 @@ describe('the link between charts', () => {
 		);
 	});
 
-	it('moves the cursor by keys and keeps it in view', () => {
+	it('moves the cursor by keyboard and keeps it visible', () => {
 		const link = linked();
 		const press = (key: string, shift = false) => {
 			const action = plotActionOf({ key, shift, control: false });
@@ -497,7 +497,7 @@ describe('the link between charts', () => {
 		assert.equal(plotActionOf({ key: 'Tab', shift: false, control: false }), null);
 	});
 
-	it('zooms by the wheel around the pointer, and pans as far as there are rows', () => {
+	it('zooms around the pointer with the wheel, and pans within the rows', () => {
 		const link = linked();
 		assert.equal(link.pan(10), false, 'all of it is in view');
 		link.zoomAt(26, 0.5);
@@ -524,7 +524,7 @@ describe('the link between charts', () => {
 		assert.ok(closer?.kind === 'zoom' && Math.abs(closer.factor - Math.exp(-0.1)) < 1e-12);
 	});
 
-	it('keeps the cursor at its place when rows come before it', () => {
+	it('keeps the cursor on its step when rows are inserted before it', () => {
 		const link = new PlotLink();
 		link.setRows(Float64Array.of(1, 50, 100), Float64Array.of(0, 1, 2));
 		link.setCursor(1);
@@ -549,7 +549,7 @@ describe('the link between charts', () => {
 });
 
 describe('drawing', () => {
-	it('takes a frame no longer than its share; what waits comes first in the next', () => {
+	it('draws no longer than its time budget per frame, and continues with the rest first', () => {
 		const drawn: string[] = [];
 		const frames: (() => void)[] = [];
 		let now = 0;
@@ -574,7 +574,7 @@ describe('drawing', () => {
 		assert.deepEqual(drawn, ['a', 'b', 'c', 'a']);
 	});
 
-	it('goes on when one fails', () => {
+	it('continues if one fails', () => {
 		const frames: (() => void)[] = [];
 		const queue = new DrawQueue({ request: (callback) => frames.push(callback), now: () => 0 });
 		let drawn = 0;
@@ -591,7 +591,7 @@ describe('drawing', () => {
 });
 
 describe('a line with more points than pixels', () => {
-	it('covers of each column its values, and the way from the column before', () => {
+	it('covers the values of each column and the segment from the previous column', () => {
 		const random = Random.of('envelope', 1);
 		const values = Array.from({ length: 5000 }, () => (random.int(10) === 0 ? null : random.normal()));
 		const columns = 90;
@@ -610,7 +610,7 @@ describe('a line with more points than pixels', () => {
 		}
 	});
 
-	it('tells columns without values from those without rows', () => {
+	it('distinguishes columns without values from those without rows', () => {
 		const columnOf = (row: number) => [0, 0, 1, 2, 4, 6, 6][row] ?? 0;
 		const { low, high, gap } = envelopeOf([1, null, null, 2, 5, undefined, 3], 0, 6, 8, columnOf);
 		assert.deepEqual([...low], [1, nan, 2, nan, 5, nan, 3, nan]);
@@ -619,8 +619,8 @@ describe('a line with more points than pixels', () => {
 	});
 });
 
-describe('numbers of charts', () => {
-	it('are ranged with some room, from 0 when near it, shares within 0 and 1', () => {
+describe('chart numbers', () => {
+	it('have padded ranges, starting at 0 if close to it, with fractions within 0 and 1', () => {
 		assert.deepEqual(yRange(null, null, 'number', false), [0, 1]);
 		assert.deepEqual(yRange(0.2, 0.9, 'share', false), [0, 0.9 + 0.7 * 0.08]);
 		assert.deepEqual(
@@ -633,7 +633,7 @@ describe('numbers of charts', () => {
 		assert.deepEqual(yRange(0, 0, 'number', false), [0, 0.5]);
 	});
 
-	it('are written with their unit', () => {
+	it('are formatted with their unit', () => {
 		assert.deepEqual(
 			[
 				formatValue(0.3047, 'share'),
@@ -650,7 +650,7 @@ describe('numbers of charts', () => {
 });
 
 describe('exports', () => {
-	it('write CSV that reads back (golden)', () => {
+	it('are exported to CSV that reads back (golden)', () => {
 		const table = new MetricTable();
 		table.append([
 			{ step: 1, time: 1763640000.25, stage: 'sft', values: { loss: 2.5 } },
@@ -668,23 +668,23 @@ describe('exports', () => {
 		assert.equal(toCsv([{ name: 'stage', values: ['+cmd', 'a b'] }], [0, 1]), "stage\r\n'+cmd\r\na b\r\n");
 	});
 
-	it('name files harmlessly', () => {
+	it('are saved under safe file names', () => {
 		assert.equal(fileNameOf('run one', 'Reward components'), 'run-one-Reward-components');
 		assert.equal(fileNameOf('../../etc/passwd', 'x'), 'etc-passwd-x');
 		assert.equal(fileNameOf('\u4e2d', '..'), 'export');
 	});
 
-	it('say in a picture what its controls said', () => {
+	it('are saved as images with a subtitle for the chart settings', () => {
 		assert.equal(pictureSubtitle('addition', 'step', 0, ''), 'addition, by step');
 		assert.equal(pictureSubtitle('r', 'time', 0.6, 'mean over steps'), 'r, by time, smoothed 0.60; mean over steps');
 	});
 
-	it('wrap the legend of a picture', () => {
+	it('wrap the legend in images', () => {
 		assert.deepEqual(wrapEntries([40, 40, 40, 200, 10], 10, 100), [[0, 1], [2], [3], [4]]);
 		assert.deepEqual(wrapEntries([], 10, 100), []);
 	});
 
-	it('leave out rows without a value in a table', () => {
+	it('skip rows without a value in a table', () => {
 		assert.deepEqual(
 			[...rowsWithValues([Float64Array.of(1, nan, nan), Float64Array.of(nan, nan, 3), undefined], 0, 3)],
 			[0, 2],

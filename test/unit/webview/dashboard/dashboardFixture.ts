@@ -8,22 +8,22 @@ import type { RunRecord } from '../../../../src/protocol/runRecord.ts';
 import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { runRecord } from '../rollouts/rolloutsFixture.ts';
 
-/** The epoch of all made-up runs. */
+/** Start time of all synthetic runs. */
 const start = 1_763_640_000;
 
 const round = (value: number, digits = 6): number => Number(value.toPrecision(digits));
 
 export interface MadeUpRun {
-	/** Steps of the cold start, then of GRPO. */
+	/** Number of cold-start steps, followed by GRPO steps. */
 	readonly sft?: number;
 	readonly grpo?: number;
 	readonly seed?: number;
 	readonly evaluateEvery?: number;
-	/** Added to every line, for names that nobody knows. */
+	/** Extra values for every line, to test unknown names. */
 	readonly extra?: (step: number) => Record<string, number | null>;
 }
 
-/** Metrics as an engine writes them: a cold start, then GRPO that learns. Made up, by a seeded generator. */
+/** Generates synthetic metrics like an engine's, from a seed: a cold start, then GRPO that learns. */
 export function* madeUpMetrics(options: MadeUpRun = {}): Generator<MetricsLine> {
 	const { sft = 120, grpo = 400, seed = 1, evaluateEvery = 20, extra } = options;
 	const random = Random.of(seed, 'dashboard');
@@ -128,11 +128,11 @@ const recipe = {
 export interface WrittenRun extends MadeUpRun {
 	readonly record?: Partial<RunRecord>;
 	readonly events?: readonly object[];
-	/** Lines in place of the made-up ones. */
+	/** Lines that replace the synthetic ones. */
 	readonly lines?: Iterable<MetricsLine>;
 }
 
-/** A run folder with metrics and events. */
+/** Writes a run folder with metrics and events. */
 export async function writeMetricsRun(run: string, options: WrittenRun = {}): Promise<void> {
 	await mkdir(run, { recursive: true });
 	const lines: string[] = [];
@@ -175,7 +175,7 @@ export async function writeMetricsRun(run: string, options: WrittenRun = {}): Pr
 	await writeFile(join(run, runFiles.record), JSON.stringify(record));
 }
 
-/** What the webview is told of a live run; tests change what they are about. */
+/** Builds the live run that the webview receives; tests override what they need. */
 export const madeUpRun = (changes: Partial<DashboardRun> = {}): DashboardRun => ({
 	name: 'addition',
 	status: 'running',

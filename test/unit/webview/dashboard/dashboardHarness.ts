@@ -13,28 +13,28 @@ import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.t
 
 export interface DashboardView extends Webview {
 	readonly session: DashboardSession;
-	/** What the person asked for, in order. */
+	/** Actions requested by the user, in order. */
 	readonly acts: DashboardAction[];
 	readonly rollouts: (number | null)[];
 	readonly saved: { readonly name: string; readonly bytes: Uint8Array }[];
-	/** What it asked for about alerts, with what. */
+	/** Alert requests with their parameters. */
 	readonly asked: { readonly method: string; readonly params: unknown }[];
-	/** How often the webview missed something. */
+	/** Number of times that the webview missed an event. */
 	readonly resyncs: () => number;
 	readonly faults: readonly string[];
 }
 
 export interface DashboardHarnessOptions extends Omit<WebviewOptions, 'app' | 'onMessage'> {
-	/** Loses the event of this number, as a hidden webview does. */
+	/** Number of an event to drop, as happens to a hidden webview. */
 	readonly lose?: number;
-	/** The answer to an action fails. */
+	/** Error with which actions fail. */
 	readonly failure?: Failure;
 	readonly chunkBytes?: number;
-	/** What the diagnosis says at first. */
+	/** Initial state of the diagnosis. */
 	readonly alerts?: DashboardAlerts;
 }
 
-/** The panel's webview on a real run folder, told by the panel's own session. */
+/** Opens the dashboard webview on a real run folder with the panel's own session. */
 export async function openDashboard(
 	browser: Browser,
 	run: string,

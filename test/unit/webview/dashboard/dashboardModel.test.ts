@@ -38,8 +38,8 @@ const snapshot = (sequence: number, count: number | null): DashboardEvent => ({
 	rows: count,
 });
 
-describe('the model of the dashboard', () => {
-	it('takes a snapshot, its rows and numbered deltas', () => {
+describe('dashboard model', () => {
+	it('applies a snapshot, its rows and numbered deltas', () => {
 		const model = new DashboardModel();
 		const table = tableOf([1, 2, 3, 4]);
 		const changes: string[] = [];
@@ -56,7 +56,7 @@ describe('the model of the dashboard', () => {
 		assert.deepEqual(changes, ['reset', 'rows 0', 'rows 2', 'run', 'rows 3']);
 	});
 
-	it('asks for a snapshot when an event is missing, and takes nothing until it comes', () => {
+	it('requests a snapshot if an event is missing, and ignores events until it arrives', () => {
 		const model = new DashboardModel();
 		const table = tableOf([1, 2, 3, 4]);
 		assert.equal(model.apply(rows(table, 0, 2, 1)), false, 'nothing precedes the first snapshot');
@@ -72,14 +72,14 @@ describe('the model of the dashboard', () => {
 		assert.equal(model.table.length, 4);
 	});
 
-	it('does not take a chunk that leaves a hole', () => {
+	it('rejects a chunk that would leave a gap', () => {
 		const model = new DashboardModel();
 		const table = tableOf([1, 2, 3, 4]);
 		model.apply(snapshot(1, 4));
 		assert.equal(model.apply(rows(table, 2, 4, 2)), false);
 	});
 
-	it('replaces rows and what was smoothed from them', () => {
+	it('replaces rows and their smoothed values', () => {
 		const model = new DashboardModel();
 		model.smoother.setWeight(0.5);
 		model.apply(snapshot(1, 4));
@@ -96,7 +96,7 @@ describe('the model of the dashboard', () => {
 		assert.ok((after[2] as number) > 4);
 	});
 
-	it('still loads while the host reads', () => {
+	it('remains in the loading state while the host reads', () => {
 		const model = new DashboardModel();
 		model.apply(snapshot(1, null));
 		const table = tableOf([1, 2, 3]);
@@ -108,12 +108,12 @@ describe('the model of the dashboard', () => {
 		assert.equal(model.loading, false);
 	});
 
-	it('shows an overview after the rows that have come, and in the end these alone', () => {
+	it('shows an overview after the rows received so far, and eventually only the rows', () => {
 		const model = new DashboardModel();
 		const stage = (step: number) => (step < 40 ? 'sft' : step < 70 ? 'grpo' : 'polish');
 		const steps = Array.from({ length: 100 }, (_, i) => i + 1);
 		const table = tableOf(steps, stage);
-		// No line of the second stage is among these.
+		// Contains no line from the second stage.
 		const some = tableOf([1, 21, 39, 81, 100], stage);
 		model.apply(snapshot(1, null));
 		assert.equal(model.apply({ ...rows(some, 0, 5, 2), type: 'overview' }), true);
@@ -148,7 +148,7 @@ describe('the model of the dashboard', () => {
 		assert.deepEqual(model.smoothed('reward'), whole.smoothed('reward'));
 	});
 
-	it('drops the overview of a run that turns out to be shorter', () => {
+	it('drops the overview if the run turns out to be shorter', () => {
 		const model = new DashboardModel();
 		model.apply(snapshot(1, null));
 		model.apply({ ...rows(tableOf([1, 50, 100]), 0, 3, 2), type: 'overview' });
@@ -159,7 +159,7 @@ describe('the model of the dashboard', () => {
 		assert.equal(model.loading, false);
 	});
 
-	it('knows gaps of metrics that are told now and then', () => {
+	it('recognizes gaps in metrics that are logged infrequently', () => {
 		const nan = Number.NaN;
 		assert.equal(gapStyle('reward', Float64Array.of(nan, 1, 2, 3, 4)), 'kept');
 		assert.equal(gapStyle('reward', Float64Array.of(1, nan, 3, nan, 5)), 'bridged');
@@ -168,7 +168,7 @@ describe('the model of the dashboard', () => {
 	});
 });
 
-describe('messages of the dashboard', () => {
+describe('dashboard messages', () => {
 	const table = tableOf([1, 2]);
 	it('are decoded, not cast', () => {
 		const good = decode(dashboardEventSchema, rows(table, 0, 2, 1));
@@ -189,7 +189,7 @@ describe('messages of the dashboard', () => {
 		}
 	});
 
-	it('of the webview are decoded as well', () => {
+	it('from the webview are decoded too', () => {
 		assert.ok(decode(dashboardCommandSchema, { type: 'ready' }).ok);
 		assert.equal(decode(dashboardCommandSchema, { type: 'run', command: 'rm' }).ok, false);
 		assert.equal(decode(dashboardCommandSchema, { type: 'fault', message: 'x'.repeat(30_000) }).ok, false);
@@ -202,7 +202,7 @@ describe('messages of the dashboard', () => {
 	});
 });
 
-describe('the head of the dashboard', () => {
+describe('the dashboard header', () => {
 	const stages = [
 		{ name: 'sft', type: 'sft', steps: 4 },
 		{ name: 'grpo', type: 'grpo', steps: 50 },
@@ -215,10 +215,10 @@ describe('the head of the dashboard', () => {
 		numGenerations: null,
 	}));
 
-	it('tells the time that is left only when it can', () => {
+	it('shows the remaining time only if it can be estimated', () => {
 		const table = tableOf([1, 2, 3, 4, 5, 6, 7, 8], (step) => (step <= 4 ? 'sft' : 'grpo'));
 		const run = madeUpRun({ stages, step: 8 });
-		// 2 s a step; grpo began after step 4 and ends at step 54 at the latest.
+		// 2 s per step; grpo started after step 4 and ends at step 54 at the latest.
 		assert.equal(remainingSeconds(run, table), 2 * (54 - 8));
 		assert.equal(remainingSeconds(madeUpRun({ stages, status: 'paused' }), table), null);
 		assert.equal(
@@ -234,7 +234,7 @@ describe('the head of the dashboard', () => {
 		assert.equal(remainingSeconds(run, tableOf([])), null);
 	});
 
-	it('counts elapsed time to now while the engine lives, else to its last sign', () => {
+	it('counts the elapsed time up to now while the engine is running, and otherwise up to the last update', () => {
 		assert.equal(elapsedOfRun(madeUpRun(), 1500), 500);
 		assert.equal(elapsedOfRun(madeUpRun({ status: 'crashed' }), 1500), 100);
 		assert.equal(
@@ -257,8 +257,8 @@ const unknownStage = {
 };
 const crashed = runRecord({ engine: 'pytorch', status: 'crashed', versions: { trl: '1.13.0', python: '3.11' } });
 
-describe('what is said about a run', () => {
-	it('says what is waited for, or why it ended and what to do', () => {
+describe('the run banner', () => {
+	it('shows what the run is waiting for, or why it ended and what to do', () => {
 		const title = (run: DashboardRun | null, count = 0, hasGrpo = false, loading = false) =>
 			noticeOf(run, count, hasGrpo, loading)?.title ?? null;
 		assert.equal(title(null), 'Opening run');
@@ -275,7 +275,7 @@ describe('what is said about a run', () => {
 		assert.equal(title(madeUpRun(), 0, false, true), 'Opening run');
 	});
 
-	it('says what engines elsewhere wait for, and nothing of a cold start before which no reward comes', () => {
+	it('shows what remote engines are waiting for, and nothing during a cold start, which has no rewards', () => {
 		const words = (run: DashboardRun, count = 0) => noticeOf(run, count, false, false)?.title ?? null;
 		const ray = (kind: 'job' | 'cluster' | 'restart' | 'loading') =>
 			madeUpRun({ engine: 'Ray', wait: { kind, words: kind } });
@@ -294,7 +294,7 @@ describe('what is said about a run', () => {
 		assert.equal(words(sft(), 10), null);
 	});
 
-	it('offers what an engine lacks, where that is why it crashed', () => {
+	it('offers to install missing packages if they caused a crash', () => {
 		const record = {
 			...crashed,
 			error: { reason: 'missing', message: 'No Python.', action: 'Run Set Up PyTorch Engine.' },
@@ -321,7 +321,7 @@ describe('what is said about a run', () => {
 		assert.ok(!resumed.actions.includes('setUpPytorch'));
 	});
 
-	it('offers resume for a crash, from its newest checkpoint, and only what can be done', () => {
+	it('offers to resume a crashed run from its latest checkpoint, and only actions that are possible', () => {
 		const crash = noticeOf(
 			madeUpRun({
 				status: 'crashed',
@@ -336,7 +336,7 @@ describe('what is said about a run', () => {
 		assert.equal(crash?.kind, 'error');
 		assert.match(
 			crash?.text ?? '',
-			/^The disk is full\. Free some space\. Resume continues from the checkpoint of step 100/,
+			/^The disk is full\. Free up some disk space\. Resume continues from the checkpoint of step 100/,
 		);
 		assert.deepEqual(
 			crash?.actions.map(({ action }) => action),
@@ -361,7 +361,7 @@ describe('what is said about a run', () => {
 		);
 	});
 
-	it('says why a run has paused by itself, however much there is to see', () => {
+	it('explains why a run paused itself, however much data there is', () => {
 		const pause = { message: 'The reward "brevity" failed on 16 of 16 rows.', action: 'Continue scores them again.' };
 		const actions = ['continue', 'stop', 'checkpoint', 'openLog'] as const;
 		const notice = noticeOf(madeUpRun({ status: 'paused', pause, actions: [...actions] }), 120, true, false);
@@ -374,11 +374,11 @@ describe('what is said about a run', () => {
 		assert.equal(noticeOf(madeUpRun({ status: 'paused' }), 120, true, false), null);
 	});
 
-	it('tells of another trainer’s run without metrics that its rollouts can be opened', () => {
+	it('offers to open the rollouts of an external run without metrics', () => {
 		const foreign = { format: 'verifiers', engine: 'verifiers', actions: ['openFolder' as const] };
 		const ended = noticeOf(madeUpRun({ status: 'finished', ...foreign }), 0, false, false);
 		assert.equal(ended?.title, 'No metrics');
-		assert.match(ended?.text ?? '', /no verifiers metrics. Open its rollouts/);
+		assert.match(ended?.text ?? '', /no verifiers metrics. Use the Rollouts button above to open its rollouts/);
 		assert.deepEqual(
 			ended?.actions.map(({ action }) => action),
 			['openFolder'],

@@ -21,7 +21,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		browser = await launchChromium();
 		root = await mkdtemp(join(tmpdir(), 'dashboard-page-'));
 	});
-	/** What a test opened; closed even when it fails, or its timers would keep the process alive. */
+	/** Views to close even if a test fails, because their timers would keep the process alive. */
 	const opened: { close(): Promise<unknown> }[] = [];
 	const open = async (folder: string, options: DashboardHarnessOptions = {}): Promise<DashboardView> => {
 		const view = await openDashboard(browser, folder, options);
@@ -49,15 +49,15 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual(view.faults, []);
 	};
 
-	/** Waits until a chart has been drawn on its canvas. */
+	/** Waits until a chart is drawn on its canvas. */
 	const drawn = async (view: DashboardView, chart = 'reward'): Promise<void> => {
-		// Charts out of view are not drawn.
+		// Charts outside the viewport are not drawn.
 		await view.page.locator(`[data-chart="${chart}"]`).scrollIntoViewIfNeeded();
 		await view.page.locator(`[data-chart="${chart}"] canvas`).waitFor();
 	};
 	const following = (view: DashboardView, expected: boolean) =>
 		view.page.waitForSelector(`vscode-checkbox[aria-checked="${expected}"]`);
-	/** Share of pixels of a chart's canvas that are not its background. */
+	/** Returns the fraction of canvas pixels that differ from the background. */
 	const ink = (view: DashboardView, chart: string) =>
 		view.page.evaluate((id) => {
 			const canvas = document.querySelector<HTMLCanvasElement>(`[data-chart="${id}"] canvas`);
@@ -69,7 +69,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			return painted / (data.length / 4);
 		}, chart);
 	const text = (view: DashboardView, selector: string) => view.page.locator(selector).first().innerText();
-	/** Waits for what is in view, or under the cursor; fails with what is there instead. */
+	/** Waits for the values in the visible range, or at the cursor; on timeout, fails with the actual text. */
 	const readout = async (view: DashboardView, expected: string) => {
 		const { page } = view;
 		await page
@@ -97,7 +97,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('says in the head who runs and how far it is', async () => {
+	it('shows the run and its progress in the header', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			assert.equal(await text(view, '.run-name'), 'addition');
@@ -108,7 +108,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('fits 320 pixels without scrolling sideways, and a wide window with many columns', async () => {
+	it('fits 320 pixels without horizontal scrolling, and uses many columns in a wide window', async () => {
 		await withRun({}, { width: 320, height: 700 }, async (view) => {
 			await drawn(view);
 			await looksRightNow(view, 'dashboard-320');
@@ -125,7 +125,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('links the cursor of all charts, by pointer and by keys, and opens the rollouts of its step', async () => {
+	it('links the cursors of all charts, by pointer and keyboard, and opens the rollouts for the step', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -149,7 +149,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('zooms by dragging and by keys, and resets', async () => {
+	it('zooms by dragging and by keyboard, and resets', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -177,7 +177,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('zooms and pans by the wheel; without a key it scrolls the page', async () => {
+	it('zooms and pans with the wheel and a modifier key; without one it scrolls the page', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -211,7 +211,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 		await withRun({ sft: 0, grpo: 10_000, extra }, {}, async (view) => {
 			await view.page.waitForFunction(() => document.querySelector('.groups')?.getAttribute('aria-busy') === 'false');
-			/** Shares of the height that is painted in the color of the line, in columns at shares of the width. */
+			/** Returns the fractions of the height painted in the line color, in columns at fractions of the width. */
 			const painted = (chart: string, at: readonly number[]) =>
 				view.page.evaluate(
 					([id, places]) => {
@@ -251,7 +251,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			await drawn(view, holed);
 			const [full, gap, again] = (await painted(holed, [0.2, 0.45, 0.8])) as [number, number, number];
 			assert.ok(full > 0.5 && gap === 0 && again > 0.5, `${full} ${gap} ${again}`);
-			// What is told now and then is joined, by a line.
+			// Infrequent values are connected by a line.
 			const rare = await id('rare');
 			await drawn(view, rare);
 			const [there, bridge] = (await painted(rare, [0.2, 0.5])) as [number, number];
@@ -259,7 +259,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('shows one stage, and the rest again', async () => {
+	it('shows one stage, then all of them again', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -277,7 +277,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('keeps a stage and a pinned step over a reload; a pin keeps its step when the pointer leaves', async () => {
+	it('keeps a stage and a pinned step across reloads, and the pin survives when the pointer leaves', async () => {
 		const folder = join(root, 'pinned');
 		await writeMetricsRun(folder);
 		const first = await open(folder);
@@ -296,7 +296,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await page.mouse.up();
 		const open220 = page.getByRole('button', { name: 'Open Rollouts at 220', exact: true });
 		await open220.waitFor();
-		// Hovering shows other steps; the pin's is back when the pointer leaves, and its rollouts are those that are opened.
+		// Hovering shows other steps; when the pointer leaves, the pinned step returns and determines which rollouts open.
 		await page.mouse.move(at(400), box.y + 40);
 		await page.waitForFunction(() => /^step (39|40)\d /.test(document.querySelector('.readout')?.textContent ?? ''));
 		await open220.click();
@@ -304,7 +304,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await page.waitForFunction(() => /^step 220 /.test(document.querySelector('.readout')?.textContent ?? ''));
 		for (let i = 0; i < 200 && first.rollouts.length < 2; i++) await page.waitForTimeout(10);
 		assert.deepEqual(first.rollouts, [first.session.rolloutStepFor(220), first.session.rolloutStepFor(220)]);
-		// A drag selects a part and pins nothing.
+		// A drag selects a range and does not pin anything.
 		await page.mouse.move(at(300), box.y + 40);
 		await page.mouse.down();
 		await page.mouse.move(at(420), box.y + 40, { steps: 4 });
@@ -325,7 +325,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual([...first.errors, ...second.errors], []);
 	});
 
-	it('explains a number on hover and on focus, and leaves on Escape', async () => {
+	it('explains a number on hover and focus, and hides the tooltip on Escape', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view, 'loss');
 			const { page } = view;
@@ -342,7 +342,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('tells each chart as a table, newest rows in reach', async () => {
+	it('provides each chart as a table, with the latest rows accessible', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -355,7 +355,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('filters charts by text and says when none is left', async () => {
+	it('filters charts by text and reports when none match', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -369,7 +369,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('keeps what a person chose, and the folder, over a reload', async () => {
+	it('keeps user choices and the folder across reloads', async () => {
 		const folder = join(root, 'kept');
 		await writeMetricsRun(folder);
 		const first = await open(folder);
@@ -397,7 +397,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual(nonsense.errors, []);
 	});
 
-	it('tells where the time goes, of the view and of a step, and what each GPU does', async () => {
+	it('shows the time per phase for a range and for a step, and the activity of each GPU', async () => {
 		const gpu = (number: number) => ({
 			[`gpu/${number}/memory_used`]: (60 + number) * 2 ** 30,
 			[`gpu/${number}/memory_total`]: 80 * 2 ** 30,
@@ -414,7 +414,7 @@ describe('the dashboard in a browser', { skip }, () => {
 				/mean of 80 steps in view/.test(document.querySelector('.shares')?.textContent ?? ''),
 			);
 			assert.match(await legend('Sampling').innerText(), /^2\d\d ms · \d+%$/);
-			// A phase that did not happen in the step takes none of it, whatever it took before.
+			// A phase that is missing in this step counts as zero, whatever it took earlier.
 			await page.locator('[data-chart="phases"] .plot').focus();
 			for (const key of ['End', 'ArrowLeft']) await page.keyboard.press(key);
 			await page.waitForFunction(() => /^step 79$/.test(document.querySelector('.shares')?.textContent ?? ''));
@@ -431,7 +431,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('saves a picture of a chart and its numbers', async () => {
+	it('saves a chart image and its numbers', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);
 			const { page } = view;
@@ -456,7 +456,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('offers what the state of the run allows, and says what failed', async () => {
+	it('offers the actions that the run state allows, and reports failures', async () => {
 		const now = Date.now() / 1000;
 		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
 		const failure = new Failure('unavailable', 'The engine does not answer.', 'Open its log.');
@@ -481,7 +481,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('has one tab stop for the actions of the run, and arrows between them', async () => {
+	it('has one tab stop for the run actions, with arrow keys between them', async () => {
 		const now = Date.now() / 1000;
 		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
 		await withRun({ record: { ...alive, status: 'running' } }, {}, async (view) => {
@@ -506,14 +506,14 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('says why a run crashed and offers to resume it', async () => {
+	it('explains why a run crashed and offers to resume it', async () => {
 		const record = {
 			status: 'crashed',
 			error: { reason: 'full', message: 'The disk is full.', action: 'Free up some disk space.' },
 		} as const;
 		await withRun({ record }, {}, async (view) => {
 			await drawn(view);
-			assert.match(await text(view, '.notice'), /The run crashed[\s\S]*The disk is full\. Free some space\./);
+			assert.match(await text(view, '.notice'), /The run crashed[\s\S]*The disk is full\. Free up some disk space\./);
 			await view.page.locator('.notice vscode-button[aria-label="Resume"]').click();
 			await view.page.waitForTimeout(50);
 			assert.deepEqual(view.acts, ['resume']);
@@ -534,7 +534,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('follows a live run without losing or doubling a step, whatever is lost on the way', async () => {
+	it('follows a live run without losing or duplicating a step, even if messages are lost', async () => {
 		const folder = join(root, 'live');
 		await mkdir(folder);
 		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'live', name: 'live', totalSteps: 300 });
@@ -551,7 +551,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			await view.page.keyboard.press('End');
 			if (/^step 300:/.test((await plot.getAttribute('aria-valuetext')) ?? '')) break;
 			await view.page.waitForTimeout(50);
-			// Where the event that is lost is the last one, the engine's next heartbeat shows that it is missing.
+			// If the lost event is the last one, the next heartbeat of the engine reveals it.
 			if (i % 10 === 9) await writer.updateRecord({});
 		}
 		assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /^step 300:/);
@@ -560,7 +560,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual([view.errors, view.faults], [[], []]);
 	});
 
-	it('draws nothing while its tab is hidden, and all that came meanwhile when it is shown', async () => {
+	it('draws nothing while its tab is hidden, and catches up when it is shown', async () => {
 		const folder = join(root, 'hidden');
 		await mkdir(folder);
 		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'hidden', name: 'hidden', totalSteps: 80 });
@@ -575,14 +575,14 @@ describe('the dashboard in a browser', { skip }, () => {
 			const work = { changes: 0 };
 			Object.assign(window, { work });
 			new MutationObserver((records) => {
-				// What was drawn before is still to be announced.
+				// Announcements for what was drawn earlier may still arrive.
 				work.changes += records.filter(({ target }) => !(target as Element).matches('.visually-hidden')).length;
 			}).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
 		});
 		const changes = () => page.evaluate(() => (window as unknown as { work: { changes: number } }).work.changes);
 		for (const line of lines.slice(40)) await writer.appendMetrics(line);
 		await view.session.refresh();
-		// Longer than its clock takes for a turn.
+		// Longer than a tick of its clock.
 		await page.waitForTimeout(1200);
 		assert.equal(await changes(), 0);
 		await view.post({ kind: 'shown', shown: true });
@@ -593,7 +593,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await view.close();
 	});
 
-	it('leaves the cursor where a key has put it, wherever the pointer rests and whatever comes in', async () => {
+	it('leaves the cursor where a key has put it, whatever the pointer position and new data', async () => {
 		const folder = join(root, 'cursor');
 		await mkdir(folder);
 		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'cursor', name: 'cursor', totalSteps: 200 });

@@ -15,8 +15,8 @@ const line = (step: number, values: Record<string, number | null>, stage = 'grpo
 const column = (table: MetricTable, name: string): (number | null)[] =>
 	[...(table.column(name) ?? [])].map((value) => (Number.isNaN(value) ? null : value));
 
-describe('the table of metrics', () => {
-	it('holds a row a step and NaN where a metric has no value', () => {
+describe('metric table', () => {
+	it('has one row per step, with NaN where a metric has no value', () => {
 		const table = new MetricTable();
 		assert.equal(
 			table.append([line(1, { loss: 2 }, 'sft'), line(2, { loss: 1, reward: null }), line(3, { reward: 0.5 })]),
@@ -33,19 +33,19 @@ describe('the table of metrics', () => {
 		assert.equal(table.column('kl'), undefined);
 	});
 
-	it('shows every step once when later steps were superseded', () => {
+	it('shows every step once when later steps are superseded', () => {
 		const table = new MetricTable();
 		table.append([1, 2, 3, 4, 5].map((step) => line(step, { reward: step })));
 		assert.equal(table.append([line(3, { reward: 30 }), line(4, { reward: 40 })]), 2);
 		assert.deepEqual([...table.step], [1, 2, 3, 4]);
 		assert.deepEqual(column(table, 'reward'), [1, 2, 30, 40]);
 		assert.equal(table.count('reward'), 4);
-		// What the lost rows held is not found again when the table grows over them.
+		// Values of the lost rows must not reappear when the table grows over them.
 		table.append([line(5, {}), line(6, {})]);
 		assert.deepEqual(column(table, 'reward'), [1, 2, 30, 40, null, null]);
 	});
 
-	it('adds a second line of the newest step to its row', () => {
+	it('merges a second line for the latest step into its row', () => {
 		const table = new MetricTable();
 		table.append([line(1, { reward: 1 }), line(2, { reward: 2 })]);
 		assert.equal(table.append([line(2, { 'eval/heldout/accuracy': 0.5 })]), 1);
@@ -53,7 +53,7 @@ describe('the table of metrics', () => {
 		assert.deepEqual(column(table, 'eval/heldout/accuracy'), [null, 0.5]);
 	});
 
-	it('merges values by step, into a row or as a new one', () => {
+	it('merges values by step, into an existing or a new row', () => {
 		const table = new MetricTable();
 		table.append([line(2, { reward: 2 }), line(4, { reward: 4 })]);
 		assert.equal(table.merge(4, 0, 'grpo', { accuracy: 0.4 }), 1);
@@ -66,7 +66,7 @@ describe('the table of metrics', () => {
 		assert.equal(table.stageAt(3), 'grpo');
 	});
 
-	it('ignores steps that are no numbers and bounds the number of columns', () => {
+	it('ignores non-numeric steps and limits the number of columns', () => {
 		const table = new MetricTable();
 		table.append([line(Number.NaN, { reward: 1 }), line(Number.POSITIVE_INFINITY, { reward: 1 })]);
 		assert.equal(table.length, 0);
@@ -76,7 +76,7 @@ describe('the table of metrics', () => {
 		assert.equal(table.droppedNames, 5);
 	});
 
-	it('is the same on the other side of any sequence of chunks', () => {
+	it('is identical on the other side for any sequence of chunks', () => {
 		for (let seed = 0; seed < 60; seed++) {
 			const random = Random.of(seed, 'chunks');
 			const here = new MetricTable();
@@ -112,7 +112,7 @@ describe('the table of metrics', () => {
 		}
 	});
 
-	it('refuses a chunk that does not fit on, and changes nothing', () => {
+	it('rejects a chunk that does not fit, without changing anything', () => {
 		const table = new MetricTable();
 		table.append([line(1, { a: 1 })]);
 		const source = new MetricTable();
@@ -127,8 +127,8 @@ describe('the table of metrics', () => {
 	});
 });
 
-describe('the rows that are drawn', () => {
-	it('keep every extreme of every column, the ends, and no more than asked', () => {
+describe('the rows selected for drawing', () => {
+	it('contain every extreme of every column and both ends, within the requested number', () => {
 		for (let seed = 0; seed < 40; seed++) {
 			const random = Random.of(seed, 'rows');
 			const length = 500 + random.int(5000);
@@ -162,7 +162,7 @@ describe('the rows that are drawn', () => {
 		}
 	});
 
-	it('are all rows while these are few', () => {
+	it('are all rows if there are few', () => {
 		const values = Float64Array.from({ length: 20 }, (_, i) => i);
 		assert.deepEqual([...pickRows([values], 5, 15, 5)], [5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
 		assert.equal(pickRows([values], 3, 3, 5).length, 0);

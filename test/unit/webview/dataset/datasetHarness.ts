@@ -14,14 +14,14 @@ import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.t
 
 export interface DatasetView extends Webview {
 	readonly session: DatasetSession;
-	/** What the page told its editor, without `ready`. */
+	/** Commands from the page to its editor, without `ready`. */
 	readonly commands: readonly DatasetCommand[];
 	readonly faults: readonly string[];
-	/** Keeps back the rows that the page asks for, until the function that it returns is called. */
+	/** Holds back rows that the page requests, until the returned function is called. */
 	holdRows(): () => void;
 }
 
-/** The dataset editor's webview, answered by the editor's own session. */
+/** Opens the dataset editor's webview with the editor's own session. */
 export async function openDataset(
 	browser: Browser,
 	name: string,

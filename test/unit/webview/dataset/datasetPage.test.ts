@@ -19,7 +19,7 @@ let full = '';
 let rollouts = '';
 const words = 'amber basil cedar delta ember fjord grove heron inlet jewel karst lemon'.split(' ');
 const line = (value: unknown) => `${JSON.stringify(value)}\n`;
-/** A question of fourteen words of its own, with a number. */
+/** Builds a question of fourteen distinct words with a number. */
 const question = (i: number) =>
 	`A train ${words[i % 12]} leaves with ${i + 3} wagons and each wagon of ${words[(i * 7) % 12]} carries ${2 * i + 1} crates; how many?`;
 
@@ -72,7 +72,7 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Opens the editor on a file, and closes it with the test, which fails when the page had an error. */
+/** Opens the editor on a file and closes it after the test, which fails if the page had an error. */
 async function open(t: TestContext, file: string, more: Parameters<typeof openDataset>[3] = {}): Promise<DatasetView> {
 	const view = await openDataset(browser, file.slice(folder.length + 1), () => openTable(file), more);
 	t.after(async () => {
@@ -121,7 +121,7 @@ test('the editor is accessible in every theme and width', options, async (t) => 
 	await looksRight(view, 'dataset-row', widths);
 });
 
-test('rows are read as they come into sight, and keys move between cells', options, async (t) => {
+test('rows are loaded as they scroll into view, and arrow keys move between cells', options, async (t) => {
 	const view = await open(t, full);
 	const { page } = view;
 	await count(page, /^601 rows$/);
@@ -137,7 +137,7 @@ test('rows are read as they come into sight, and keys move between cells', optio
 	const release = view.holdRows();
 	await page.keyboard.press('End');
 	assert.deepEqual(await focused(page), ['600', '1']);
-	// A row that is opened before it is read opens once it is.
+	// A row opened before it is loaded expands once it is.
 	await page.keyboard.press('ArrowUp');
 	await page.keyboard.press('Enter');
 	assert.deepEqual(await focused(page), ['599', '1']);
@@ -162,7 +162,7 @@ test('rows are read as they come into sight, and keys move between cells', optio
 	await page.waitForFunction(() => document.querySelector('[aria-sort]') === null);
 });
 
-test('text, conditions, duplicates and overlaps say which rows are shown', options, async (t) => {
+test('text, conditions, duplicates and overlaps filter the rows', options, async (t) => {
 	const view = await open(t, full);
 	const { page } = view;
 	await count(page, /^601 rows$/);
@@ -198,7 +198,7 @@ test('text, conditions, duplicates and overlaps say which rows are shown', optio
 		.waitFor();
 });
 
-test('columns are guessed, and another choice is counted anew', options, async (t) => {
+test('columns are detected, and a different choice updates the statistics', options, async (t) => {
 	const view = await open(t, full);
 	const { page } = view;
 	await page.locator('.facts dd').first().waitFor();
@@ -224,14 +224,14 @@ test('columns are guessed, and another choice is counted anew', options, async (
 	);
 });
 
-test('kinds of answers are counted, of a single row, too', options, async (t) => {
+test('answer types are counted, even for a single row', options, async (t) => {
 	const view = await open(t, await written('one.jsonl', line({ question: question(1), answer: '12' })));
 	await count(view.page, /^1 row$/);
 	await view.page.locator('.kinds').waitFor();
 	assert.deepEqual(await view.page.locator('.kinds .kind-count').allInnerTexts(), ['1 (100.0%)']);
 });
 
-test('rollouts show what was written and what it earned, thinking and answer apart', options, async (t) => {
+test('rollouts show the completion and its reward, with thinking and answer separated', options, async (t) => {
 	const view = await open(t, rollouts, { width: 1280, height: 800 });
 	const { page } = view;
 	await filled(page);
@@ -247,7 +247,7 @@ test('rollouts show what was written and what it earned, thinking and answer apa
 	await looksRightNow(view, 'dataset-rollouts');
 });
 
-test('pass rates are a column to sort and filter by', options, async (t) => {
+test('pass rates become a column for sorting and filtering', options, async (t) => {
 	const view = await open(t, full);
 	const { page } = view;
 	await count(page, /^601 rows$/);
@@ -275,7 +275,7 @@ test('a generated task is shown like a file', options, async (t) => {
 	assert.deepEqual([view.errors, view.faults], [[], []]);
 });
 
-test('hostile cells stay text', options, async (t) => {
+test('hostile cells are shown as plain text', options, async (t) => {
 	const evil = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0000';
 	const rows = Array.from({ length: 5 }, (_, i) => ({
 		prompt: `${evil} ${i}`,
@@ -306,13 +306,16 @@ test('hostile cells stay text', options, async (t) => {
 	assert.deepEqual(await view.violations(), []);
 });
 
-test('what cannot be shown is said, and read again', options, async (t) => {
+test('a table that cannot be shown is reported, and can be reloaded', options, async (t) => {
 	const empty = await open(t, await written('empty.jsonl', ''), { theme: 'light' });
 	await empty.page.locator('.empty').filter({ hasText: 'No rows' }).waitFor();
 	await looksRightNow(empty, 'dataset-empty');
 	const file = await written('broken.parquet', 'no parquet');
 	const broken = await open(t, file);
-	await broken.page.locator('.empty').filter({ hasText: 'is not Parquet that is read' }).waitFor();
+	await broken.page
+		.locator('.empty')
+		.filter({ hasText: /Cannot read .*broken\.parquet as Parquet: / })
+		.waitFor();
 	await looksRightNow(broken, 'dataset-broken');
 	const grown = await open(t, await written('grown.jsonl', line({ prompt: 'a', answer: 'b' })));
 	await count(grown.page, /^1 row$/);
@@ -322,7 +325,7 @@ test('what cannot be shown is said, and read again', options, async (t) => {
 	await count(grown.page, /^3 rows$/);
 });
 
-test('how it was shown comes back after a reload', options, async (t) => {
+test('the view state is restored after a reload', options, async (t) => {
 	const first = await open(t, full);
 	await count(first.page, /^601 rows$/);
 	await first.page.getByRole('tab', { name: 'Columns' }).click();
@@ -339,7 +342,7 @@ test('how it was shown comes back after a reload', options, async (t) => {
 	const state = await first.state();
 	const second = await open(t, full, { state });
 	assert.equal(await second.page.locator('.detail-head', { hasText: /Row \d/ }).innerText(), opened);
-	// Another window knows neither the filter nor the order: both are asked for again.
+	// A new window has neither the filter nor the order, so both are requested again.
 	await count(second.page, /^49 of 601 rows$/);
 	await second.page.locator('[aria-sort="descending"]').waitFor();
 	assert.equal(await second.page.locator(text).inputValue(), 'EMBER LEAVES');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Frames, whenShown } from '../../../../webview/lib/frames.ts';
 
-/** A browser that gives a frame when it is told to. */
+/** Creates a fake browser that runs frames on demand. */
 function browser() {
 	const asked = new Map<number, FrameRequestCallback>();
 	let last = 0;
@@ -15,7 +15,7 @@ function browser() {
 			},
 			cancel: (id) => asked.delete(id),
 		}),
-		/** @returns how many were asked for */
+		/** @returns the number of requested callbacks */
 		frame: (): number => {
 			const all = [...asked.values()];
 			asked.clear();
@@ -25,8 +25,8 @@ function browser() {
 	};
 }
 
-describe('frames of a page', () => {
-	it('come once for each request, in order, unless it is cancelled', () => {
+describe('animation frames', () => {
+	it('run once per request, in order, unless canceled', () => {
 		const { frames, frame } = browser();
 		const drawn: string[] = [];
 		frames.request(() => drawn.push('a'));
@@ -38,7 +38,7 @@ describe('frames of a page', () => {
 		assert.deepEqual(drawn, ['a', 'c']);
 	});
 
-	it('do not come while it is hidden, and come once it is shown again', () => {
+	it('do not run while the page is hidden, and run once it is shown again', () => {
 		const { frames, frame } = browser();
 		const drawn: string[] = [];
 		frames.request(() => drawn.push('before'));
@@ -53,7 +53,7 @@ describe('frames of a page', () => {
 		assert.deepEqual(drawn, ['before', 'meanwhile']);
 	});
 
-	it('a request made while one is drawn is for the next', () => {
+	it('requested during a frame run in the next one', () => {
 		const { frames, frame } = browser();
 		let count = 0;
 		const again = (): void => {
@@ -65,7 +65,7 @@ describe('frames of a page', () => {
 	});
 });
 
-it('changes of a page that is hidden come together when it is shown', () => {
+it('changes to a hidden page are combined when it is shown', () => {
 	const { frames, frame } = browser();
 	const seen: string[][] = [];
 	const update = whenShown<string>((changes) => seen.push([...changes]), frames);
@@ -75,7 +75,7 @@ it('changes of a page that is hidden come together when it is shown', () => {
 	update(new Set(['c', 'b']));
 	assert.deepEqual(seen, [['a']]);
 	frames.shown = true;
-	// What comes before the frame still belongs to it.
+	// Changes that arrive before the frame are still included.
 	update(new Set(['d']));
 	frame();
 	update(new Set(['e']));

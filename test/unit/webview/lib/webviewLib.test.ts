@@ -15,7 +15,7 @@ import {
 import { themes } from '../vscodeThemes.ts';
 
 describe('colours', () => {
-	it('are read in the forms that VS Code writes', () => {
+	it('are parsed in the formats that VS Code writes', () => {
 		assert.deepEqual(parseColour('#0af'), { r: 0, g: 170, b: 255, a: 1 });
 		assert.deepEqual(parseColour(' #11223380 '), { r: 17, g: 34, b: 51, a: 128 / 255 });
 		assert.deepEqual(parseColour('rgba(1, 2, 3, 0.5)'), { r: 1, g: 2, b: 3, a: 0.5 });
@@ -25,13 +25,13 @@ describe('colours', () => {
 		}
 	});
 
-	it('have known contrasts (WCAG 2.1)', () => {
+	it('have known contrast ratios (WCAG 2.1)', () => {
 		assert.equal(contrastOf('#000000', '#ffffff'), 21);
 		assert.equal(contrastOf('#777777', '#ffffff').toFixed(2), '4.48');
 		assert.equal(contrastOf('nonsense', '#ffffff'), 0);
 	});
 
-	it('reach the contrast that is asked for on any background', () => {
+	it('reach the required contrast on any background', () => {
 		const random = Random.of(1, 'colours');
 		const any = () => ({ r: random.int(256), g: random.int(256), b: random.int(256), a: 1 });
 		for (let i = 0; i < 500; i++) {
@@ -42,7 +42,7 @@ describe('colours', () => {
 	});
 
 	for (const [name, { kind, variables }] of Object.entries(themes)) {
-		it(`of series stand out from the background and from each other: ${name}`, () => {
+		it(`for series are distinct from the background and from each other: ${name}`, () => {
 			const kinds = {
 				'vscode-dark': 'dark',
 				'vscode-light': 'light',
@@ -61,7 +61,7 @@ describe('colours', () => {
 		});
 	}
 
-	it('have defaults where a theme says nothing', () => {
+	it('have defaults if a theme does not define them', () => {
 		const theme = buildTheme('light', () => '');
 		assert.equal(theme.background, 'rgba(255, 255, 255, 1)');
 		assert.equal(theme.fontSize, 13);
@@ -83,7 +83,7 @@ describe('virtual lists', () => {
 		assert.equal(heights.rowAt(-5), 0);
 	};
 
-	it('know where rows of one height lie', () => {
+	it('compute positions of fixed-height rows', () => {
 		check(
 			new FixedHeights(100, 22),
 			Array.from({ length: 100 }, () => 22),
@@ -91,7 +91,7 @@ describe('virtual lists', () => {
 		assert.equal(new FixedHeights(0, 22).rowAt(10), -1);
 	});
 
-	it('know where measured rows lie', () => {
+	it('compute positions of measured rows', () => {
 		for (let seed = 0; seed < 30; seed++) {
 			const random = Random.of(seed, 'heights');
 			const sizes = Array.from({ length: 1 + random.int(200) }, () => 20 + random.int(100));
@@ -108,7 +108,7 @@ describe('virtual lists', () => {
 		assert.equal(new VariableHeights(0, () => 1).rowAt(0), -1);
 	});
 
-	it('draw what is in view and a little more, and no more', () => {
+	it('render only the visible rows and a small margin', () => {
 		const heights = new FixedHeights(1_000_000, 20);
 		assert.deepEqual(visibleRows(heights, 2000, 100, 2), { first: 98, end: 107, top: 1960 });
 		assert.deepEqual(visibleRows(heights, 0, 100, 2), { first: 0, end: 7, top: 0 });
@@ -116,7 +116,7 @@ describe('virtual lists', () => {
 		assert.deepEqual(visibleRows(new FixedHeights(0, 20), 0, 100), { first: 0, end: 0, top: 0 });
 	});
 
-	it('scroll no further than a row needs', () => {
+	it('scroll only as far as needed to show a row', () => {
 		const heights = new FixedHeights(100, 20);
 		assert.equal(scrollToRow(heights, 5, 0, 200), 0);
 		assert.equal(scrollToRow(heights, 12, 0, 200), 60);
@@ -126,7 +126,7 @@ describe('virtual lists', () => {
 });
 
 describe('focus and tooltips', () => {
-	it('move by arrows within the items', () => {
+	it('move by arrow keys within the items', () => {
 		assert.deepEqual(
 			['ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowUp', 'Home', 'End', 'x'].map((key) => nextFocus(key, 4, 9, 3)),
 			[5, 3, 7, 1, 0, 8, null],
@@ -135,7 +135,7 @@ describe('focus and tooltips', () => {
 		assert.equal(nextFocus('End', 0, 0), null);
 	});
 
-	it('stand inside the window', () => {
+	it('stay inside the window', () => {
 		const view = { width: 320, height: 400 };
 		const size = { width: 300, height: 100 };
 		assert.deepEqual(placeTooltip({ left: 200, right: 220, top: 10, bottom: 30 }, size, view), { left: 14, top: 36 });

@@ -24,7 +24,7 @@ import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.t
 const wrong = { text: '<think>\n17 + 25\nis 43\n</think>\n<answer>43</answer>', weight: 1 };
 const right = { text: '<think>\n17 + 25\nis 42, so wait: 20 + 22 is 42\n</think>\n<answer>42</answer>', weight: 3 };
 
-/** A policy that adds, mostly; writes a hostile text; fails; takes its time. */
+/** Script for a policy that mostly adds correctly, but also writes hostile text, fails, or is slow. */
 export const adder = {
 	name: 'adder',
 	tags: { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
@@ -40,7 +40,7 @@ export const adder = {
 
 export const careless: object = { ...adder, name: 'careless', rules: [{ prompt: '*', say: [wrong] }] };
 
-/** A script's file, as a policy that was chosen. */
+/** Writes a script to a file and returns it as a selected policy. */
 export async function scripted(script: object, name: string): Promise<ChosenPolicy> {
 	const file = join(await mkdtemp(join(tmpdir(), 'playground-')), `${name}.json`);
 	writeFileSync(file, JSON.stringify(script));
@@ -51,7 +51,7 @@ export async function scripted(script: object, name: string): Promise<ChosenPoli
 }
 
 export interface PlaygroundView extends Webview {
-	/** What the page told its panel, without `ready`. */
+	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: PlaygroundCommand[];
 	readonly faults: readonly string[];
 	readonly saved: object[];
@@ -66,7 +66,7 @@ export interface PlaygroundOptions extends Omit<WebviewOptions, 'app' | 'onMessa
 	readonly forbidden?: string;
 }
 
-/** The view's page with the panel's own session behind it, and policies that are played. */
+/** Opens the page with the panel's own session and scripted policies. */
 export async function openPlayground(browser: Browser, options: PlaygroundOptions = {}): Promise<PlaygroundView> {
 	const { policies = [null, null], exchanges = [], forbidden = null, ...page } = options;
 	const commands: PlaygroundCommand[] = [];

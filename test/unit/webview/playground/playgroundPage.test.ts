@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** Opens the view, and closes it with the test, which fails when the page had an error. */
+/** Opens the view and closes it after the test, which fails if the page had an error. */
 async function open(t: TestContext, more: PlaygroundOptions = {}) {
 	const view = await openPlayground(browser, more);
 	t.after(async () => {
@@ -43,7 +43,7 @@ async function open(t: TestContext, more: PlaygroundOptions = {}) {
 const question = (view: PlaygroundView) => view.page.getByRole('textbox', { name: 'Question', exact: true });
 const field = (view: PlaygroundView, name: string) => view.page.getByRole('textbox', { name }).first();
 
-/** Asks, and waits until it is answered. */
+/** Sends a prompt and waits for the completion. */
 async function ask(view: PlaygroundView, text: string, expected = ''): Promise<void> {
 	const { page, session } = view;
 	const before = session.history.exchanges.length;
@@ -58,7 +58,7 @@ async function ask(view: PlaygroundView, text: string, expected = ''): Promise<v
 		.waitFor();
 }
 
-test('empty, it says what to do; with buttons', options, async (t) => {
+test('when empty, it explains what to do and offers buttons', options, async (t) => {
 	for (const { theme, width } of [
 		{ theme: 'dark', width: 1100 },
 		{ theme: 'light', width: 360 },
@@ -74,7 +74,7 @@ test('empty, it says what to do; with buttons', options, async (t) => {
 	await looksRightNow(denied, 'playground-untrusted');
 });
 
-test('two policies are asked the same; it is accessible in every theme and width', options, async (t) => {
+test('two policies get the same prompt, and the view is accessible in every theme and width', options, async (t) => {
 	const view = await open(t, { width: 1280, height: 1000, policies: [first, second] });
 	const { page } = view;
 	await field(view, 'Samples').fill('2');
@@ -89,7 +89,7 @@ test('two policies are asked the same; it is accessible in every theme and width
 	await looksRight(view, 'playground-tokens', [340, 760]);
 });
 
-test('a token is replaced, one goes back, undoes and redoes, by keys alone', options, async (t) => {
+test('a token can be replaced, and back, undo and redo work by keyboard alone', options, async (t) => {
 	const view = await open(t, { policies: [first, null], height: 1000 });
 	const { page, session } = view;
 	await field(view, 'Temperature').fill('0');
@@ -128,7 +128,7 @@ test('a token is replaced, one goes back, undoes and redoes, by keys alone', opt
 	await page.locator('.badge.right').waitFor();
 });
 
-test('what goes wrong is said where it went wrong; stopping stops', options, async (t) => {
+test('errors are shown where they occurred, and Stop works', options, async (t) => {
 	const view = await open(t, { policies: [first, second] });
 	const { page, session } = view;
 	await ask(view, 'fail');
@@ -153,7 +153,7 @@ test('what goes wrong is said where it went wrong; stopping stops', options, asy
 	await page.locator('.badge', { hasText: 'Truncated' }).waitFor();
 });
 
-test('what a policy writes stays text', options, async (t) => {
+test('policy output is shown as plain text', options, async (t) => {
 	const view = await open(t, { policies: [first, null] });
 	await ask(view, 'hostile', '<script>1</script>');
 	assert.equal(await view.page.locator('.exchange img, .exchange script').count(), 0);
@@ -163,7 +163,7 @@ test('what a policy writes stays text', options, async (t) => {
 	assert.equal(await view.page.locator('.exchange img, .exchange script').count(), 0);
 });
 
-test('checks again, saves, copies; and comes back with what was there', options, async (t) => {
+test('rescores, saves and copies, and restores its content after a reload', options, async (t) => {
 	const view = await open(t, { policies: [first, null] });
 	const { page, session } = view;
 	await field(view, 'Temperature').fill('0');

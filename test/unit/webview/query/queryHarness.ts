@@ -29,7 +29,7 @@ export const twoRuns: readonly KnownRun[] = [
 	{ folder: "/runs/b's", name: 'b <b>bold</b> \u202e', format: 'trl' },
 ];
 
-/** The query view's page, told by the panel's own session, over a database with the documented views. */
+/** Opens the query page with the panel's own session on a database with the documented views. */
 export async function openQuery(
 	browser: Browser,
 	database: DuckDBConnection,

@@ -14,7 +14,7 @@ import type {
 	TextHit,
 } from '../../../../src/protocol/rolloutIndex.ts';
 
-/** Asks a database with the documented views, in process; texts are made up, one for each rollout. */
+/** Queries a database with the documented views in process; texts are synthetic, one per rollout. */
 export class DatabaseIndex implements QueryIndex {
 	readonly #connection: DuckDBConnection;
 	readonly #progress = new Emitter<IndexNews<'progress'>>();
@@ -25,12 +25,12 @@ export class DatabaseIndex implements QueryIndex {
 	readonly onEnded = this.#ended.event;
 	readonly asked: { readonly method: IndexMethod; readonly params: unknown }[] = [];
 	readonly cancelled: IndexMethod[] = [];
-	/** Completions by index within the group. */
+	/** Completions by index in the group. */
 	texts: readonly string[] = ['so it is 7', 'wait, let me check: 12', 'no', 'check again: 12', 'a', 'b', 'c', 'd'];
-	/** Between two portions of hits. */
+	/** Delay between two batches of hits. */
 	portionMs = 0;
 	status: IndexResult<'status'>;
-	/** Every request fails with it. */
+	/** Error with which every request fails, if any. */
 	failure: Failure | null = null;
 
 	constructor(connection: DuckDBConnection, runs: readonly IndexProgress[]) {

@@ -66,7 +66,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('fits 320 pixels without scrolling sideways', async () => {
+	it('fits 320 pixels without horizontal scrolling', async () => {
 		const view = await open({ width: 320, height: 700 });
 		const { page } = view;
 		await button(page, 'Add Condition').click();
@@ -81,7 +81,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('filters by the form, and opens a rollout by key and by pointer', async () => {
+	it('filters with the form, and opens a rollout by keyboard and by pointer', async () => {
 		const view = await open();
 		const { page } = view;
 		await button(page, 'Add Condition').click();
@@ -110,7 +110,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('sorts by the query: falling, rising, as it was', async () => {
+	it('sorts through the query: descending, ascending, original order', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(
@@ -138,7 +138,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('marks where a statement is wrong, in the editor and below', async () => {
+	it('marks an error in a statement, in the editor and below it', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, 'SELECT step,\n  rewrd\nFROM rollouts');
@@ -179,7 +179,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('shows ten thousand of a million rows, draws few, and says so', async () => {
+	it('shows ten thousand of a million rows and says so, rendering only a few', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
@@ -198,7 +198,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('counts a histogram over all rows, not only those in the table', async () => {
+	it('computes a histogram over all rows, not only those in the table', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, 'SELECT range % 4 AS n, range AS m FROM range(100000)');
@@ -214,7 +214,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('streams the hits of a search, with progress, and stops it', async () => {
+	it('streams search hits with progress, and can stop', async () => {
 		const view = await open({
 			prepare: (rolloutIndex) => {
 				rolloutIndex.portionMs = 250;
@@ -241,7 +241,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('searches by an expression within the conditions, and says what is wrong with one', async () => {
+	it('searches by regular expression within the conditions, and reports an invalid one', async () => {
 		const view = await open();
 		const { page } = view;
 		await button(page, 'Add Condition').click();
@@ -262,7 +262,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('cancels a statement and keeps what was there', async () => {
+	it('cancels a statement and keeps the previous result', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, 'SELECT 1 AS one');
@@ -275,7 +275,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('asks chosen runs alone', async () => {
+	it('queries only the selected runs', async () => {
 		const view = await open();
 		const { page } = view;
 		await page.locator('.runs-summary').click();
@@ -289,7 +289,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('says what is missing: runs, an index, rows, the index itself', async () => {
+	it('reports what is missing: runs, indexed data, rows, or the index itself', async () => {
 		const none = await open({ runs: [] });
 		assert.match(await none.page.locator('.empty').innerText(), /No runs yet/);
 		await button(none.page, 'Add Runs…').last().click();
@@ -322,11 +322,11 @@ describe('the query view in a browser', { skip }, () => {
 				);
 			},
 		});
-		assert.match(await broken.page.locator('.empty').innerText(), /cannot start: no room\. Free some disk space\./);
+		assert.match(await broken.page.locator('.empty').innerText(), /cannot start: no room\. Free up disk space\./);
 		clean(broken);
 	});
 
-	it('comes back as it was: what was asked, and its answer, without asking again', async () => {
+	it('restores the query and its result without running it again', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 7');
@@ -336,7 +336,7 @@ describe('the query view in a browser', { skip }, () => {
 		const state = await view.state();
 		const asked = view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length;
 		await page.reload();
-		// The window's own memory is gone with the page here; the panel's is not.
+		// The window's state is lost with the page, but the panel's is not.
 		await summary(page, /^7 rows/);
 		assert.ok(view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length <= asked + 1);
 		clean(view);
@@ -367,7 +367,7 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('resizes columns by pointer and by key', async () => {
+	it('resizes columns by pointer and keyboard', async () => {
 		const view = await open();
 		const { page } = view;
 		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 2');

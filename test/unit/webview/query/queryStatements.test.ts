@@ -24,7 +24,7 @@ const condition = (column: string, operator: Operator, value = '', to = ''): Con
 });
 const form = (changes: Partial<QueryForm>): QueryForm => ({ ...emptyForm, ...changes });
 
-describe('statements of the query view', () => {
+describe('query view statements', () => {
 	let database: DuckDBConnection;
 	before(async () => {
 		database = await queryTables();
@@ -32,7 +32,7 @@ describe('statements of the query view', () => {
 	const rows = (sql: string) => rowsOf(database, sql);
 	const count = async (...conditions: Condition[]) => (await rows(sqlOf(form({ conditions }), null, columns))).length;
 
-	it('of the form filter by each kind of column', async () => {
+	it('generated from the form filter by each type of column', async () => {
 		assert.equal(await count(), 240);
 		assert.equal(await count(condition('reward', '>=', '0.5')), 90);
 		assert.equal(await count(condition('reward', 'between', '20 %', '0,4')), 90);
@@ -46,7 +46,7 @@ describe('statements of the query view', () => {
 		assert.equal(await count(condition('prompt_hash', '=', "x' OR true --")), 0);
 	});
 
-	it('leave conditions out that are not finished, and say what is not a number', async () => {
+	it('skip incomplete conditions, and report non-numeric values', async () => {
 		assert.equal(
 			await count(condition('reward', '>='), condition('reward', 'between', '0.5'), condition('run', '=')),
 			240,
@@ -59,7 +59,7 @@ describe('statements of the query view', () => {
 		assert.deepEqual(['-1', '1e3', '+.5', '50%'].map(numberOf), [-1, 1000, 0.5, 0.5]);
 	});
 
-	it('keep to the chosen runs', async () => {
+	it('are limited to the selected runs', async () => {
 		assert.equal(
 			(await rows(sqlOf(emptyForm, ["/runs/b's"], columns))).every(({ run }) => run === 'b'),
 			true,
@@ -72,7 +72,7 @@ describe('statements of the query view', () => {
 		assert.deepEqual(filterOf(emptyForm, null, columns), {});
 	});
 
-	it('work for every column, operator and order that the form offers', async () => {
+	it('work for every column, operator and order in the form', async () => {
 		for (const { id, kind } of columns) {
 			for (const operator of operatorsOf[kind]) {
 				const conditions = [condition(id, operator, '1', '2')];
@@ -83,7 +83,7 @@ describe('statements of the query view', () => {
 		}
 	});
 
-	it('group, average and sort; a group of rollouts names one of them', async () => {
+	it('group, average and sort, and a group of rollouts references one of them', async () => {
 		const steps = await rows(
 			sqlOf(form({ groupBy: ['run', 'step'], sort: { column: 'reward', descending: false } }), null, columns),
 		);
@@ -111,7 +111,7 @@ describe('statements of the query view', () => {
 		assert.equal(odd.length, 8);
 	});
 
-	it('are sorted from outside, whatever stands at their end', async () => {
+	it('can be sorted from outside, whatever they end with', async () => {
 		for (const end of ['', ';', ' ;; \n', ' -- the end', '; -- the; end', ' /* the end */;', '; /* a */ ; -- b']) {
 			const sql = sortedSql(`SELECT step, ';--' AS t, reward AS "a ""b" FROM rollouts${end}`, {
 				column: 'a "b',
@@ -129,7 +129,7 @@ describe('statements of the query view', () => {
 		);
 	});
 
-	it('count values in bins: every row once', async () => {
+	it('count values in bins, each row once', async () => {
 		const histogram = async (sql: string, column: string) =>
 			histogramOf((await rows(histogramSql(sql, column))).map((row) => Object.values(row)));
 		const reward = await histogram('SELECT * FROM rollouts;', 'reward');
@@ -168,11 +168,11 @@ describe('statements of the query view', () => {
 		assert.deepEqual(await histogram('SELECT 1 AS x WHERE false', 'x'), { bins: [], without: 0, whole: false });
 	});
 
-	it('of the examples run', async () => {
+	it('from the examples run', async () => {
 		for (const { title, sql } of examples) assert.ok(Array.isArray(await rows(sql)), title);
 	});
 
-	it('that are wrong are marked where DuckDB says', async () => {
+	it('with errors are marked at the position DuckDB reports', async () => {
 		const placeIn = async (sql: string): Promise<string | null> => {
 			try {
 				await rows(sql);

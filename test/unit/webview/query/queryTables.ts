@@ -1,7 +1,10 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { indexViews } from '../../../../src/protocol/indexViews.ts';
 
-/** A database with the documented views as tables, and a few rows: what statements of the query view mean is DuckDB's say. */
+/**
+ * Creates a database with the documented views as tables and a few rows, so that DuckDB itself interprets the
+ * statements.
+ */
 export async function queryTables(): Promise<DuckDBConnection> {
 	const connection = await (await DuckDBInstance.create(':memory:')).connect();
 	for (const { name, columns } of indexViews) {
@@ -11,7 +14,7 @@ export async function queryTables(): Promise<DuckDBConnection> {
 	await connection.run(
 		`INSERT INTO runs (run, folder, rollouts) VALUES ('a', '/runs/a', 120), ('b', '/runs/b''s', 120)`,
 	);
-	// Two runs of three steps, five groups of eight: rewards from 0 to 0.7, right from 0.4 on; every tenth is cut off.
+	// Two runs of three steps and five groups of eight: rewards 0 to 0.7, correct from 0.4 on, and one in ten truncated.
 	await connection.run(`INSERT INTO rollouts BY NAME
 		SELECT run, 'train' AS split, step, group_id, i AS "index", i / 10 AS reward,
 			MAP {'accuracy': CASE WHEN i >= 4 THEN 1 ELSE 0 END, 'it''s "odd"': i / 100} AS rewards,
@@ -28,7 +31,7 @@ export async function queryTables(): Promise<DuckDBConnection> {
 	return connection;
 }
 
-/** Rows by column name; numbers as numbers. */
+/** Returns rows by column name, with numbers converted to number. */
 export async function rowsOf(connection: DuckDBConnection, sql: string): Promise<Record<string, unknown>[]> {
 	const reader = await connection.runAndReadAll(sql);
 	return reader

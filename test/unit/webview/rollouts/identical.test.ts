@@ -9,7 +9,7 @@ const rollout = (index: number, completion: string | null, more: Partial<Rollout
 	...more,
 });
 
-test('identical completions fold into the first of them; what differs in anything that a card shows stays apart', () => {
+test('identical completions fold into the first one, unless a card would show any difference', () => {
 	const folds = foldIdentical([
 		rollout(0, 'a', { extra: '{"id":"x"}' }),
 		rollout(1, 'b'),
@@ -35,7 +35,7 @@ test('identical completions fold into the first of them; what differs in anythin
 	assert.equal(foldOf(folds, null), null);
 });
 
-test('the others of a fold are named, of many the first', () => {
+test('the other completions in a fold are listed, or only the first ones if there are many', () => {
 	const names = (count: number) => namesOf(Array.from({ length: count }, (_, index) => rollout(index, 'a')));
 	assert.equal(names(1), '#0');
 	assert.equal(names(3), '#0, #1 and #2');

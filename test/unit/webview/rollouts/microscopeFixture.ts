@@ -4,7 +4,10 @@ import { runRecord, writeMetrics, writeRecord, writeRollouts } from './rolloutsF
 
 const prompt = 'A bakery packs 13 rolls into each of 8 trays and sells 7 of them. How many are left?';
 
-/** What a policy says of the bakery at some skill: later ones check themselves, and are right more often. */
+/**
+ * Generates a completion for the bakery problem at some skill: more skilled ones verify themselves and are correct more
+ * often.
+ */
 function bakery(random: Random, skill: number): { text: string; right: boolean } {
 	const right = random.next() < skill;
 	const product = right ? 104 : 114;
@@ -40,7 +43,7 @@ function line({ step, group, index, completion, right = false }: Made, more: Par
 	};
 }
 
-/** Every value that a token can be colored by. */
+/** Adds every value that tokens can be colored by. */
 export function withTokens(rollout: RolloutLine, seed = 1): RolloutLine {
 	const random = Random.of(seed, 'tokens', rollout.step ?? 0, rollout.group, rollout.index);
 	const text = pieces(rollout.completion as string);
@@ -58,7 +61,7 @@ export function withTokens(rollout: RolloutLine, seed = 1): RolloutLine {
 	};
 }
 
-/** A tool call and its result, thinking apart, and two ways on from the result. */
+/** A tool call with its result, separate thinking, and two branches after the result. */
 export const toolMessages: RolloutLine['completion'] = [
 	{
 		role: 'assistant',
@@ -87,7 +90,10 @@ export const looping = `<think>\n${loop.repeat(14)}\n</think>\n<answer>97</answe
 export const mixed =
 	'<think>\nThere are 8 trays with 13 rolls each. 所以总共有一百零四个面包卷。 Then we sell 7 of them. Nous devons donc soustraire les sept petits pains que la boulangerie a vendus dans la rue. So the answer is 97.\n</think>\n<answer>97</answer>';
 
-/** A run whose bakery question comes again every step: what was learned shows. The last step has the remarkable group 3. */
+/**
+ * Writes a run in which the bakery problem recurs at every step and shows learning. The last step has the special group
+ * 3.
+ */
 export async function writeMicroscopeRun(run: string, steps = 12, size = 6): Promise<void> {
 	await writeRecord(run, runRecord({ step: steps, totalSteps: steps, name: 'bakery' }));
 	const batches = [];

@@ -4,8 +4,8 @@ import { addsUp } from '../../../../webview/rollouts/rewardParts.ts';
 
 const none = new Map<string, number>();
 
-describe('whether parts make a reward', () => {
-	it('takes weights, leaves out what does not apply, and allows for single precision', () => {
+describe('whether components add up to a reward', () => {
+	it('takes weights into account, skips inapplicable components, and tolerates single precision', () => {
 		assert.ok(
 			addsUp(
 				{
@@ -36,7 +36,7 @@ describe('whether parts make a reward', () => {
 		assert.ok(addsUp({ reward: -2000.01, rewards: [['a', -2000]] }, none));
 	});
 
-	it('knows what another trainer only notes beside the reward', () => {
+	it('ignores values that another trainer only records next to the reward', () => {
 		assert.ok(
 			!addsUp(
 				{

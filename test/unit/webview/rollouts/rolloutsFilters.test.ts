@@ -50,7 +50,7 @@ function passing(
 	);
 }
 
-test('each filter keeps what it says and nothing else', () => {
+test('each filter keeps exactly the matching rows', () => {
 	assert.deepEqual(passing({}), [0, 1, 2, 3]);
 	assert.deepEqual(passing({ rewardLow: 0.2 }), [0, 1]);
 	assert.deepEqual(passing({ rewardHigh: 0.2 }), [1, 3]);
@@ -65,7 +65,7 @@ test('each filter keeps what it says and nothing else', () => {
 	assert.deepEqual(passing({ advantage: 'negative', correctness: 'correct' }), []);
 });
 
-test('dead groups can be hidden, and a group without a passing row is left out', () => {
+test('dead groups can be hidden, and a group without a matching row is omitted', () => {
 	const dead = group({ group: 1, dead: true });
 	assert.deepEqual(
 		filterGroups([dead, mixed], { ...noFilters, hideDead: true }, null).map(({ summary }) => summary.group),
@@ -74,7 +74,7 @@ test('dead groups can be hidden, and a group without a passing row is left out',
 	assert.deepEqual(filterGroups([dead, mixed], { ...noFilters, rewardLow: 5 }, null), []);
 });
 
-test('a text search keeps the rollouts that hold it and counts occurrences; before the answer all pass', () => {
+test('text search keeps matching rollouts and counts occurrences; until results arrive, all match', () => {
 	const found = foundFromColumns({ group: [7, 7, 8], index: [0, 3, 0], count: [2, 1, 9] });
 	const [only] = filterGroups([mixed], { ...noFilters, text: 'wait' }, found);
 	assert.deepEqual(only?.rows, [0, 3]);
@@ -91,7 +91,7 @@ test('active filters are counted by condition', () => {
 	assert.equal(activeFilters({ ...noFilters, rewardLow: 0, rewardHigh: 1, text: 'x', hideDead: true }), 3);
 });
 
-test('bounds are read as people write them', () => {
+test('bounds are parsed in the formats people use', () => {
 	assert.equal(parseBound(' 0,5 '), 0.5);
 	assert.equal(parseBound('\u22121'), -1);
 	assert.equal(parseBound(''), 'none');
@@ -99,7 +99,7 @@ test('bounds are read as people write them', () => {
 	assert.equal(parseBound('1e999'), null);
 });
 
-test('rows sort from high to low with missing values last, ties by index', () => {
+test('rows are sorted in descending order with missing values last and ties by index', () => {
 	const rows = [3, 2, 1, 0];
 	assert.deepEqual(sortRows(mixed, rows, 'index'), [0, 1, 2, 3]);
 	assert.deepEqual(sortRows(mixed, rows, 'reward'), [0, 1, 3, 2]);
@@ -108,7 +108,7 @@ test('rows sort from high to low with missing values last, ties by index', () =>
 	assert.deepEqual(sortRows(group({ group: 0 }), [2, 0, 1], 'reward'), [0, 1, 2]);
 });
 
-test('groups sort by mean, spread and share correct; the order of the file is kept for ties', () => {
+test('groups are sorted by mean, spread or fraction correct, with ties in file order', () => {
 	const groups = [
 		group({ group: 0, mean: 0.5, std: 0.1, correct: [true, false, null, null] }),
 		group({ group: 1, mean: null, std: null }),
@@ -124,7 +124,7 @@ test('groups sort by mean, spread and share correct; the order of the file is ke
 	assert.deepEqual(order('correct'), [2, 0, 3, 1]);
 });
 
-test('filtering and sorting lose and invent no row (seeded)', () => {
+test('filtering and sorting neither lose nor add rows (seeded)', () => {
 	const random = Random.of(11, 'filters');
 	for (let round = 0; round < 200; round++) {
 		const size = 1 + random.int(12);

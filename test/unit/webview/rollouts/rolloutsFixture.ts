@@ -9,7 +9,7 @@ import { rolloutPath, runFiles } from '../../../../src/runs/runFiles.ts';
 
 const weights = { accuracy: 1, format: 0.2 } as const;
 
-/** run.json of an ended run; tests change what they are about. */
+/** Builds the run.json of an ended run; tests override what they need. */
 export function runRecord(changes: Partial<RunRecord> = {}): RunRecord {
 	return {
 		format: 1,
@@ -81,14 +81,14 @@ export interface BatchOptions {
 	readonly seed?: number;
 	readonly groups?: number;
 	readonly size?: number;
-	/** Sentences of thinking at most. */
+	/** Maximum number of sentences in the thinking. */
 	readonly sentences?: number;
-	/** Probability that a completion is right. */
+	/** Probability that a completion is correct. */
 	readonly skill?: number;
 	readonly tokens?: boolean;
 }
 
-/** A generation batch as an engine would write it: groups with mixed rewards, some dead, some truncated, some ill formed. */
+/** Builds a generation batch like an engine's: groups with mixed rewards, some dead, some truncated, some malformed. */
 export function makeBatch({
 	step,
 	seed = 1,
@@ -144,7 +144,7 @@ export function makeBatch({
 	return lines;
 }
 
-/** A finished run with rollouts at the given steps. */
+/** Writes a finished run with rollouts at the given steps. */
 export async function writeRun(
 	run: string,
 	steps: readonly number[],

@@ -10,18 +10,18 @@ import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.t
 
 export interface RolloutsView extends Webview {
 	readonly session: RolloutsSession;
-	/** What went to the clipboard or into a document, in order. */
+	/** Texts written to the clipboard or a document, in order. */
 	readonly written: readonly string[];
-	/** Rollouts on whose problems a search was asked for. */
+	/** Rollouts for whose problems a search was requested. */
 	readonly searches: readonly unknown[];
-	/** Pairs that were to be compared in the editor, and exports that were asked for. */
+	/** Pairs to compare in the editor, and requested exports. */
 	readonly diffs: readonly { left: Place; right: Place }[];
 	readonly exports: readonly unknown[];
-	/** Faults that the webview reported. */
+	/** Errors that the webview reported. */
 	readonly faults: readonly string[];
 }
 
-/** The panel's webview on a real run folder, answered by the panel's own session. */
+/** Opens the panel's webview on a real run folder with the panel's own session. */
 export async function openRollouts(
 	browser: Browser,
 	run: string,

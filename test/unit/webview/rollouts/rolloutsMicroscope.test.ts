@@ -44,7 +44,7 @@ const at = (index: number, changes: Partial<Place> = {}): Place => ({
 	...changes,
 });
 
-test('completions are chosen and left in the order in which they were chosen', () => {
+test('completions stay selected in the order of selection', () => {
 	const chosen = Chosen.none
 		.toggled(at(1))
 		.toggled(at(2))
@@ -54,7 +54,7 @@ test('completions are chosen and left in the order in which they were chosen', (
 	assert.ok(chosen.has(at(2)) && !chosen.has(at(2, { split: 'validation' })));
 });
 
-test('what is compared: the two chosen last, else the one whose reward is furthest away', () => {
+test('compares the last two selected completions, or else the one with the most different reward', () => {
 	const rollouts = [0.2, 1.2, null, 0.9].map((reward, index) => ({ index, reward }));
 	assert.deepEqual(pairToCompare([at(7), at(8), at(9)], at(0), rollouts), [at(8), at(9)]);
 	assert.deepEqual(pairToCompare([], at(0), rollouts), [at(0), at(1)]);
@@ -88,7 +88,7 @@ function side(text: string, tokens: readonly string[] | null = null): Side {
 	};
 }
 
-test('two completions part at a token where tokens were recorded, else at a character', () => {
+test('two completions diverge at a token if tokens were recorded, or else at a character', () => {
 	const [a, b] = [side('1 + 23', ['1', ' +', ' 23']), side('1 + 29', ['1', ' +', ' 29'])];
 	const parting = partingOf(a, b);
 	assert.deepEqual(parting, { common: 2, start: 3, otherStart: 3, unit: 'token' });
@@ -100,17 +100,17 @@ test('two completions part at a token where tokens were recorded, else at a char
 		unit: 'character',
 	});
 	assert.equal(partingOf(side('same'), side('same')), null);
-	// One ends where the other goes on.
+	// One ends where the other continues.
 	const ends = partingOf(side('ab', ['ab']), side('abc', ['ab', 'c']));
 	assert.equal(ends?.unit, 'token');
 	assert.equal(partingWord(side('ab', ['ab']), ends as never, 2), null);
-	// Tokens that do not spell the text name no place in it.
+	// Tokens that do not add up to the text do not determine a position in it.
 	assert.equal(partingOf(side('xy', ['<s>', 'x', 'y']), side('xz', ['<s>', 'x', 'z']))?.unit, 'character');
-	// A pair of code units is one character.
+	// A surrogate pair is one character.
 	assert.equal(partingOf(side('a😀'), side('a😁'))?.start, 1);
 });
 
-test('compared numbers name each reward once, and count tokens where both sides have them', () => {
+test('the comparison lists each reward once, and counts tokens if both sides have them', () => {
 	const numbers = (text: string, values: object): Side => {
 		const one = side(text);
 		return { ...one, content: { ...one.content, rollout: { ...one.content.rollout, ...values } } };
@@ -138,7 +138,7 @@ test('compared numbers name each reward once, and count tokens where both sides 
 	);
 });
 
-test('the marks of a comparison cover each text once, whatever it holds (seeded)', () => {
+test('the marks of a comparison cover each text once, whatever it contains (seeded)', () => {
 	const random = Random.of(11, 'comparison');
 	const letters = ['a', 'b', '😀', '\n', 'é', '\u202e', '<b>'];
 	for (let round = 0; round < 300; round++) {
@@ -165,7 +165,7 @@ test('the marks of a comparison cover each text once, whatever it holds (seeded)
 	}
 });
 
-test('messages become turns: thinking, calls, results linked to their calls, branches to choose', () => {
+test('messages become turns with thinking, calls, linked results and selectable branches', () => {
 	const turns = turnsOf(toolMessages as never).map((turn) => ({ ...turn, calls: [...turn.calls] }));
 	const tree = new TurnTree({ turns, parents: toolParents });
 	assert.deepEqual(tree.leaves, [2, 5]);
@@ -193,12 +193,12 @@ test('messages become turns: thinking, calls, results linked to their calls, bra
 		.flatMap((row) => (row.kind === 'block' ? row.trace.marks : []))
 		.filter(({ kind }) => kind === 'found');
 	assert.equal(found.length, 2);
-	// Hostile parents end every chain.
+	// Chains end at invalid parent indices.
 	const wild = new TurnTree({ turns, parents: [5, 0, 1.5, -1, 99, Number.NaN] as never });
 	for (const leaf of wild.leaves) assert.ok(wild.path(leaf).length <= turns.length);
 });
 
-test('each way of colouring tokens has its scale, and only recorded values color', () => {
+test('each token coloring has its own scale, and only recorded values are colored', () => {
 	const tokens: TokenColumns = {
 		text: ['a', 'b', 'c'],
 		logprob: [-0.1, -6, null],
@@ -210,7 +210,7 @@ test('each way of colouring tokens has its scale, and only recorded values color
 	const classes = (view: TokenValue, largest = 1) =>
 		(valuesOf(view, tokens) ?? []).map((value) => levelClass(view, tokenLevel(view, value, largest)));
 	assert.deepEqual(classes('logprob'), ['level-0', 'level-6', 'level-none']);
-	// The trainer gives token b e^0.5 times the probability that the sampler gave it.
+	// The trainer gives token b e^0.5 times the probability assigned by the sampler.
 	assert.deepEqual(classes('ratio'), ['level-0', 'above-6', 'level-none']);
 	assert.deepEqual(classes('entropy'), []);
 	assert.deepEqual(classes('advantage', 2), ['level-0', 'above-1', 'level-6']);
@@ -223,7 +223,7 @@ test('each way of colouring tokens has its scale, and only recorded values color
 	}
 });
 
-test('a closer look finds a conclusion that is not answered, a loop, and another language', () => {
+test('inspection finds a conclusion that is not the answer, a loop, and a different language', () => {
 	const found = (text: string) => findInText(traceCompletion(text, r1 as never), r1 as never);
 	const { faithfulness, ...first } = found(unfaithful);
 	assert.deepEqual([faithfulness?.agrees, faithfulness?.concluded, faithfulness?.answer], [false, '97', '42']);
@@ -239,7 +239,7 @@ const scanEvent = (scan: number, step: number, state: 'running' | 'complete' = '
 	rows: [{ step, group: 0, index: [0], reward: [1], correct: [null], truncated: [false], length: [3], answer: ['4'] }],
 });
 
-test('a scan gathers its rows in order, and hears nothing of the one before it', () => {
+test('a scan collects its rows in order, and ignores those of a previous scan', () => {
 	const posted: MicroscopeCommand[] = [];
 	const scan = new ScanModel<PromptRow>('promptScan', (command) => posted.push(command));
 	const begin = (key: string) =>
@@ -266,11 +266,11 @@ test('a scan gathers its rows in order, and hears nothing of the one before it',
 	assert.equal(posted.length, 3, 'what has ended is not stopped');
 	assert.match(
 		scanWords({ ...(scan.progress as ScanProgress), state: 'bounded', skipped: 2 }),
-		/Read 1 of 3 steps, 8 rollouts · 2 could not be read · .*partial scan/,
+		/Read 1 of 3 steps, 8 rollouts · 2 unreadable · .*partial scan/,
 	);
 });
 
-test('the answers to a prompt are counted, and where the usual one changes is seen', () => {
+test('answers to a prompt are counted, and changes of the most frequent answer are detected', () => {
 	const row = (step: number, answer: (string | null)[], correct: (boolean | null)[]): PromptRow => ({
 		...{ step, group: 0, index: answer.map((_, i) => i), reward: answer.map(() => 1), correct, answer },
 		truncated: answer.map(() => false),
@@ -292,7 +292,7 @@ test('the answers to a prompt are counted, and where the usual one changes is se
 	assert.deepEqual([...changedAnswers(rows)], [2]);
 });
 
-test('behaviors over training: shares, first places, and examples spread over the run', () => {
+test('behaviors over training: percentages, first occurrences, and examples spread over the run', () => {
 	const rows = Array.from(
 		{ length: 20 },
 		(_, i): BehaviourRow => ({
@@ -312,7 +312,7 @@ test('behaviors over training: shares, first places, and examples spread over th
 	assert.equal(new BehaviourHistory([]).change(0), null);
 });
 
-test('each rating is saved at once and in order; one that cannot be saved is told; undo goes back', async () => {
+test('each rating is saved immediately and in order, failures are reported, and undo goes back', async () => {
 	const saved: (number | null)[][] = [];
 	let failing = false;
 	const ask = (async (method: string, params: { ratings?: (number | null)[] }) => {
@@ -357,7 +357,7 @@ test('each rating is saved at once and in order; one that cannot be saved is tol
 	);
 });
 
-test('a continuation grows by what comes, and ends by what is told', async () => {
+test('a continuation grows as text arrives, and ends with the reported finish reason', async () => {
 	const posted: MicroscopeCommand[] = [];
 	const ask = (async (method: string) => {
 		if (method === 'policy') return { ready: true, message: '', action: null, temperature: 1, maxTokens: 8 };
@@ -387,7 +387,7 @@ test('a continuation grows by what comes, and ends by what is told', async () =>
 	);
 });
 
-test('what all prompts of a step begin with is left out of their list, by whole words', () => {
+test('the common prefix of all prompts in a step is omitted from the list, in whole words', () => {
 	const system = 'system You are a careful assistant. user ';
 	const questions = ['What is 1 + 1?', 'What is 2 + 2?', 'Solve x = 3.'].map((one) => system + one);
 	assert.equal(questions[0]?.slice(commonBeginning(questions)), 'What is 1 + 1?');

@@ -28,7 +28,7 @@ after(async () => {
 
 const newRun = () => join(root, `run-${++runs}`);
 
-/** Opens the panel, and closes it with the test, which fails when the page had an error. */
+/** Opens the panel and closes it after the test, which fails if the page had an error. */
 async function open(
 	t: TestContext,
 	run: string,
@@ -43,7 +43,7 @@ async function open(
 	return view;
 }
 
-/** Those of the step and group that were asked for last, not of the ones before. */
+/** Matches cards of the last requested step and group, excluding earlier ones. */
 const cards = ['.block-text', '.token'].map((part) => `.group-view:not(.loading) .card ${part}`).join(', ');
 const text = (view: RolloutsView, selector: string) =>
 	view.page.locator(selector).evaluateAll((nodes) => nodes.map((node) => (node as HTMLElement).innerText));
@@ -59,7 +59,7 @@ test('the panel is accessible in every theme and width', options, async (t) => {
 	await looksRight(view, 'rollouts-tokens', [320]);
 });
 
-test('everything can be reached by the keyboard', options, async (t) => {
+test('everything is reachable by keyboard', options, async (t) => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 4, size: 4 });
 	const view = await open(t, run);
@@ -113,7 +113,7 @@ test('everything can be reached by the keyboard', options, async (t) => {
 	assert.equal(active, 'true');
 });
 
-test('identical completions share a card, which its button and the key i expand and fold', options, async (t) => {
+test('identical completions share a card, which its button and the i key expand and fold', options, async (t) => {
 	const run = newRun();
 	const batch = makeBatch({ step: 1, groups: 1, size: 6, tokens: false });
 	const [first, second] = batch as [(typeof batch)[0], (typeof batch)[0]];
@@ -126,7 +126,7 @@ test('identical completions share a card, which its button and the key i expand 
 	await writeMetrics(run, [{ step: 1, lines }]);
 	const view = await open(t, run, { width: 1280, height: 860 });
 	const { page } = view;
-	// A card is in its place before it is drawn.
+	// A card is positioned before it is drawn.
 	const shown = (...indices: number[]) =>
 		page.waitForFunction(
 			(wanted) =>
@@ -158,7 +158,7 @@ test('identical completions share a card, which its button and the key i expand 
 	await page.keyboard.press('i');
 	await shown(0, 3, 1, 2);
 	await said('#3 shown');
-	// Folding from one of the others leaves the completion that stands for all chosen.
+	// Folding from another card selects the completion that represents all of them.
 	await page.keyboard.press('ArrowRight');
 	await page.waitForSelector('.card.selected[data-index="3"]');
 	await page.keyboard.press('i');
@@ -167,7 +167,7 @@ test('identical completions share a card, which its button and the key i expand 
 	await page.waitForSelector('.card.selected[data-index="0"]');
 });
 
-test('crafted text stays text: no element is made of it and no script runs', options, async (t) => {
+test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
 	const run = newRun();
 	const attacks = [
 		'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
@@ -224,7 +224,7 @@ test('crafted text stays text: no element is made of it and no script runs', opt
 	assert.deepEqual(await view.violations(), []);
 });
 
-test('a completion of 1 MB is drawn in part, and all of it can be reached', options, async (t) => {
+test('a completion of 1 MB is partially rendered, and all of it can be reached', options, async (t) => {
 	const run = newRun();
 	await writeRecord(run, runRecord());
 	const long = `<think>${'one line without an end '.repeat(40_000)}needle</think><answer>${'y'.repeat(60_000)}</answer>`;
@@ -240,7 +240,7 @@ test('a completion of 1 MB is drawn in part, and all of it can be reached', opti
 			.evaluate((card) => (card.textContent ?? '').length);
 	assert.ok((await drawn()) < 60_000, `${await drawn()} characters are in the document`);
 	const list = page.locator('.card .virtual-list').first();
-	// Heights are guesses until rows are measured, so the end is reached by going there until it is.
+	// Heights are estimates until rows are measured, so scroll repeatedly until the end is reached.
 	await list.evaluate(async (node) => {
 		for (let i = 0; i < 200; i++) {
 			node.scrollTop = node.scrollHeight;
@@ -261,11 +261,11 @@ test('a completion of 1 MB is drawn in part, and all of it can be reached', opti
 	});
 });
 
-test('a step of 1,000 groups and a group of 1,000 completions are drawn in part', options, async (t) => {
+test('a step of 1,000 groups and a group of 1,000 completions are partially rendered', options, async (t) => {
 	const run = newRun();
 	await writeRecord(run, runRecord());
 	const many = makeBatch({ step: 1, groups: 1000, size: 2, sentences: 1, tokens: false });
-	// No two completions are the same, or they would be folded.
+	// All completions must differ, or they would be folded.
 	const wide = makeBatch({ step: 2, groups: 1, size: 1000, sentences: 1, tokens: false }).map((line) => ({
 		...line,
 		completion: `${line.index} ${line.completion}`,
@@ -289,7 +289,7 @@ test('a step of 1,000 groups and a group of 1,000 completions are drawn in part'
 	await page.waitForSelector('.group-list [aria-selected="true"][aria-posinset="1000"]');
 });
 
-test('new steps do not move what one reads', options, async (t) => {
+test('new steps do not change what the user is reading', options, async (t) => {
 	const run = newRun();
 	await writeRun(
 		run,
@@ -328,16 +328,16 @@ test('new steps do not move what one reads', options, async (t) => {
 	assert.deepEqual(await view.violations(), []);
 	await page.click('.unseen');
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '62');
-	// What one follows is not told as new, and nothing is not told at all.
+	// Steps that are followed are not announced as new, and nothing is announced if there are none.
 	await writeRollouts(run, 63, makeBatch({ step: 63, groups: 2, size: 2 }));
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '63');
-	// The live region joins what is said within 400 ms.
+	// The live region combines announcements within 400 ms.
 	await page.waitForTimeout(500);
 	const said = await page.locator('[role=status].visually-hidden').allTextContents();
 	assert.ok(!said.includes('0 new steps'), said.join('; '));
 });
 
-test('where there is nothing to show, the panel says why and what to do', options, async (t) => {
+test('if there is nothing to show, the panel explains why and what to do', options, async (t) => {
 	const none = newRun();
 	const { ownIdentity } = await import('../../../../src/processes/processIdentity.ts');
 	const alive = { heartbeat: Date.now() / 1000, ...(await ownIdentity()) };
@@ -353,7 +353,7 @@ test('where there is nothing to show, the panel says why and what to do', option
 	await writeRecord(ended, runRecord({ stage: 'sft' }));
 	const over = await open(t, ended);
 	await over.page.waitForSelector('.empty');
-	assert.match((await text(over, '.empty'))[0] ?? '', /wrote no rollouts/);
+	assert.match((await text(over, '.empty'))[0] ?? '', /has no rollouts/);
 
 	const pruned = newRun();
 	await writeRun(pruned, [1, 2], { groups: 2, size: 2 });
@@ -372,10 +372,10 @@ test('where there is nothing to show, the panel says why and what to do', option
 	await writeFile(rolloutPath(broken, 1), 'nothing\nof use\n');
 	const unreadable = await open(t, broken);
 	await unreadable.page.waitForSelector('.empty');
-	assert.match((await text(unreadable, '.step-faults'))[0] ?? '', /2 lines could not be read/);
+	assert.match((await text(unreadable, '.step-faults'))[0] ?? '', /2 unreadable lines/);
 });
 
-test('a view that comes back shows the same place', options, async (t) => {
+test('a reopened view shows the same location', options, async (t) => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 3, size: 3 });
 	const first = await open(t, run);

@@ -13,7 +13,9 @@ import { tokenLevel } from '../../../../webview/rollouts/tokenScale.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 
-/** Blocks follow one another, are not empty and not too long, and no cut parts a surrogate pair. */
+/**
+ * Asserts that blocks are consecutive, nonempty and within the limits, and that no boundary splits a surrogate pair.
+ */
 function checkBlocks(text: string, limits: { characters: number; lines: number } = blockLimits): void {
 	const blocks = textBlocks(text, 0, text.length, limits);
 	let at = 0;
@@ -32,7 +34,7 @@ function checkBlocks(text: string, limits: { characters: number; lines: number }
 	assert.equal(at, text.length);
 }
 
-test('any text is cut into blocks without loss (seeded)', () => {
+test('any text is split into blocks without loss (seeded)', () => {
 	const random = Random.of(3, 'blocks');
 	const letters = ['a', 'b', ' ', '\n', '\n', '😀', 'é', 'e\u0301', '👨‍👩‍👧', '\r\n', '漢', '\u200d', '\ud800'];
 	for (let round = 0; round < 300; round++) {
@@ -41,17 +43,17 @@ test('any text is cut into blocks without loss (seeded)', () => {
 	}
 });
 
-test('a completion of 1 MB without a line feed becomes blocks of bounded size', () => {
+test('a completion of 1 MB without a line feed becomes blocks of limited size', () => {
 	checkBlocks('y'.repeat(1_000_000));
 	checkBlocks(`${'word '.repeat(200_000)}`);
 	checkBlocks('😀'.repeat(500_000));
 	checkBlocks('\n'.repeat(1_000_000));
 	assert.equal(textBlocks('y'.repeat(1_000_000)).length, Math.ceil(1_000_000 / blockLimits.characters));
-	// Words are not cut where there are spaces.
+	// Words are not split if there are spaces.
 	for (const { end } of textBlocks('word '.repeat(2000)).slice(0, -1)) assert.equal(end % 5, 0);
 });
 
-test('segments cover the range, and each lies wholly in or out of each mark (seeded)', () => {
+test('segments cover the range, and each is entirely inside or outside every mark (seeded)', () => {
 	const random = Random.of(5, 'segments');
 	for (let round = 0; round < 300; round++) {
 		const end = 1 + random.int(50);
@@ -78,7 +80,7 @@ test('segments cover the range, and each lies wholly in or out of each mark (see
 	}
 });
 
-test('hidden characters are named; what is ordinary text is left alone', () => {
+test('hidden characters are named, and ordinary text is left alone', () => {
 	const labels = (text: string) => hiddenCharacters(text).map(({ label }) => label);
 	assert.deepEqual(labels('a\u202eb\u2066c\u200b\ufeff\u00ad'), ['RLO', 'LRI', 'ZWSP', 'BOM', 'SHY']);
 	assert.deepEqual(labels('\0\u001b[31m\r'), ['NUL', 'ESC', 'CR']);
@@ -92,7 +94,7 @@ test('hidden characters are named; what is ordinary text is left alone', () => {
 	assert.equal(plainLabel('abcdef', 3), 'abc…');
 });
 
-test('a completion is parted into thinking, answer and what stands outside', () => {
+test('a completion is split into thinking, answer and text outside both', () => {
 	const text = 'So.<think>Wait, 1+1 is 2.</think>\n<answer>2</answer>';
 	const { regions, marks, behaviours } = traceCompletion(text, r1 as never);
 	assert.deepEqual(
@@ -116,7 +118,7 @@ test('a completion is parted into thinking, answer and what stands outside', () 
 	assert.deepEqual(traceCompletion('', noTags).blocks, []);
 });
 
-test('faults of form are told once and missing tags together', () => {
+test('format errors are reported once, with missing tags combined', () => {
 	const none = traceCompletion('42', r1 as never);
 	assert.deepEqual(
 		none.regions.map(({ kind }) => kind),
@@ -132,7 +134,7 @@ test('faults of form are told once and missing tags together', () => {
 	assert.ok(messages.some((message) => message.includes('occurs more than once')));
 });
 
-test('regions of any text lie in order, without overlap, and lose nothing that can be seen (seeded)', () => {
+test('regions of any text are ordered, do not overlap, and lose no visible characters (seeded)', () => {
 	const random = Random.of(8, 'regions');
 	const pieces = ['<think>', '</think>', '<answer>', '</answer>', ' ', 'x', 'wait', '\n'];
 	for (let round = 0; round < 400; round++) {
@@ -152,7 +154,7 @@ test('regions of any text lie in order, without overlap, and lose nothing that c
 	}
 });
 
-test('a text is found whatever its case, as it stands, with offsets of the original', () => {
+test('text is found literally and case-insensitively, with offsets in the original', () => {
 	assert.deepEqual(findText('Wait, wait. WAIT', 'wait'), [
 		{ start: 0, end: 4 },
 		{ start: 6, end: 10 },
@@ -165,7 +167,7 @@ test('a text is found whatever its case, as it stands, with offsets of the origi
 	assert.deepEqual(findText('[.*', '[.*'), [{ start: 0, end: 3 }]);
 });
 
-test('token blocks cover all tokens, and levels grow with surprise', () => {
+test('token blocks cover all tokens, and levels increase with surprisal', () => {
 	const random = Random.of(9, 'tokens');
 	for (let round = 0; round < 100; round++) {
 		const text = Array.from({ length: random.int(900) }, () => random.pick(['a', ' b', '\n', '', '<think>']));
@@ -184,7 +186,7 @@ test('token blocks cover all tokens, and levels grow with surprise', () => {
 	assert.equal(tokenLevel('entropy', null), null);
 });
 
-test('bars stand on zero and stay inside their picture', () => {
+test('bars start at zero and stay inside the plot', () => {
 	const range = rewardRange([{ reward: [1.2, -0.4, null, 0] }] as never);
 	assert.deepEqual(range, { low: -0.4, high: 1.2 });
 	const [high, low, none, zero] = layoutBars([1.2, -0.4, null, 0], range, 16);
@@ -195,7 +197,7 @@ test('bars stand on zero and stay inside their picture', () => {
 	assert.deepEqual(rewardRange([]), { low: 0, high: 1 });
 });
 
-test('keys reach their commands, and controls keep theirs', () => {
+test('keys trigger their commands, and controls keep their own keys', () => {
 	const press = (key: string, focus: 'text' | 'choice' | 'other' = 'other', ctrlKey = false) =>
 		commandOf({ key, ctrlKey, altKey: false, metaKey: false, focus });
 	assert.equal(press('j'), 'next-group');

@@ -57,7 +57,7 @@ const policy: Parameters<typeof openRollouts>[3] = async () => ({
 	},
 });
 
-/** Everything that the panel shows, one view after the other. */
+/** Opens every view of the panel, one after another. */
 test('every view is accessible in every theme and width', options, async (t) => {
 	const view = await open(t, { width: 1280, height: 860 }, policy);
 	const { page } = view;
@@ -110,7 +110,7 @@ test('every view is accessible in every theme and width', options, async (t) => 
 const summary = (view: RolloutsView) => view.page.locator('.statement').innerText();
 
 test(
-	'two completions are chosen by key and by pointer, also of two steps, and compared in the editor',
+	'two completions are selected by keyboard and by pointer, even across steps, and compared in the editor',
 	options,
 	async (t) => {
 		const view = await open(t);
@@ -154,7 +154,7 @@ test(
 	},
 );
 
-test('one click, or one key, finds the group with the widest spread', options, async (t) => {
+test('one click or one key finds the group with the largest spread', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await page.waitForSelector('.card .block-text');
@@ -170,7 +170,7 @@ test('one click, or one key, finds the group with the widest spread', options, a
 	);
 });
 
-test('what is exported is the step, what passes the filters, or what was chosen', options, async (t) => {
+test('an export contains the step, the filtered rollouts, or the selection', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await page.waitForSelector('.card .block-text');
@@ -197,7 +197,7 @@ test('what is exported is the step, what passes the filters, or what was chosen'
 	assert.deepEqual([scope, rollouts.length], ['rollouts', 1]);
 });
 
-test('steps are labeled by keys, and each label is on disk at once', options, async (t) => {
+test('steps are labeled by keyboard, and each label is saved immediately', options, async (t) => {
 	const run = join(root, 'labelled');
 	await writeMicroscopeRun(run, 2);
 	const view = await open(t, {}, policy, run);
@@ -238,7 +238,7 @@ test('steps are labeled by keys, and each label is on disk at once', options, as
 });
 
 test(
-	'completions are rated by keys and by pointer, two are compared, and all of it is on disk at once',
+	'completions are rated by keyboard and by pointer, two are compared, and everything is saved immediately',
 	options,
 	async (t) => {
 		const run = join(root, 'rated');
@@ -306,57 +306,61 @@ test(
 	},
 );
 
-test('the thinking is cut at a token, edited, and goes on; without a policy it says why', options, async (t) => {
-	const view = await open(t, {}, policy);
-	const { page } = view;
-	await page.waitForSelector('.card .block-text');
-	await page.keyboard.press('e');
-	await page.waitForSelector('.token');
-	await page.locator('.token', { hasText: 'Selling' }).first().click();
-	const beginning = page.locator('.beginning');
-	assert.match(await beginning.inputValue(), /rolls\.\n$/);
-	await beginning.press('End');
-	await beginning.pressSequentially('Now 104');
-	await beginning.press('Control+Enter');
-	await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('finished (EOS)'));
-	const text = await page.locator('.continuations .block-text').allInnerTexts();
-	assert.match(text.join('\n'), /Now 104 So 104 - 7 = 97/);
-	// What was typed and generated is there after a tab switch, a new snapshot or a reload; nothing is generated again.
-	const edited = `${await beginning.inputValue()}, or rather`;
-	await beginning.fill(edited);
-	await page.getByRole('textbox', { name: 'Temperature' }).fill('0.3');
-	await page.waitForTimeout(350);
-	const state = await view.state();
-	await view.session.begin();
-	await page.waitForFunction(
-		(text) => document.querySelector<HTMLTextAreaElement>('.beginning')?.value === text,
-		edited,
-	);
-	const again = await open(t, { state }, policy);
-	await again.page.waitForSelector('.beginning');
-	assert.equal(await again.page.locator('.beginning').inputValue(), edited);
-	assert.equal(await again.page.getByRole('textbox', { name: 'Temperature' }).inputValue(), '0.3');
-	assert.deepEqual(await again.page.locator('.continuations .block-text').allInnerTexts(), text);
-	const none = await open(t, {}, async () => ({
-		policy: async () => ({
-			ready: false,
-			message: 'This run has no running engine and no complete checkpoint.',
-			action: 'Resume the run, or wait until it has saved a checkpoint.',
-			temperature: 1,
-			maxTokens: 8,
-		}),
-		generate: async () => ({ text: '', ended: true }),
-	}));
-	await none.page.waitForSelector('.card .block-text');
-	await none.page.keyboard.press('e');
-	await none.page.waitForSelector('.beginning');
-	assert.match(await none.page.locator('.continue-column').innerText(), /no running engine.*Resume the run/s);
-	assert.ok(await none.page.getByRole('button', { name: 'Continue from Here' }).isDisabled());
-	assert.deepEqual(await none.violations(), []);
-});
+test(
+	'thinking can be truncated at a token, edited and continued; without a policy, the reason is shown',
+	options,
+	async (t) => {
+		const view = await open(t, {}, policy);
+		const { page } = view;
+		await page.waitForSelector('.card .block-text');
+		await page.keyboard.press('e');
+		await page.waitForSelector('.token');
+		await page.locator('.token', { hasText: 'Selling' }).first().click();
+		const beginning = page.locator('.beginning');
+		assert.match(await beginning.inputValue(), /rolls\.\n$/);
+		await beginning.press('End');
+		await beginning.pressSequentially('Now 104');
+		await beginning.press('Control+Enter');
+		await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('finished (EOS)'));
+		const text = await page.locator('.continuations .block-text').allInnerTexts();
+		assert.match(text.join('\n'), /Now 104 So 104 - 7 = 97/);
+		// Entered and generated text survives a tab switch, a new snapshot and a reload without generating again.
+		const edited = `${await beginning.inputValue()}, or rather`;
+		await beginning.fill(edited);
+		await page.getByRole('textbox', { name: 'Temperature' }).fill('0.3');
+		await page.waitForTimeout(350);
+		const state = await view.state();
+		await view.session.begin();
+		await page.waitForFunction(
+			(text) => document.querySelector<HTMLTextAreaElement>('.beginning')?.value === text,
+			edited,
+		);
+		const again = await open(t, { state }, policy);
+		await again.page.waitForSelector('.beginning');
+		assert.equal(await again.page.locator('.beginning').inputValue(), edited);
+		assert.equal(await again.page.getByRole('textbox', { name: 'Temperature' }).inputValue(), '0.3');
+		assert.deepEqual(await again.page.locator('.continuations .block-text').allInnerTexts(), text);
+		const none = await open(t, {}, async () => ({
+			policy: async () => ({
+				ready: false,
+				message: 'This run has no running engine and no complete checkpoint.',
+				action: 'Resume the run, or wait until it has saved a checkpoint.',
+				temperature: 1,
+				maxTokens: 8,
+			}),
+			generate: async () => ({ text: '', ended: true }),
+		}));
+		await none.page.waitForSelector('.card .block-text');
+		await none.page.keyboard.press('e');
+		await none.page.waitForSelector('.beginning');
+		assert.match(await none.page.locator('.continue-column').innerText(), /no running engine.*Resume the run/s);
+		assert.ok(await none.page.getByRole('button', { name: 'Continue from Here' }).isDisabled());
+		assert.deepEqual(await none.violations(), []);
+	},
+);
 
 test(
-	'messages are shown turn by turn, results lead to their calls, and branches can be changed',
+	'messages are shown turn by turn, results link to their calls, and branches can be switched',
 	options,
 	async (t) => {
 		const view = await open(t);
@@ -382,36 +386,30 @@ test(
 	},
 );
 
-test(
-	'another trainer’s run: its notes, its validation rollouts, and only the values it records',
-	options,
-	async (t) => {
-		const view = await open(t, {}, policy, join(import.meta.dirname, '../../../fixtures/verl'));
-		const { page } = view;
-		await page.waitForSelector('.card .block-text');
-		await page.getByRole('button', { name: /^verl/ }).click();
-		assert.ok(await page.locator('dialog.notes').isVisible());
-		assert.ok((await page.locator('dialog.notes li').count()) > 0);
-		assert.deepEqual(await view.violations(), []);
-		await page.keyboard.press('Escape');
-		assert.ok(
-			await page
-				.locator('vscode-dropdown[aria-label="Tokens"]')
-				.evaluate((node) => (node as HTMLSelectElement).disabled),
-		);
-		await page.locator('vscode-dropdown[aria-label="Rollouts"]').click();
-		await page.locator('vscode-option', { hasText: 'Validation' }).click();
-		await page.waitForFunction(
-			() =>
-				document.querySelector('vscode-dropdown[aria-label="Rollouts"]')?.getAttribute('current-value') ===
-					'validation' || true,
-		);
-		await page.waitForSelector('.card .block-text');
-		assert.deepEqual(await view.violations(), []);
-	},
-);
+test('an external run shows its notes, its validation rollouts, and only the values it records', options, async (t) => {
+	const view = await open(t, {}, policy, join(import.meta.dirname, '../../../fixtures/verl'));
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	await page.getByRole('button', { name: /^verl/ }).click();
+	assert.ok(await page.locator('dialog.notes').isVisible());
+	assert.ok((await page.locator('dialog.notes li').count()) > 0);
+	assert.deepEqual(await view.violations(), []);
+	await page.keyboard.press('Escape');
+	assert.ok(
+		await page.locator('vscode-dropdown[aria-label="Tokens"]').evaluate((node) => (node as HTMLSelectElement).disabled),
+	);
+	await page.locator('vscode-dropdown[aria-label="Rollouts"]').click();
+	await page.locator('vscode-option', { hasText: 'Validation' }).click();
+	await page.waitForFunction(
+		() =>
+			document.querySelector('vscode-dropdown[aria-label="Rollouts"]')?.getAttribute('current-value') ===
+				'validation' || true,
+	);
+	await page.waitForSelector('.card .block-text');
+	assert.deepEqual(await view.violations(), []);
+});
 
-test('hostile completions stay text in every view, and the layout holds', options, async (t) => {
+test('hostile completions are shown as plain text in every view without breaking the layout', options, async (t) => {
 	const run = join(root, 'hostile');
 	await writeRecord(run, runRecord({ name: 'hostile', step: 1 }));
 	const texts = Object.values(hostileTexts);
@@ -470,7 +468,7 @@ test('hostile completions stay text in every view, and the layout holds', option
 	await harmless('behaviours');
 });
 
-test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is compared too', options, async (t) => {
+test('two completions of 1 MB are compared and partially rendered, as is a group of 1,000', options, async (t) => {
 	const run = join(root, 'long');
 	await writeRecord(run, runRecord({ step: 2 }));
 	const common = 'The same words again and again. '.repeat(31_000);
@@ -490,7 +488,7 @@ test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is c
 	await page.keyboard.press('1');
 	await page.keyboard.press('[');
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
-	// Not the cards of the other step, which stay until those of this one are there.
+	// Exclude the cards of the other step, which remain until those of this step arrive.
 	await page.waitForFunction(() => document.querySelectorAll('.card').length === 2);
 	await page.waitForSelector('.card .block-text');
 	await page.keyboard.press('2');
@@ -511,7 +509,7 @@ test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is c
 	assert.ok(drawn < 120_000, `${drawn} characters are in the document`);
 });
 
-test('a scan ends when its view is left, and is not begun again for the same run', options, async (t) => {
+test('a scan stops when its view is closed, and is not restarted for the same run', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await page.waitForSelector('.card .block-text');

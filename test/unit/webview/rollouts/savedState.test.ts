@@ -42,7 +42,7 @@ test('events are decoded, not cast', () => {
 	for (const event of spoilt) assert.equal(decode(rolloutsEventSchema, event).ok, false, JSON.stringify(event));
 });
 
-test('commands and requests of the webview are decoded', () => {
+test('webview commands and requests are decoded', () => {
 	assert.ok(decode(rolloutsCommandSchema, { type: 'ready' }).ok);
 	for (const command of [{ type: 'exec' }, 'ready', { type: 'fault', message: 'x'.repeat(20_001) }]) {
 		assert.equal(decode(rolloutsCommandSchema, command).ok, false);
@@ -56,7 +56,7 @@ test('commands and requests of the webview are decoded', () => {
 	assert.equal(decode(copy.params, { step: 1, group: 1, index: 1, part: 'password' }).ok, false);
 });
 
-test('a saved state that does not fit is dropped', () => {
+test('an invalid saved state is dropped', () => {
 	const saved: SavedState = {
 		runFolder: '/runs/a',
 		step: 3,

@@ -17,7 +17,7 @@ import { compareStrategies } from '../../../../src/search/compare/compareStrateg
 import { PolicyPool } from '../../../../src/search/policyPool.ts';
 import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
-/** A comparison by a scripted policy, made for the test. @returns its folder */
+/** Runs a comparison with a scripted policy for the test. @returns its folder */
 export async function makeComparison(
 	more: Partial<ComparisonSpecInput> = {},
 	policy?: readonly object[],
@@ -69,17 +69,17 @@ export async function makeComparison(
 }
 
 export interface StrategiesView extends Webview {
-	/** What the page told its panel, without `ready`. */
+	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: StrategiesCommand[];
 	readonly faults: readonly string[];
-	/** Logs whose trees were opened. */
+	/** Logs of the trees that were opened. */
 	readonly opened: string[];
 	readonly session: StrategiesSession;
-	/** Keeps back the answers to the page's requests from now on. @returns lets them go */
+	/** Holds back all further responses to the page. @returns a function that releases them */
 	hold(): () => void;
 }
 
-/** The view's page with the panel's own session behind it. */
+/** Opens the page with the panel's own session. */
 export async function openStrategies(
 	browser: Browser,
 	folder: string,

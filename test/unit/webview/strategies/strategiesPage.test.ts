@@ -20,7 +20,7 @@ after(async () => {
 	if (folder !== '') await rm(dirname(folder), { recursive: true, force: true });
 });
 
-/** Opens the view, and closes it with the test, which fails when the page had an error. */
+/** Opens the view and closes it after the test, which fails if the page had an error. */
 async function open(t: TestContext, more: Parameters<typeof openStrategies>[2] = {}, of = folder) {
 	const view = await openStrategies(browser, of, more);
 	t.after(async () => {
@@ -40,7 +40,7 @@ test('the view is accessible in every theme and width', options, async (t) => {
 	await looksRight(view, 'strategies', [320, 760]);
 });
 
-test('the plot and the table say what the comparison found; points open their trees', options, async (t) => {
+test('the plot and the table show the comparison results, and points open their trees', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await page.waitForSelector('.point');
@@ -74,7 +74,7 @@ test('the plot and the table say what the comparison found; points open their tr
 	await page.getByRole('button', { name: 'Accuracy', exact: true }).click();
 	assert.deepEqual(await names(), asGiven, 'the third time it is as it was');
 
-	// By keyboard: a point of the plot, along its line, and its searches.
+	// By keyboard: a point in the plot, the next one on its line, and its searches.
 	const points = page.locator('.point');
 	await points.first().focus();
 	await page.keyboard.press('ArrowDown');
@@ -98,7 +98,7 @@ test('the plot and the table say what the comparison found; points open their tr
 		const badges = [...document.querySelectorAll('.searches tbody .badge')];
 		return badges.length > 0 && badges.every((badge) => badge.classList.contains('wrong'));
 	});
-	// Answers that come in leave the choice where it is: open, or with the focus.
+	// Incoming results do not affect the dropdown: it stays open and keeps the focus.
 	assert.equal(await which.evaluate((node) => document.activeElement === node), true);
 	const height = () => page.evaluate(() => document.documentElement.scrollHeight);
 	const before = await height();
@@ -107,7 +107,7 @@ test('the plot and the table say what the comparison found; points open their tr
 	await page.getByText('Loading searches…').waitFor();
 	assert.equal(await height(), before, 'the page does not jump');
 	await which.click();
-	// The component says so in the frame after.
+	// The component updates the attribute in the next frame.
 	const openChoice = page.locator('.searches vscode-dropdown[aria-expanded=true]');
 	await openChoice.waitFor();
 	letGo();
@@ -117,7 +117,7 @@ test('the plot and the table say what the comparison found; points open their tr
 	assert.match(await page.locator('.searches h2').innerText(), /simulations=12/);
 });
 
-test('bands and curves are chosen, and a reload keeps them', options, async (t) => {
+test('bands and curves can be selected, and a reload keeps the selection', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await page.waitForSelector('.point');
@@ -139,7 +139,7 @@ test('bands and curves are chosen, and a reload keeps them', options, async (t) 
 	assert.match((await again.page.locator('.interval-plot > svg').getAttribute('aria-label')) ?? '', /band 2$/);
 });
 
-test('one that was stopped can go on, and it follows what is written', options, async (t) => {
+test('a stopped comparison can be continued, and the view follows its progress', options, async (t) => {
 	const other = await makeComparison({
 		problems: { from: 'file', path: 'problems.jsonl', limit: 2 },
 		strategies: [{ strategy: 'self-consistency', params: { n: 2 } }],
@@ -164,59 +164,63 @@ test('one that was stopped can go on, and it follows what is written', options, 
 	assert.equal((await page.locator('.point').count()) > 0, true, 'what was there stays');
 });
 
-test('searches that failed are no success: how many, why, and what to do', options, async (t) => {
-	const rules = [
-		{ prompt: 'easy *', say: [{ text: '<think>right\n</think><answer>$1</answer>' }] },
-		{
-			prompt: 'hard *',
-			fail: {
-				reason: 'invalid',
-				message: `The prompt has "\u202Eh", which is not in the vocabulary <b>${'x'.repeat(300)}`,
+test(
+	'failed searches do not count as success: the view shows how many failed, why, and what to do',
+	options,
+	async (t) => {
+		const rules = [
+			{ prompt: 'easy *', say: [{ text: '<think>right\n</think><answer>$1</answer>' }] },
+			{
+				prompt: 'hard *',
+				fail: {
+					reason: 'invalid',
+					message: `The prompt has "\u202Eh", which is not in the vocabulary <b>${'x'.repeat(300)}`,
+				},
 			},
-		},
-	];
-	const other = await makeComparison(
-		{ strategies: [{ strategy: 'self-consistency', params: { n: 2 } }], searches: 4 },
-		rules,
-	);
-	t.after(() => rm(dirname(other), { recursive: true, force: true }));
-	const view = await open(t, { width: 760 }, other);
-	const { page } = view;
-	await page.waitForSelector('.badge.state-incomplete');
-	assert.equal(await page.locator('.badge.state-ended').count(), 0);
-	assert.equal(await page.locator('.page-head .badge').innerText(), 'Incomplete');
-	assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and are excluded.');
-	assert.match(await page.locator('.failures li').innerText(), /^30× .*not in the vocabulary/);
-	await page.getByRole('button', { name: 'Retry Failed' }).waitFor();
-	await looksRightNow(view, 'strategies-failures');
+		];
+		const other = await makeComparison(
+			{ strategies: [{ strategy: 'self-consistency', params: { n: 2 } }], searches: 4 },
+			rules,
+		);
+		t.after(() => rm(dirname(other), { recursive: true, force: true }));
+		const view = await open(t, { width: 760 }, other);
+		const { page } = view;
+		await page.waitForSelector('.badge.state-incomplete');
+		assert.equal(await page.locator('.badge.state-ended').count(), 0);
+		assert.equal(await page.locator('.page-head .badge').innerText(), 'Incomplete');
+		assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and are excluded.');
+		assert.match(await page.locator('.failures li').innerText(), /^30× .*not in the vocabulary/);
+		await page.getByRole('button', { name: 'Retry Failed' }).waitFor();
+		await looksRightNow(view, 'strategies-failures');
 
-	const path = join(other, 'summary.json');
-	const summary = JSON.parse(await readFile(path, 'utf8'));
-	const points = summary.points.map((point: object) => ({ ...point, accuracy: null, problems: 0, failed: 30 }));
-	const all = {
-		...summary,
-		state: 'failed',
-		failed: 60,
-		points,
-		curves: [],
-		bands: [],
-		message: 'All 60 searches failed: why.',
-	};
-	await writeFile(path, JSON.stringify(all));
-	await page.waitForSelector('.badge.state-failed');
-	assert.equal(await page.locator('.legend').innerText(), 'No results: all searches failed.');
-	// A summary that an older version wrote: done, without the reasons.
-	await writeFile(
-		path,
-		JSON.stringify({ ...all, state: 'ended', failed: undefined, failures: undefined, message: null }),
-	);
-	await page.waitForSelector('.badge.state-incomplete');
-});
+		const path = join(other, 'summary.json');
+		const summary = JSON.parse(await readFile(path, 'utf8'));
+		const points = summary.points.map((point: object) => ({ ...point, accuracy: null, problems: 0, failed: 30 }));
+		const all = {
+			...summary,
+			state: 'failed',
+			failed: 60,
+			points,
+			curves: [],
+			bands: [],
+			message: 'All 60 searches failed: why.',
+		};
+		await writeFile(path, JSON.stringify(all));
+		await page.waitForSelector('.badge.state-failed');
+		assert.equal(await page.locator('.legend').innerText(), 'No results: all searches failed.');
+		// Summary from an older version: done, without the reasons.
+		await writeFile(
+			path,
+			JSON.stringify({ ...all, state: 'ended', failed: undefined, failures: undefined, message: null }),
+		);
+		await page.waitForSelector('.badge.state-incomplete');
+	},
+);
 
-test('a folder that holds no comparison says so, and what to do', options, async (t) => {
+test('a folder without a comparison is reported with an action', options, async (t) => {
 	const view = await open(t, {}, join(folder, 'trees'));
 	await view.page.waitForSelector('.empty');
-	assert.match(await view.page.locator('.empty').innerText(), /no results of a comparison/);
+	assert.match(await view.page.locator('.empty').innerText(), /contains no comparison results/);
 	await looksRightNow(view, 'strategies-empty');
 	await view.page.getByRole('button', { name: 'Compare Strategies...' }).click();
 	for (let i = 0; i < 500 && view.commands.length === 0; i++) await view.page.waitForTimeout(10);

@@ -14,12 +14,12 @@ import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.t
 
 export interface TranscriptView extends Webview {
 	readonly session: TranscriptSession;
-	/** What the page told its panel, without `ready`. */
+	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: readonly TranscriptCommand[];
 	readonly faults: readonly string[];
 }
 
-/** The panel's webview, answered by the panel's own session. */
+/** Opens the panel's webview with the panel's own session. */
 export async function openTranscript(
 	browser: Browser,
 	place: TranscriptPlace,

@@ -22,7 +22,7 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Opens the panel on a file, and closes it with the test, which fails when the page had an error. */
+/** Opens the panel on a file and closes it after the test, which fails if the page had an error. */
 async function open(
 	t: TestContext,
 	file: string,
@@ -54,7 +54,7 @@ test('the transcript of a Reflexion agent is accessible in every theme and width
 	await looksRight(view, 'transcript-open', widths);
 });
 
-test('its faults are listed and lead to their messages', options, async (t) => {
+test('its findings are listed and link to their messages', options, async (t) => {
 	const { page } = await open(t, reflexionFile);
 	await page.waitForSelector('.finding');
 	const titles = await page.locator('.finding-title').allInnerTexts();
@@ -82,7 +82,7 @@ test('its faults are listed and lead to their messages', options, async (t) => {
 	);
 });
 
-test('calls and results lead to each other, by mouse and by keys', options, async (t) => {
+test('calls and results link to each other, by mouse and keyboard', options, async (t) => {
 	const { page } = await open(t, reflexionFile);
 	await page.locator('.message-head').nth(1).click();
 	await page.getByRole('button', { name: 'Result in message 3' }).click();
@@ -104,7 +104,7 @@ test('calls and results lead to each other, by mouse and by keys', options, asyn
 	assert.equal(await at(), '3', 'the first finding is about message 4');
 });
 
-test('what is shown comes back after a reload', options, async (t) => {
+test('the view state is restored after a reload', options, async (t) => {
 	const first = await open(t, reflexionFile);
 	await first.page.waitForSelector('.message');
 	await first.page.locator('.message-head').nth(3).click();
@@ -113,7 +113,7 @@ test('what is shown comes back after a reload', options, async (t) => {
 	await second.page.waitForSelector('[data-message="3"].open .text-body');
 });
 
-test('a file that grows is followed, and what is open stays open', options, async (t) => {
+test('a growing file is followed, and open items stay open', options, async (t) => {
 	const line = (role: string, content: string) => `${JSON.stringify({ role, content })}\n`;
 	const file = await written('growing.jsonl', line('user', 'One') + line('assistant', 'Two'));
 	const { page, session } = await open(t, file);
@@ -134,7 +134,7 @@ test('a file that grows is followed, and what is open stays open', options, asyn
 	assert.equal(await page.locator('.message').count(), 4, 'what was there stays');
 });
 
-test('several conversations of a file are chosen from', options, async (t) => {
+test('the user can switch between several conversations in a file', options, async (t) => {
 	const rows = ['Ada', 'Bo'].map((name) =>
 		JSON.stringify({ id: name, messages: [{ role: 'user', content: `I am ${name}` }] }),
 	);
@@ -145,12 +145,12 @@ test('several conversations of a file are chosen from', options, async (t) => {
 	await page.waitForFunction(() => document.querySelector('.summary')?.textContent === 'I am Bo');
 });
 
-test('what is no transcript is said, with what to do next', options, async (t) => {
+test('a file without a transcript is reported with a suggested action', options, async (t) => {
 	for (const [name, content, words] of [
-		['empty.json', '', /contains no list of messages.*Open a JSON/s],
-		['words.txt', 'Nothing to see.', /contains no list of messages/],
+		['empty.json', '', /does not contain a list of messages.*Open a JSON/s],
+		['words.txt', 'Nothing to see.', /does not contain a list of messages/],
 		['binary.txt', new Uint8Array([0, 1, 2, 255, 254, 0]), /binary\.txt is not text/],
-		['deep.json', '['.repeat(500_000), /contains no list of messages/],
+		['deep.json', '['.repeat(500_000), /does not contain a list of messages/],
 	] as const) {
 		const view = await open(t, await written(name, content));
 		await view.page.waitForSelector('.empty');
@@ -167,7 +167,7 @@ test('what is no transcript is said, with what to do next', options, async (t) =
 	assert.match(await gone.page.locator('.empty').innerText(), /no such file/);
 });
 
-test('hostile texts stay texts', options, async (t) => {
+test('hostile text is shown as plain text', options, async (t) => {
 	const evil = [
 		'<script>document.title = "pwned"</script><img src=x onerror="document.title=\'pwned\'">',
 		'[click](command:workbench.action.reloadWindow) javascript:alert(1) https://example.org/x',
@@ -202,7 +202,7 @@ test('hostile texts stay texts', options, async (t) => {
 	await fitsWidth(view, 'hostile texts');
 });
 
-test('twenty thousand messages are drawn as they come into view', options, async (t) => {
+test('twenty thousand messages are rendered as they scroll into view', options, async (t) => {
 	const messages = Array.from({ length: 20_000 }, (_, i) => ({
 		role: i % 2 === 0 ? 'user' : 'assistant',
 		content: `Message ${i}`,
@@ -215,7 +215,7 @@ test('twenty thousand messages are drawn as they come into view', options, async
 	await page.waitForSelector('[data-message="19999"]');
 });
 
-test('references stand with their claims and what the tools told of them', options, async (t) => {
+test('references are shown with their claims and the tool results for them', options, async (t) => {
 	const view = await open(t, reflexionFile, { height: 1400 });
 	const { page } = view;
 	await page.waitForSelector('.claim');

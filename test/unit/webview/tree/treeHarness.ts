@@ -13,16 +13,16 @@ import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
 import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
 export interface TreeView extends Webview {
-	/** What the page told its panel, without `ready`. */
+	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: TreeViewCommand[];
-	/** Resolves when the page has told so many; what it posts arrives a while after the click. */
+	/** Resolves once the page has sent `commands` commands, which arrive some time after a click. */
 	told(commands: number): Promise<void>;
 	readonly faults: readonly string[];
-	/** Says something as the panel does. */
+	/** Sends an event to the page, like the panel does. */
 	say(event: TreeViewEvent): Promise<void>;
-	/** Begins a side anew, with these events. */
+	/** Restarts one side with these events. */
 	show(events: readonly TreeEvent[], source?: Partial<TreeSource>, side?: 'main' | 'other'): Promise<void>;
-	/** Adds events to those that were sent. */
+	/** Appends events to those already sent. */
 	add(events: readonly TreeEvent[], side?: 'main' | 'other'): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export const someSource: TreeSource = {
 	canGoOn: true,
 };
 
-/** The tree view's page; what its panel would send is sent by the test. */
+/** Opens the tree page; the test sends the events that its panel would send. */
 export async function openTree(
 	browser: Browser,
 	options: Omit<WebviewOptions, 'app' | 'onMessage'> = {},

@@ -14,7 +14,7 @@ import { visibleTree } from '../../../../webview/tree/layout/visibleTree.ts';
 import { walk } from '../../../../webview/tree/treeWalk.ts';
 import { treeEvents } from '../../../support/treeEvents.ts';
 
-/** A tree whose nodes get parents by a function; several parents make a graph. */
+/** Builds a tree in which a function determines each node's parents; several parents make it a graph. */
 function treeOf(count: number, parentsOf: (id: number) => number[]): SearchTree {
 	const tree = new SearchTree();
 	const events = treeEvents(
@@ -31,7 +31,7 @@ function randomTree(random: Random, count: number): SearchTree {
 
 const seeds = Array.from({ length: 20 }, (_, i) => i);
 
-test('the tidy layout is that of d3', () => {
+test('the tidy layout matches d3', () => {
 	for (const seed of seeds) {
 		const random = Random.of(seed, 'tidy');
 		const { nodes } = randomTree(random, 1 + random.int(400));
@@ -50,7 +50,7 @@ test('the tidy layout is that of d3', () => {
 	}
 });
 
-test('several trees stand apart, and a chain of any depth is laid out', () => {
+test('several trees are kept apart, and a chain of any depth can be laid out', () => {
 	const several = visibleTree(treeOf(9, (id) => (id % 3 === 0 ? [] : [id - 1])).nodes);
 	assert.deepEqual([...several.parent], [-1, 0, 1, -1, 3, 4, -1, 6, 7]);
 	assert.deepEqual([...tidyBreadths(several)], [0, 0, 0, 1.3, 1.3, 1.3, 2.6, 2.6, 2.6]);
@@ -62,7 +62,7 @@ test('several trees stand apart, and a chain of any depth is laid out', () => {
 	}
 });
 
-test('what is hidden is counted where it hangs, and nothing is lost', () => {
+test('hidden nodes are counted at the node that hides them, and none are lost', () => {
 	for (const seed of seeds) {
 		const random = Random.of(seed, 'visible');
 		const { nodes } = randomTree(random, 2 + random.int(300));
@@ -83,7 +83,7 @@ test('what is hidden is counted where it hangs, and nothing is lost', () => {
 	}
 });
 
-test('of a large tree the largest branches are open, within a limit, and what one asked for', () => {
+test('a large tree shows its largest branches, within a limit, and those the user opened', () => {
 	const random = Random.of(3, 'collapse');
 	const { nodes } = randomTree(random, 5000);
 	const count = (chosen: ReadonlyMap<number, boolean>, open: readonly number[] = []): number =>
@@ -103,7 +103,7 @@ test('of a large tree the largest branches are open, within a limit, and what on
 	assert.equal(visibleTree(wide.nodes, { isCollapsed: collapsing(wide.nodes, 'automatic', new Map()) }).count, 3000);
 });
 
-test('no two nodes lie on one another, in any layout', () => {
+test('no two nodes overlap in any layout', () => {
 	for (const seed of seeds.slice(0, 8)) {
 		const random = Random.of(seed, 'apart');
 		const { nodes } = randomTree(random, 200);
@@ -122,7 +122,7 @@ test('no two nodes lie on one another, in any layout', () => {
 	}
 });
 
-test('a graph lies in layers, each node after all of its parents, and long edges go between', () => {
+test('a graph has layers with each node after all of its parents, and long edges run between nodes', () => {
 	for (const seed of seeds.slice(0, 10)) {
 		const random = Random.of(seed, 'graph');
 		const { nodes } = treeOf(40, (id) =>
@@ -148,7 +148,7 @@ test('a graph lies in layers, each node after all of its parents, and long edges
 	}
 });
 
-test('positions are as near to their wishes as order and gaps allow', () => {
+test('positions are as close to the desired ones as order and spacing allow', () => {
 	assert.deepEqual(spread([0, 0, 0], 1), [-1, 0, 1]);
 	assert.deepEqual(spread([5, 1, 10], 2), [2, 4, 10]);
 	for (const seed of seeds) {
@@ -166,7 +166,7 @@ test('positions are as near to their wishes as order and gaps allow', () => {
 	}
 });
 
-test('all of a tree is in view when it is fitted, and zooming keeps the point under the pointer', () => {
+test('fitting shows the whole tree, and zooming keeps the point under the pointer fixed', () => {
 	const margin = { left: 30, top: 30, right: 100, bottom: 30 };
 	const size = { width: 900, height: 600 };
 	for (const seed of seeds.slice(0, 8)) {
@@ -198,14 +198,14 @@ test('all of a tree is in view when it is fitted, and zooming keeps the point un
 	assert.deepEqual(cameraAt(0.25, 1, 2, 'x', 0.5), { k: 0.25, kx: 0.5, ky: 0.25, tx: 1, ty: 2 });
 });
 
-test('a line is cut at the edges of the picture', () => {
+test('a line is clipped at the edges of the picture', () => {
 	assert.deepEqual(clip(-10, 5, 20, 5, 10, 10), [0, 5, 10, 5]);
 	assert.equal(clip(-5, 0, -1, 10, 10, 10), null);
 	assert.equal(clip(-5, 8, 5, 18, 10, 10), null);
 	assert.deepEqual(clip(2, 3, 4, 5, 10, 10), [2, 3, 4, 5]);
 });
 
-test('keys go to parents, children and neighbors, over to cousins', () => {
+test('arrow keys move to parents, children, siblings and cousins', () => {
 	// 0 -> 1, 2; 1 -> 3, 4; 2 -> 5
 	const { nodes } = treeOf(6, (id) => [[], [0], [0], [1], [1], [2]][id] as number[]);
 	const layout = makeLayout('tidy', nodes, visibleTree(nodes));

@@ -43,18 +43,18 @@ function modelWith(saved?: ConstructorParameters<typeof TreeModel>[1]) {
 	return { model, commands, open, add };
 }
 
-test('events come in batches, twice, or out of order, and make one tree', () => {
+test('events that arrive in batches, twice or out of order form one tree', () => {
 	const events = mctsEvents({ nodes: 200 });
 	const { model, commands, open, add } = modelWith();
 	open(4);
 	add(4, 0, events.slice(0, 300));
 	add(4, 200, events.slice(200, 500));
 	assert.equal(model.main?.events.length, 500);
-	// A gap: what is missing is asked for, once.
+	// A gap: the missing events are requested once.
 	add(4, 600, events.slice(600, 700));
 	add(4, 700, events.slice(700));
 	assert.deepEqual(commands, [{ type: 'ready' }]);
-	// What belongs to what was shown before is no reason to ask.
+	// Events from an earlier tree must not trigger a request.
 	add(3, 0, events.slice(0, 10));
 	assert.equal(commands.length, 1);
 	open(5);
@@ -66,7 +66,7 @@ test('events come in batches, twice, or out of order, and make one tree', () => 
 	assert.equal(model.main?.latest.skipped, 0);
 });
 
-test('any moment can be looked at, while the log grows', () => {
+test('any moment can be shown while the log grows', () => {
 	const events = mctsEvents({ nodes: 300 });
 	const { model, open, add } = modelWith();
 	open(1);
@@ -90,7 +90,7 @@ test('any moment can be looked at, while the log grows', () => {
 	assert.equal(model.main?.moment, events.length);
 });
 
-test('selections are read when they are looked at, and say the same', () => {
+test('selection events parsed lazily give the same result', () => {
 	const events = mctsEvents({ nodes: 60 });
 	const lines = treeEventLines(events);
 	assert.deepEqual(
@@ -106,7 +106,7 @@ test('selections are read when they are looked at, and say the same', () => {
 	assert.deepEqual(eventsOfLines(''), []);
 });
 
-test('a selection outlives a reload, and text that was cut is asked for', () => {
+test('a selection survives a reload, and truncated text is requested', () => {
 	const events = mctsEvents({ nodes: 40 });
 	const first = modelWith();
 	first.open(1);
@@ -138,7 +138,7 @@ test('a selection outlives a reload, and text that was cut is asked for', () => 
 	assert.equal(third.model.selection?.id, 0, 'there is no node 99');
 });
 
-test('answers are grouped as they are compared, and by what the search merged', () => {
+test('answers are grouped by equality and by merges in the search', () => {
 	const node = (id: number, answer: string | null, parents = [0]) =>
 		({ t: 'node', at: id, id, parents, text: `a ${id}`, final: answer !== null, answer }) as const;
 	const tree = treeOf(
@@ -174,7 +174,7 @@ test('answers are grouped as they are compared, and by what the search merged', 
 	);
 });
 
-test('labels leave out the tags that every text begins with', () => {
+test('labels omit leading tags', () => {
 	const nodes = (text: string) => treeOf(treeEvents([{ t: 'node', at: 0, id: 0, parents: [], text }])).nodes;
 	const said = (text: string) => wordsOf(nodes(text)[0] as TreeNode);
 	assert.equal(said('<think>\nFirst, 4 + 3.'), 'First, 4 + 3.');
@@ -184,13 +184,13 @@ test('labels leave out the tags that every text begins with', () => {
 	assert.equal(said('x < 3 > 2'), 'x < 3 > 2');
 });
 
-test('colors fit what the tree has, and filters keep the ways to what they want', () => {
+test('the default coloring fits the tree, and filters keep the paths to matching nodes', () => {
 	const tree = treeOf(mctsEvents({ nodes: 1200 }));
 	assert.equal(fittingColouring(tree), 'value');
 	assert.deepEqual(measureRange(tree, 'value'), { least: 0, most: 1 });
 	assert.equal(fittingColouring(treeOf(agentEvents())), 'score');
 	assert.equal(measureRange(treeOf(agentEvents()), 'visits'), null);
-	// Values that lie close have a scale of their own, or the whole tree has one color.
+	// Values in a narrow range get their own scale; otherwise the whole tree would have one color.
 	const scored = (...values: number[]) =>
 		treeOf(
 			treeEvents([
@@ -211,7 +211,7 @@ test('colors fit what the tree has, and filters keep the ways to what they want'
 	for (const node of tree.nodes) if (node.pruned !== null) assert.equal(open?.(node), false);
 });
 
-test('search goes around, and finds names and answers too', () => {
+test('search wraps around, and finds names and answers too', () => {
 	const { nodes } = treeOf(agentEvents());
 	assert.deepEqual(findNodes(nodes, ' SEARCH work'), [3, 4]);
 	assert.deepEqual(findNodes(nodes, 'policy itself'), [6]);
@@ -222,7 +222,7 @@ test('search goes around, and finds names and answers too', () => {
 	);
 });
 
-test('playing goes on by events or by the time of the log, and ends', () => {
+test('playback advances by events or by log time, and ends', () => {
 	const events = mctsEvents({ nodes: 50 });
 	assert.deepEqual(advance({ moment: 3, rest: 0.5 }, 0.25, 10, events), { moment: 6, rest: 0 });
 	assert.deepEqual(advance({ moment: 3, rest: 0 }, 100, 1000, events), { moment: events.length, rest: 0 });
@@ -237,7 +237,7 @@ test('playing goes on by events or by the time of the log, and ends', () => {
 	assert.ok(Math.abs(seconds - (events.at(-1)?.at ?? 0)) < 0.11);
 });
 
-test('what is told of a node is found among the events', () => {
+test('events about a node are found', () => {
 	const events = agentEvents();
 	assert.equal(toldOf(events, 'tool', 4, events.length)[0]?.error, 'nothing was found');
 	assert.equal(toldOf(events, 'tool', 4, 5).length, 0);
@@ -260,7 +260,7 @@ test('statistics add up', () => {
 	assert.equal(depth, Math.max(...tree.nodes.map((node) => node.depth)));
 });
 
-test('a path is one text, steps with their own line ends or with one each', () => {
+test('a path becomes one text, with line breaks from its steps or one after each', () => {
 	const { nodes } = treeOf(mctsEvents({ nodes: 20 }));
 	const path = [nodes[0], nodes[1], nodes[4]].filter((node) => node !== undefined);
 	assert.equal(
@@ -277,7 +277,7 @@ test('a path is one text, steps with their own line ends or with one each', () =
 	);
 });
 
-test('no text breaks out of a flowchart, an SVG or JSON', () => {
+test('no text can break out of a flowchart, an SVG or JSON', () => {
 	const texts = Object.values(hostileTexts).map((text) => text.slice(0, 3000));
 	const events = treeEvents([
 		{ t: 'node', at: 0, id: 0, parents: [], text: 'root', role: 'problem' },
@@ -321,7 +321,7 @@ test('no text breaks out of a flowchart, an SVG or JSON', () => {
 	assert.equal(parsed.nodes.length, tree.nodes.length);
 });
 
-test('a large tree is cut for a flowchart, with a note and the best path', () => {
+test('a large tree is truncated for a flowchart, with a note and the best path', () => {
 	const tree = treeOf(mctsEvents({ nodes: 2000 }));
 	const layout = makeLayout('tidy', tree.nodes, visibleTree(tree.nodes));
 	const scene = sceneOf(layout, tree, {

@@ -18,7 +18,7 @@ after(async () => {
 	await browser?.close();
 });
 
-/** Opens the page, and closes it with the test, which fails when the page had an error. */
+/** Opens the page and closes it after the test, which fails if the page had an error. */
 async function open(t: TestContext, more: Parameters<typeof openTree>[1] = {}): Promise<TreeView> {
 	const view = await openTree(browser, more);
 	t.after(async () => {
@@ -29,7 +29,7 @@ async function open(t: TestContext, more: Parameters<typeof openTree>[1] = {}): 
 	return view;
 }
 
-/** Share of the canvas that is not empty. */
+/** Returns the fraction of the canvas that is not empty. */
 const inked = (page: Page, at = 0): Promise<number> =>
 	page.evaluate((index) => {
 		const canvas = document.querySelectorAll<HTMLCanvasElement>('.tree-canvas')[index];
@@ -50,7 +50,7 @@ const drawn = (page: Page, at = 0) =>
 		return data.some((value, i) => i % 4 === 3 && value !== 0);
 	}, at);
 
-/** What a screen reader says of the chosen node. */
+/** Returns the screen reader text for the selected node. */
 const spoken = (page: Page): Promise<string> =>
 	page.evaluate(() => {
 		const tree = document.querySelector('.tree-stage');
@@ -85,7 +85,7 @@ test('a tree and its details are accessible in every theme and width', options, 
 	await looksRight(view, 'tree-node', [340, 1900]);
 });
 
-test('one walks by keys, opens and closes, and hears where one is', options, async (t) => {
+test('the keyboard moves, expands and collapses, and the position is announced', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await view.show(grown);
@@ -130,7 +130,7 @@ test('one walks by keys, opens and closes, and hears where one is', options, asy
 	await page.waitForSelector('dialog[open]', { state: 'detached' });
 });
 
-test('the slider goes back in time, and the end is followed again', options, async (t) => {
+test('the slider goes back in time, and following can be resumed', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await view.show(grown.slice(0, 300), { running: true });
@@ -160,7 +160,7 @@ test('the slider goes back in time, and the end is followed again', options, asy
 	await page.keyboard.press('l');
 	await page.waitForFunction(() => document.querySelector('.time-words')?.textContent?.startsWith('End'));
 	await page.waitForFunction(() => document.querySelector('[role=treeitem]') !== null);
-	// The words change at once, the picture with the frames after it.
+	// The text changes immediately, the picture in the next frames.
 	let after = await inked(page);
 	for (let i = 0; i < 100 && after <= before; i++) {
 		await page.waitForTimeout(50);
@@ -169,7 +169,7 @@ test('the slider goes back in time, and the end is followed again', options, asy
 	assert.ok(after > before, 'there is more to see at the end than at the beginning');
 });
 
-test('every layout draws, and so do filters, depths and colors', options, async (t) => {
+test('every layout, filter, depth limit and coloring renders', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await view.show(mctsEvents({ nodes: 900 }));
@@ -205,7 +205,7 @@ test('every layout draws, and so do filters, depths and colors', options, async 
 	assert.equal(await layoutOf(second.page), 'down');
 });
 
-test('words are found, and the hits are gone through', options, async (t) => {
+test('text search finds nodes and steps through the hits', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await view.show(mctsEvents({ nodes: 900 }));
@@ -225,7 +225,7 @@ test('words are found, and the hits are gone through', options, async (t) => {
 	await page.waitForFunction(() => document.querySelector('.found-count')?.textContent === '');
 });
 
-test('what can be done with a node is asked of the panel, and what cannot says why', options, async (t) => {
+test('node actions are sent to the panel, and unavailable ones show the reason', options, async (t) => {
 	const view = await open(t);
 	const { page, commands } = view;
 	await view.show(grown);
@@ -236,7 +236,7 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	await page.getByRole('button', { name: 'Branch from Here' }).click();
 	await page.getByRole('button', { name: 'Prune' }).click();
 	await page.getByRole('button', { name: 'Edit and Continue…' }).click();
-	await page.getByRole('textbox', { name: /New text of the step/ }).fill('Better: 6 · 7 = 42.\n');
+	await page.getByRole('textbox', { name: /New step text/ }).fill('Better: 6 · 7 = 42.\n');
 	await page.getByRole('button', { name: 'Continue from Edited Step' }).click();
 	await page.getByRole('button', { name: 'Run More…' }).click();
 	await view.told(4);
@@ -280,7 +280,7 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	assert.deepEqual(commands.at(-1), { type: 'stop' });
 });
 
-test('the graph of an agent tells of tools, critique and references', options, async (t) => {
+test('an agent graph shows tools, critique and references', options, async (t) => {
 	const view = await open(t, { theme: 'light' });
 	const { page } = view;
 	await view.show(agentEvents());
@@ -317,7 +317,7 @@ test('the graph of an agent tells of tools, critique and references', options, a
 	);
 });
 
-test('two trees stand side by side, with their numbers and answers', options, async (t) => {
+test('two trees are shown side by side, with their numbers and answers', options, async (t) => {
 	const view = await open(t, { theme: 'high-contrast' });
 	const { page } = view;
 	await view.show(mctsEvents({ nodes: 900 }));
@@ -327,9 +327,9 @@ test('two trees stand side by side, with their numbers and answers', options, as
 	assert.deepEqual(view.commands, [{ type: 'compare' }]);
 	await view.show(mctsEvents({ nodes: 700, seed: 4 }), { title: 'Another', path: '/other.jsonl' }, 'other');
 	await drawn(page, 1);
-	// The numbers are drawn now and then while events come in.
+	// While events arrive, the numbers are only updated from time to time.
 	await page.waitForFunction(() =>
-		/Nodes\s*899\s*699[\s\S]*Answers of both trees[\s\S]*42\s*correct\s*in both/.test(
+		/Nodes\s*899\s*699[\s\S]*Answers in both trees[\s\S]*42\s*correct\s*in both/.test(
 			(document.querySelector('.tab-panel') as HTMLElement | null)?.innerText ?? '',
 		),
 	);
@@ -340,14 +340,14 @@ test('two trees stand side by side, with their numbers and answers', options, as
 	);
 	await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('Same answer'));
 	await tab(page, 'Node');
-	assert.match(await page.locator('.node-actions').innerText(), /Open this tree on its own/);
+	assert.match(await page.locator('.node-actions').innerText(), /Open this tree separately/);
 	await page.getByRole('button', { name: 'Stop Comparing' }).click();
 	await view.say({ type: 'closeOther' });
 	await page.waitForFunction(() => document.querySelectorAll('.tree-canvas').length === 1);
 	await drawn(page);
 });
 
-test('what is drawn is saved as picture, data and flowchart', options, async (t) => {
+test('the view can be exported as an image, as data and as a flowchart', options, async (t) => {
 	const view = await open(t);
 	const { page, commands } = view;
 	await view.show(grown);
@@ -384,7 +384,7 @@ test('what is drawn is saved as picture, data and flowchart', options, async (t)
 	assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Export');
 });
 
-test('a search that grows is drawn as it grows', options, async (t) => {
+test('a growing search is drawn as it grows', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	const events = mctsEvents({ nodes: 2500, open: true });
@@ -398,7 +398,7 @@ test('a search that grows is drawn as it grows', options, async (t) => {
 	await says(page, '2,499 visits');
 });
 
-test('what cannot be read is said, with what to do', options, async (t) => {
+test('an unreadable log is reported with an action', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
 	await page.waitForSelector('.loading');
@@ -415,15 +415,17 @@ test('what cannot be read is said, with what to do', options, async (t) => {
 	await view.told(1);
 	assert.deepEqual(view.commands, [{ type: 'again' }]);
 	await view.show([]);
-	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log contains no nodes.');
+	await page.waitForFunction(
+		() => document.querySelector('.stage-empty')?.textContent === 'The log contains no nodes.',
+	);
 	await view.say({ type: 'failed', side: 'main', message: 'The disk is gone.', action: null });
 	await page.waitForSelector('.notice');
 });
 
-test('hostile texts stay texts', options, async (t) => {
+test('hostile text is shown as plain text', options, async (t) => {
 	const view = await open(t);
 	const { page } = view;
-	// As long as what a panel sends of a text.
+	// The maximum text length that a panel sends.
 	const texts = Object.values(hostileTexts).map((text) => text.slice(0, 8000));
 	await view.show(
 		treeEvents([

@@ -85,7 +85,7 @@ const tree = (): TreeEvent[] => {
 	].map(event);
 };
 
-describe('the tokens of a node in a browser', { skip }, () => {
+describe('node tokens in a browser', { skip }, () => {
 	let browser: Browser;
 	const opened: TreeView[] = [];
 	before(async () => {
@@ -101,7 +101,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		await browser?.close();
 	});
 
-	/** Opens a tree and looks at the tokens of one of its nodes. */
+	/** Opens a tree and shows the tokens of one of its nodes. */
 	async function openTokens(node: number, options: Parameters<typeof openTree>[1] = {}, canGoOn: true | string = true) {
 		const view = await openTree(browser, { width: 1200, height: 900, ...options });
 		opened.push(view);
@@ -113,7 +113,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 	const facts = (view: TreeView) => view.page.locator('.token-view .token-facts').innerText();
 	const rows = (view: TreeView) => view.page.locator('.token-alternatives .alternative').allInnerTexts();
 
-	it('is accessible in every theme', async () => {
+	it('are accessible in every theme', async () => {
 		const view = await openTokens(1);
 		await view.page.locator('.token-alternatives .alternative').first().waitFor();
 		await looksRight(view, 'tree-tokens');
@@ -122,11 +122,11 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		await looksRightNow(view, 'tree-tokens-hover');
 	});
 
-	it('tells values and alternatives of each token by keys, and forces another one', async () => {
+	it('show values and alternatives by keyboard, and a different token can be forced', async () => {
 		const view = await openTokens(1);
 		const { page } = view;
 		await page.locator('.token-view .text-body').focus();
-		// It begins at the first fork.
+		// The first fork is selected initially.
 		assert.match(await facts(view), /^Token 2 of 13, “Two”: .*fork: top two tokens are close$/);
 		assert.deepEqual(
 			(await rows(view)).map((row) => row.replace(/\s+/g, ' ')),
@@ -138,7 +138,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		assert.match(await facts(view), /^Token 9 .*flat: no likely token/);
 		await page.keyboard.press('p');
 		await page.keyboard.press('ArrowLeft');
-		// Its entropy was not told: it is that of the alternatives alone.
+		// The entropy was not recorded, so it is estimated from the alternatives.
 		assert.match(await facts(view), /^Token 4 .*entropy ≈ /);
 		await page.keyboard.press('ArrowRight');
 		await page.keyboard.press('Enter');
@@ -157,7 +157,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		await page.waitForFunction(() => document.activeElement?.classList.contains('text-body'));
 	});
 
-	it('shows what a model wrote as text, and hidden characters in words', async () => {
+	it('are shown as plain text, with hidden characters named', async () => {
 		const view = await openTokens(1);
 		await view.page.locator('[data-token="7"]').click();
 		assert.match(await facts(view), /<img.*⟨RLO⟩/);
@@ -165,7 +165,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		assert.equal(await view.page.locator('.token-view img').count(), 0);
 	});
 
-	it('colors by another statistic, and keeps it for the next node', async () => {
+	it('can be colored by another statistic, which is kept for the next node', async () => {
 		const view = await openTokens(1);
 		const { page } = view;
 		const level = async (token: number) =>
@@ -188,7 +188,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		await page.locator('.token-strip[aria-label^="Top-two gap"]').waitFor();
 	});
 
-	it('draws a long text in part, goes to a place of the line, and says why nothing can be forced', async () => {
+	it('of a long text are partially rendered, can be reached from the chart, and explain why none can be forced', async () => {
 		const view = await openTokens(3, {}, 'The tree is of another program.');
 		const { page } = view;
 		await page.locator('.token-view .token').first().waitFor();
@@ -200,7 +200,7 @@ describe('the tokens of a node in a browser', { skip }, () => {
 		assert.ok(Math.abs(at - 10_000) < 100, `${at}`);
 		assert.equal(await page.locator('.token-alternatives button').count(), 0);
 		await page.getByText('The tree is of another program.').first().waitFor();
-		// Without alternatives there are no forks to go to.
+		// Without alternatives there are no forks to jump to.
 		assert.equal(await page.getByText('forks').count(), 0);
 		await page.setViewportSize({ width: 320, height: 800 });
 		await fitsWidth(view, '320 px');

@@ -32,7 +32,7 @@ async function open(
 	return view;
 }
 
-/** Waits until something holds; fails after five seconds. */
+/** Waits until a condition is true; fails after five seconds. */
 async function until(holds: () => boolean): Promise<void> {
 	const deadline = Date.now() + 5000;
 	while (!holds()) {
@@ -47,7 +47,7 @@ const shown = (view: ResultsView, words: string) =>
 const title = (view: ResultsView, words: string) =>
 	view.page.waitForFunction((wanted) => document.querySelector('.detail-head h3')?.textContent === wanted, words);
 
-test('rows are filtered, searched, sorted and opened, by pointer and by keyboard', options, async (t) => {
+test('rows can be filtered, searched, sorted and opened, by pointer and keyboard', options, async (t) => {
 	const project = await resultsProject(t);
 	const data = await project.verify();
 	const view = await open(t, place(project.file), { before: withData(data) });
@@ -70,7 +70,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		await shown(view, '204 rows');
 	});
 
-	await t.test('a column of the distribution shows its rows, and all again', async () => {
+	await t.test('a distribution bar shows its rows, then all of them again', async () => {
 		const column = page.locator('.column').last();
 		const count = Number(await column.locator('.bar-count').innerText());
 		await column.click();
@@ -80,7 +80,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		await shown(view, '204 rows');
 	});
 
-	await t.test('the table says what the columns show', async () => {
+	await t.test('the table contains the same numbers as the bars', async () => {
 		await page.locator('.distribution summary').click();
 		const cells = await page
 			.locator('.distribution tbody tr')
@@ -99,7 +99,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		await page.locator('.distribution summary').click();
 	});
 
-	await t.test('a group shows its rows alone', async () => {
+	await t.test('a group shows only its rows', async () => {
 		await page.locator('.spread-list').focus();
 		await page.keyboard.press('Home');
 		await shown(view, '5 of 204 rows');
@@ -109,7 +109,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		await shown(view, '204 rows');
 	});
 
-	await t.test('texts are searched by the panel', async () => {
+	await t.test('text search runs in the panel', async () => {
 		await page.keyboard.press('/');
 		await page.keyboard.type('Wrong On Purpose');
 		await shown(view, '1 of 204 rows');
@@ -118,7 +118,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		await shown(view, '204 rows');
 	});
 
-	await t.test('worst and best rows are a click away', async () => {
+	await t.test('the worst and best rows are one click away', async () => {
 		await page.getByRole('button', { name: 'Best' }).click();
 		const best = data.rows.reduce((a, b) => ((b.value ?? -1) > (a.value ?? -1) ? b : a));
 		await title(view, best.label);
@@ -144,7 +144,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 			return document.getElementById(id)?.getAttribute('aria-selected');
 		});
 		assert.equal(active, 'true');
-		// Tiles are one stop of the Tab key; arrows move between them.
+		// The tiles are one tab stop with arrow keys between them.
 		await page.locator('.tile').first().focus();
 		await page.keyboard.press('ArrowRight');
 		assert.equal(
@@ -156,7 +156,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 		assert.deepEqual(await view.violations(), []);
 	});
 
-	await t.test('a row is debugged, copied, opened as text and at its place', async () => {
+	await t.test('a row can be debugged, copied, opened as text and located in its file', async () => {
 		await page.locator('.row-list').focus();
 		await page.keyboard.press('Home');
 		const at = (await view.state()) as { row: number };
@@ -182,7 +182,7 @@ test('rows are filtered, searched, sorted and opened, by pointer and by keyboard
 	});
 });
 
-test('a panel follows newer results, and comes back as it was', options, async (t) => {
+test('a panel follows newer results, and restores its state', options, async (t) => {
 	const project = await resultsProject(t);
 	const data = await project.verify();
 	const view = await open(t, place(project.file), { before: withData(data) });
@@ -218,39 +218,43 @@ test('a panel follows newer results, and comes back as it was', options, async (
 	assert.match(opened.run, /runs.sums-20261120-101010-ab12$/);
 });
 
-test('thousands of rows stay fluid, and a text of a megabyte is drawn where it is seen', options, async (t) => {
-	const long = `<think>${'step by step we add '.repeat(52_429)}</think><answer>0</answer>`;
-	const problems = Array.from({ length: 1000 }, (_, i) => ({
-		prompt: `${i}+1=`,
-		answer: String(i + 1),
-		solution: i === 0 ? long.slice(7, -30) : `${i} plus 1`,
-		level: i % 5,
-	}));
-	const project = await resultsProject(t, { problems });
-	const data = await project.verify({ rows: 5000 });
-	assert.ok(data.rows.length >= 5000, `${data.rows.length}`);
-	const index = data.rows.findIndex(({ completion }) => completion.length > 1_000_000);
-	assert.ok(index >= 0);
-	const view = await open(t, place(project.file), { before: withData(data) });
-	const { page } = view;
-	await page.waitForFunction(() => /5.00\d rows/.test(document.querySelector('.filter-result')?.textContent ?? ''));
-	assert.equal(view.asked.filter(([method]) => method === 'loadRows').length, Math.ceil(data.rows.length / 400) - 1);
-	assert.ok((await page.locator('.row-list [role=option]').count()) < 60, 'only rows in view are drawn');
-	await page.locator('.row-list').focus();
-	await page.keyboard.press('End');
-	await page.waitForSelector(`.row-list [aria-posinset="${data.rows.length}"][aria-selected="true"]`);
-	await page.keyboard.press('/');
-	await page.keyboard.type('step by step we add step');
-	await page.waitForFunction(
-		(label) => document.querySelector('.detail-head h3')?.textContent === label,
-		data.rows[index]?.label,
-	);
-	await page.waitForSelector('.row-detail mark');
-	assert.ok((await page.locator('.row-detail .block').count()) < 80, 'only blocks in view are drawn');
-	assert.ok((await page.evaluate(() => document.querySelectorAll('*').length)) < 5000);
-});
+test(
+	'thousands of rows stay responsive, and only the visible part of a megabyte of text is rendered',
+	options,
+	async (t) => {
+		const long = `<think>${'step by step we add '.repeat(52_429)}</think><answer>0</answer>`;
+		const problems = Array.from({ length: 1000 }, (_, i) => ({
+			prompt: `${i}+1=`,
+			answer: String(i + 1),
+			solution: i === 0 ? long.slice(7, -30) : `${i} plus 1`,
+			level: i % 5,
+		}));
+		const project = await resultsProject(t, { problems });
+		const data = await project.verify({ rows: 5000 });
+		assert.ok(data.rows.length >= 5000, `${data.rows.length}`);
+		const index = data.rows.findIndex(({ completion }) => completion.length > 1_000_000);
+		assert.ok(index >= 0);
+		const view = await open(t, place(project.file), { before: withData(data) });
+		const { page } = view;
+		await page.waitForFunction(() => /5.00\d rows/.test(document.querySelector('.filter-result')?.textContent ?? ''));
+		assert.equal(view.asked.filter(([method]) => method === 'loadRows').length, Math.ceil(data.rows.length / 400) - 1);
+		assert.ok((await page.locator('.row-list [role=option]').count()) < 60, 'only rows in view are drawn');
+		await page.locator('.row-list').focus();
+		await page.keyboard.press('End');
+		await page.waitForSelector(`.row-list [aria-posinset="${data.rows.length}"][aria-selected="true"]`);
+		await page.keyboard.press('/');
+		await page.keyboard.type('step by step we add step');
+		await page.waitForFunction(
+			(label) => document.querySelector('.detail-head h3')?.textContent === label,
+			data.rows[index]?.label,
+		);
+		await page.waitForSelector('.row-detail mark');
+		assert.ok((await page.locator('.row-detail .block').count()) < 80, 'only blocks in view are drawn');
+		assert.ok((await page.evaluate(() => document.querySelectorAll('*').length)) < 5000);
+	},
+);
 
-test('crafted text stays text: no element is made of it and no script runs', options, async (t) => {
+test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
 	const attacks = [
 		'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
 		'</script><script>window.attacked=3</script><style>body{display:none}</style>',
@@ -314,7 +318,7 @@ test('crafted text stays text: no element is made of it and no script runs', opt
 	assert.equal(await audit.page.locator('#app :is(img, iframe, script, style, form, a)').count(), 0);
 });
 
-test('an audit tells its probes by outcome, and hands out its evidence', options, async (t) => {
+test('an audit lists its probes by outcome, with evidence that can be exported', options, async (t) => {
 	const report = await auditedNaive(t, numberProblems);
 	const at: ResultPlace = { view: 'audit', file: report.file, reward: report.reward };
 	const folder = await mkdtemp(join(tmpdir(), 'audit-cases-'));
@@ -323,7 +327,7 @@ test('an audit tells its probes by outcome, and hands out its evidence', options
 	const view = await open(t, at, { before: withJudgement(at, report), cases });
 	const { page } = view;
 	await page.waitForSelector('.evidence .block-text');
-	// Each cause once, with its count and one example.
+	// Each cause appears once, with its count and one example.
 	const causes = Map.groupBy(report.findings, ({ cause }) => cause);
 	assert.deepEqual(
 		await page.locator('.finding-cluster > h3').allInnerTexts(),
@@ -360,7 +364,7 @@ test('an audit tells its probes by outcome, and hands out its evidence', options
 	await page.locator('vscode-option[value="held"]').click();
 	const held = report.probes.filter(({ outcome }) => outcome === 'held').length;
 	await page.waitForFunction((n) => document.querySelectorAll('.probe-table tbody tr').length === n, held);
-	// While it is made anew the earlier report stays; cancelling keeps it.
+	// The previous report stays visible during a new audit, and remains after a cancellation.
 	const anew = assert.rejects(
 		view.judgements.run(
 			at,
@@ -376,7 +380,7 @@ test('an audit tells its probes by outcome, and hands out its evidence', options
 	assert.equal(await page.locator('.finding').count(), report.findings.length);
 });
 
-test('a comparison shows its groups, and opens the rollouts of a group and of a row', options, async (t) => {
+test('a comparison shows its groups, and opens the rollouts of a group or row', options, async (t) => {
 	const project = await resultsProject(t);
 	const run = await recordedRun(project);
 	const comparison = await comparedOn(t, run, project.made);
@@ -405,6 +409,6 @@ test('a comparison shows its groups, and opens the rollouts of a group and of a 
 	await shown(view, '96 rows');
 	await page.locator('.row-list').focus();
 	await page.keyboard.press('Home');
-	// A change to or from null comes first.
+	// Changes to or from null come first.
 	await page.waitForFunction(() => /to null/.test(document.querySelector('.facts')?.textContent ?? ''));
 });

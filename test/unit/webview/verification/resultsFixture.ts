@@ -10,7 +10,9 @@ import type { PlanRequest } from '../../../../src/rewards/verificationPlan.ts';
 import { audit, contextOf, openHosts, openRunner, r1 } from '../../rewards/audit/auditHosts.ts';
 import { batch, jsonl, recipe, sums, VerifyProject } from '../../rewards/verifyProject.ts';
 
-/** A reward with everything that a panel shows: values between, nulls, errors, dead groups, and a line that nothing reaches. */
+/**
+ * Reward that covers everything the panel shows: fractional values, nulls, errors, dead groups, and an unreached line.
+ */
 const graded = `
 export const graded = ({ completion, answer, trace, row }) => {
 	if (trace.answer === null) return null;
@@ -41,7 +43,7 @@ export interface ResultsProject {
 	verify(changes?: Partial<PlanRequest>): Promise<Verification>;
 }
 
-/** A project with a reward file, a recipe and data, verified by the program that verifies everywhere. */
+/** Creates a project with a reward file, a recipe and data, verified by the production verifier. */
 export async function resultsProject(
 	context: TestContext,
 	options: { readonly problems?: readonly unknown[]; readonly reward?: string; readonly cases?: string } = {},
@@ -73,7 +75,7 @@ export async function resultsProject(
 	};
 }
 
-/** Rollouts of a run, with what it recorded for a reward of the file's name; every third differs from it. */
+/** Writes a run with recorded values for the reward of the file's name; every third one differs. */
 export function recordedRun({ made }: ResultsProject, steps = 2, groups = 6, size = 8): Promise<string> {
 	const lines = Object.fromEntries(
 		Array.from({ length: steps }, (_, i) => [
@@ -84,7 +86,7 @@ export function recordedRun({ made }: ResultsProject, steps = 2, groups = 6, siz
 	return made.run('sums-20261120-101010-ab12', lines as Record<number, RolloutLine[]>);
 }
 
-/** The report of a reward that is easily fooled. */
+/** Audits a reward that is easy to fool and returns the report. */
 export async function auditedNaive(context: TestContext, problems: readonly SampledProblem[]): Promise<AuditReport> {
 	const file = new URL('../../rewards/audit/naive.reward.ts', import.meta.url).pathname;
 	const runner = await openRunner(context, { file, context: contextOf(r1) });
@@ -95,7 +97,7 @@ export async function auditedNaive(context: TestContext, problems: readonly Samp
 	});
 }
 
-/** Two rewards on a run's rollouts: one that judges the answer, one that likes short texts. */
+/** Compares two rewards on a run's rollouts: one checks the answer, the other prefers short completions. */
 export async function comparedOn(context: TestContext, run: string, made: VerifyProject): Promise<Comparison> {
 	const file = await made.write(
 		'rewards/sides.reward.ts',

@@ -26,7 +26,7 @@ import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
 import { appendCase } from '../../../../src/rewards/appendCase.ts';
 import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
-/** The editor's knowledge of one reward file, set by the test. */
+/** Verification state of one reward file in the editor, set by the test. */
 export class VerificationsOfTest {
 	readonly #changed = new Emitter<string>();
 	readonly onDidChange = this.#changed.event;
@@ -55,20 +55,20 @@ export interface ResultsView extends Webview {
 	readonly session: VerificationSession;
 	readonly verifications: VerificationsOfTest;
 	readonly judgements: Judgements;
-	/** What the page told its panel, without `ready`. */
+	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: readonly ResultCommand[];
-	/** What was asked for, with its parameters, and what came of copies and texts. */
+	/** Requests with their parameters, and the resulting copies and texts. */
 	readonly asked: readonly (readonly [method: string, params: unknown])[];
 	readonly written: readonly string[];
 	readonly faults: readonly string[];
 }
 
-/** The panel's webview, answered by the panel's own session. */
+/** Opens the panel's webview with the panel's own session. */
 export async function openResults(
 	browser: Browser,
 	place: ResultPlace,
 	options: Omit<WebviewOptions, 'app' | 'onMessage'> & {
-		/** The file that cases are added to. */
+		/** File that cases are added to. */
 		readonly cases?: string;
 		readonly before?: (stores: { verifications: VerificationsOfTest; judgements: Judgements }) => unknown;
 	} = {},
@@ -180,7 +180,7 @@ export async function openResults(
 	};
 }
 
-/** Puts a result where the panel finds it. */
+/** Stores a result where the panel looks for it. */
 export const withData =
 	(data: Verification, more: Partial<RewardResults> = {}) =>
 	(stores: { verifications: VerificationsOfTest }) =>

@@ -39,7 +39,7 @@ import { placeValues } from '../../../../webview/verification/valueStrip.ts';
 import { comparedOn, recordedRun, resultsProject } from './resultsFixture.ts';
 import { VerificationsOfTest } from './resultsHarness.ts';
 
-/** A generator of numbers in [0, 1) (mulberry32). */
+/** Creates a generator of numbers in [0, 1) (mulberry32). */
 function random(seed: number): () => number {
 	let state = seed;
 	return () => {
@@ -88,8 +88,8 @@ const compared = (changes: Partial<ComparedSummary>, i: number): ComparedSummary
 	...changes,
 });
 
-describe('rows of a verification', () => {
-	test('filtering and sorting lose and invent no row (seeded)', () => {
+describe('verification rows', () => {
+	test('filtering and sorting neither lose nor add rows (seeded)', () => {
 		for (let seed = 0; seed < 40; seed++) {
 			const rows = randomRows(seed, 60);
 			const every = rows.map((_, i) => i);
@@ -129,7 +129,7 @@ describe('rows of a verification', () => {
 		}
 	});
 
-	test('each column of the distribution holds the rows that its filter shows (seeded)', () => {
+	test('each bar of the distribution contains the rows that its filter shows (seeded)', () => {
 		for (let seed = 0; seed < 20; seed++) {
 			const rows = randomRows(seed, 80).map((row, i) => ({
 				...row,
@@ -150,7 +150,7 @@ describe('rows of a verification', () => {
 		}
 	});
 
-	test('few different values have a column each, and none is lost at the ends', () => {
+	test('a few distinct values get one bar each, and none are lost at the ends', () => {
 		const rows = [0, 1, 1, 0.5].map((value) => ({ value, source: 'gold' as const }));
 		const { bins, highest } = distribution(rows);
 		assert.deepEqual(
@@ -166,7 +166,7 @@ describe('rows of a verification', () => {
 		assert.deepEqual(distribution([]).bins, []);
 	});
 
-	test('a wrong answer that is not below the right one is surprising, with it', () => {
+	test('an incorrect answer that scores at least as high as a correct one is surprising, and so is the correct one', () => {
 		const row = (source: RowSummary['source'], group: number, value: number | null) =>
 			({ source, group, value, prompt: '', error: null }) as RowSummary;
 		const rows = [
@@ -180,7 +180,7 @@ describe('rows of a verification', () => {
 		assert.deepEqual([...surprisingRows(rows)].sort(), [0, 2]);
 	});
 
-	test('of equal values, surprising rows come first at either end', () => {
+	test('among equal values, surprising rows come first at both ends', () => {
 		const rows = (['wrong', 'gold', 'wrong', 'gold'] as const).map(
 			(source) => ({ source, value: 1, group: null }) as unknown as RowSummary,
 		);
@@ -189,7 +189,7 @@ describe('rows of a verification', () => {
 	});
 });
 
-test('rows of a comparison are filtered and sorted; to or from null is the largest change', () => {
+test('comparison rows are filtered and sorted, and a change to or from null is the largest', () => {
 	const rows = [
 		compared({ after: 0.5, flipped: true }, 0),
 		compared({ after: null }, 1),
@@ -207,8 +207,8 @@ test('rows of a comparison are filtered and sorted; to or from null is the large
 	for (const order of comparedOrders) assert.equal(sortCompared(rows, [0, 1, 2, 3], order).length, 4);
 });
 
-describe('words and places', () => {
-	test('why a correlation is not defined', () => {
+describe('text and locations', () => {
+	test('explains why a correlation is undefined', () => {
 		const rows = (pairs: [number | null, number | null][]) =>
 			pairs.map(([value, other]) => ({ value, others: { accuracy: other } }));
 		assert.match(
@@ -246,7 +246,7 @@ describe('words and places', () => {
 		);
 	});
 
-	test('lines as ranges', () => {
+	test('formats lines as ranges', () => {
 		assert.deepEqual(lineRanges([7, 3, 4, 4, 5, 9]), [
 			{ first: 3, last: 5 },
 			{ first: 7, last: 7 },
@@ -254,14 +254,14 @@ describe('words and places', () => {
 		]);
 	});
 
-	test('what a case expects', () => {
+	test('describes what a case expects', () => {
 		assert.deepEqual(
 			[0.5, null, { min: 0, max: 1 }, { min: 0.5 }, { max: 0 }].map((expect) => expectationText(expect)),
 			['0.5', 'null', '0 to 1', 'at least 0.5', 'at most 0'],
 		);
 	});
 
-	test('values stay on their strip, huge ones too', () => {
+	test('keeps values on their strip, even huge ones', () => {
 		for (const range of [
 			[0, 1],
 			[-1e308, 1e308],
@@ -271,7 +271,7 @@ describe('words and places', () => {
 		}
 	});
 
-	test('every state without results says what to do', () => {
+	test('every state without results suggests what to do', () => {
 		const act = { again: () => {}, cancel: () => {}, openFile: () => {} };
 		const place = { file: '/a.reward.ts', reward: 'a' };
 		for (const view of ['verification', 'audit', 'comparison'] as const) {
@@ -286,7 +286,7 @@ describe('words and places', () => {
 });
 
 describe('a session', () => {
-	test('tells a complete snapshot, then states; a row of a replaced result is refused', async (t) => {
+	test('sends a complete snapshot and then states, and rejects a row of a replaced result', async (t) => {
 		const project = await resultsProject(t);
 		const data = await project.verify();
 		const place: ResultPlace = { view: 'verification', file: project.file, reward: 'graded' };
@@ -360,7 +360,7 @@ describe('judgements', () => {
 	const place: ResultPlace = { view: 'audit', file: '/a.reward.ts', reward: 'a' };
 	const never = () => new AbortController().signal;
 
-	test('a newer start ends an older one, which changes nothing any more', async () => {
+	test('a newer start ends an older one, which then changes nothing', async () => {
 		const judgements = new Judgements();
 		const first = assert.rejects(
 			judgements.run(
@@ -382,7 +382,7 @@ describe('judgements', () => {
 		judgements.dispose();
 	});
 
-	test('weights in another order name the same comparison', () => {
+	test('weights in a different order identify the same comparison', () => {
 		const at = (weights: Record<string, number>): ResultPlace => ({
 			view: 'comparison',
 			file: '/a.reward.ts',

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** Opens the panel, and closes it with the test, which fails when the page had an error. */
+/** Opens the panel and closes it after the test, which fails if the page had an error. */
 async function open(
 	t: TestContext,
 	place: ResultPlace,
@@ -55,7 +55,7 @@ test('an audit is accessible in every theme and width', options, async (t) => {
 	await looksRight(view, 'audit', widths);
 });
 
-test('a comparison is accessible in every theme and width', options, async (t) => {
+test('the comparison is accessible in every theme and width', options, async (t) => {
 	const project = await resultsProject(t);
 	const run = await recordedRun(project);
 	const comparison = await comparedOn(t, run, project.made);
@@ -67,7 +67,7 @@ test('a comparison is accessible in every theme and width', options, async (t) =
 	await looksRight(view, 'comparison', widths);
 });
 
-test('what is not there is said, with what to do next', options, async (t) => {
+test('missing results are reported with a suggested action', options, async (t) => {
 	const project = await resultsProject(t);
 	const view = await open(t, place(project.file));
 	const { page, verifications } = view;

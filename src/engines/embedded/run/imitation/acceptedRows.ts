@@ -36,7 +36,8 @@ export async function rejectRows(host: StageHost, stage: ResolvedDistillStage, t
 	const accepted = [...rewards.keys()].filter((place) => (rewards[place] ?? Number.NEGATIVE_INFINITY) >= minReward);
 	if (accepted.length === 0) {
 		const given = rewards.filter((reward) => reward !== null);
-		const best = given.length === 0 ? 'there are no rewards' : `the highest is ${given.reduce((a, b) => Math.max(a, b))}`;
+		const best =
+			given.length === 0 ? 'there are no rewards' : `the highest is ${given.reduce((a, b) => Math.max(a, b))}`;
 		throw new Failure(
 			'invalid',
 			`${data.path}: no completion has a reward of at least ${minReward} (${best}).`,

@@ -132,7 +132,7 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
             others = ", ".join(list(row)[:8])
             raise fault(
                 f'has no column "{column}" ({f"it has {others}" if others else "it has no columns"})',
-                f'Name the column in the dataset of the recipe: "{role}".',
+                f'Set "{role}" in the recipe\'s dataset to the name of the column.',
             )
     parts = row_parts(row, columns)
     if not isinstance(parts.prompt, str):

@@ -21,8 +21,7 @@ class Link:
         self._writing = Lock()
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Returns the driver's result. Raises the Failure in its reply, or `unavailable` if the connection was lost.
-        """
+        """Returns the driver's result. Raises the Failure in its reply, or `unavailable` if the connection was lost."""
         self._last += 1
         self._write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
         while True:

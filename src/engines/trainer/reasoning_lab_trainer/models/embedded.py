@@ -185,8 +185,7 @@ class LabPreTrainedModel(PreTrainedModel):
 
 
 def places(attention_mask: torch.Tensor, tokens: int) -> torch.Tensor:
-    """Returns the position of each of the last `tokens` tokens in the mask [rows, all tokens], not counting padding.
-    """
+    """Returns the position of each of the last `tokens` tokens in the mask [rows, all tokens], not counting padding."""
     return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)[:, -tokens:]
 
 

@@ -13,8 +13,7 @@ from ..failure import Failure
 from .settings import Settings
 
 DATA = "{{data}}"
-"""Placeholder for the packed data folder in data from the driver. Must match `src/engines/driver/ray/jobPackage.ts`.
-"""
+"""Placeholder for the packed data folder in data from the driver. Must match `src/engines/driver/ray/jobPackage.ts`."""
 
 
 @dataclass(frozen=True)

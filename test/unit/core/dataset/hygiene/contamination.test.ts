@@ -7,17 +7,17 @@ import { wordsOf } from '../../../../../src/core/dataset/hygiene/words.ts';
 const syllables = ['ka', 'mo', 'ri', 'te', 'su', 'lan', 'ver', 'dop', 'shi', 'gre', 'nu', 'pal'];
 const word = (random: Random) => random.pick(syllables) + random.pick(syllables) + random.pick(syllables);
 const sentence = (random: Random, length: number) => Array.from({ length }, () => word(random));
-/** The same words as other people write them. */
+/** Formats the same words the way other authors might write them. */
 const disguised = (words: readonly string[], random: Random) =>
 	words.map((w) => (random.next() < 0.3 ? w.toUpperCase() : w)).join(random.next() < 0.5 ? '  ' : ', ');
 
-describe('decontamination by ten words in a row', () => {
+describe('decontamination by ten consecutive words', () => {
 	const random = Random.of(7, 'contamination');
 	const tests = Array.from({ length: 200 }, () => sentence(random, 12 + random.int(40)));
 	const index = new ContaminationIndex();
 	for (const [i, words] of tests.entries()) index.add(words.join(' '), i);
 
-	test('finds each of 100 planted overlaps, and of which test it is', () => {
+	test('finds each of 100 planted overlaps and the test it comes from', () => {
 		for (let i = 0; i < 100; i++) {
 			const which = random.int(tests.length);
 			const from = tests[which] as string[];
@@ -40,14 +40,14 @@ describe('decontamination by ten words in a row', () => {
 		for (let i = 0; i < 10_000; i++) {
 			const from = tests[random.int(tests.length)] as string[];
 			const start = random.int(from.length - 9);
-			// The word before and behind is another than in the test.
+			// The words before and after differ from the test.
 			const nine = i % 5 === 0 ? ['zzz', ...from.slice(start, start + 9), 'zzz'] : [];
 			const text = [...sentence(random, 20 + random.int(30)), ...nine].join(' ');
 			assert.equal(index.find(text), null, text);
 		}
 	});
 
-	test('finds a short test text as a whole, and leaves out one that says too little', () => {
+	test('matches a short test text as a whole, and skips one that is too unspecific', () => {
 		const short = new ContaminationIndex();
 		short.add('What is 12 + 5?', 3);
 		short.add('12 + 5', 4);
@@ -59,7 +59,7 @@ describe('decontamination by ten words in a row', () => {
 		assert.equal(short.find('It is 12 + 5.')?.test, 4);
 	});
 
-	test('an overlap across a place that only looks alike to the hash is none', () => {
+	test('does not report an overlap across a word that only matches by hash', () => {
 		const one = new ContaminationIndex();
 		one.add('a b c d e f g h i j', 0);
 		assert.equal(one.find('a b c d e f g h j i'), null, 'the order counts');

@@ -14,7 +14,7 @@ function findDuplicates(texts: readonly string[], options?: ConstructorParameter
 	return { ...searched(finder.search()), compared: finder.compared };
 }
 
-/** Jaccard similarity of the runs of five words of two texts, by the words themselves. */
+/** Returns the exact Jaccard similarity of two texts' five-word shingles. */
 function similarity(a: readonly string[], b: readonly string[]): number {
 	const runs = (words: readonly string[]) =>
 		new Set(words.length < 5 ? [words.join(' ')] : words.slice(4).map((_, i) => words.slice(i, i + 5).join(' ')));
@@ -26,13 +26,13 @@ function similarity(a: readonly string[], b: readonly string[]): number {
 const sentence = (random: Random, length: number) => Array.from({ length }, () => `w${random.int(3000)}`);
 
 describe('duplicates', () => {
-	test('planted near duplicates are found, and nothing else', () => {
+	test('finds planted near duplicates and nothing else', () => {
 		const random = Random.of(3, 'duplicates');
 		const texts = Array.from({ length: 400 }, () => sentence(random, 60));
 		const expected: number[][] = [];
 		for (let i = 0; i < 40; i++) {
 			const copy = [...(texts[i * 10] as string[])];
-			// One word changes five of its 56 runs: similarity 51 / 61.
+			// One changed word affects five of its 56 shingles: similarity 51 / 61.
 			copy[5 + random.int(50)] = 'changed';
 			expected.push([i * 10, texts.length]);
 			texts.push(copy);
@@ -41,18 +41,18 @@ describe('duplicates', () => {
 		assert.deepEqual(exact, []);
 		const found = new Set(near.map((group) => group.join()));
 		const missed = expected.filter((pair) => !found.has(pair.join()));
-		// Each is proposed with probability 0.97.
+		// Each one is a candidate with probability 0.97.
 		assert.ok(missed.length <= 4, `missed ${missed.length} of 40`);
 		assert.equal(near.length, 40 - missed.length, 'no group that is none');
 	});
 
-	test('exact ones differ in case, spacing and punctuation alone; blank rows are none', () => {
+	test('exact duplicates differ only in case, spacing and punctuation; blank rows do not count', () => {
 		const { exact, near } = findDuplicates(['What is 3 + 4?', 'what is 3+4', 'What is 3 - 4?', '', '  ', 'Other.']);
 		assert.deepEqual(exact, [[0, 1]]);
 		assert.deepEqual(near, []);
 	});
 
-	test('pairs are those of the true similarity, at the limit too', () => {
+	test('pairs are exactly those whose true similarity reaches the threshold', () => {
 		const random = Random.of(5, 'similar');
 		const texts: string[][] = [];
 		const wanted: boolean[] = [];
@@ -77,14 +77,14 @@ describe('duplicates', () => {
 		assert.ok(all > 60 && missed <= all * 0.1, `missed ${missed} of ${all}`);
 	});
 
-	test('short texts of one template are told apart', () => {
+	test('short texts from the same template are not duplicates', () => {
 		const texts = Array.from({ length: 3000 }, (_, i) => `What is ${i} + ${(i * 7) % 3000}?`);
 		const { exact, near, compared } = findDuplicates(texts);
 		assert.deepEqual([exact, near], [[], []]);
 		assert.deepEqual(compared, { exact: 3000, near: 3000, allExact: true, complete: true });
 	});
 
-	test('what is kept has limits, and they are told', () => {
+	test('stored results are bounded, and the limits are reported', () => {
 		const random = Random.of(8, 'limits');
 		const texts = Array.from({ length: 200 }, () => sentence(random, 30).join(' '));
 		const both = [...texts, ...texts];
@@ -99,8 +99,8 @@ describe('duplicates', () => {
 	});
 });
 
-describe('hashes of words', () => {
-	test('are those of the words, in any script', () => {
+describe('word hashes', () => {
+	test('depend only on the words, in any script', () => {
 		const random = Random.of(2, 'words');
 		const pieces = [
 			'A',
@@ -142,12 +142,12 @@ describe('hashes of words', () => {
 		}
 	});
 
-	test('an index finds what it was given, and nothing else', () => {
+	test('an index finds exactly what was added', () => {
 		const random = Random.of(4, 'index');
 		const index = new HashIndex(5000);
 		const map = new Map<string, number>();
 		for (let i = 0; i < 20_000; i++) {
-			// Few halves, so that many hashes share one.
+			// Use few distinct halves so that many hashes share one.
 			const [low, high] = [random.int(200), random.int(60)];
 			const key = `${low} ${high}`;
 			assert.equal(index.add(low, high, i), map.get(key));
@@ -158,8 +158,8 @@ describe('hashes of words', () => {
 	});
 });
 
-describe('facts of a dataset', () => {
-	test('lengths, kinds of answers and vocabulary', () => {
+describe('dataset facts', () => {
+	test('lengths, answer types and vocabulary', () => {
 		const row = (prompt: string, answer: string | null, solution: string | null = null) => ({
 			prompt,
 			answer,
@@ -183,7 +183,7 @@ describe('facts of a dataset', () => {
 		assert.equal(facts.vocabulary, 5);
 	});
 
-	test('kinds of answers', () => {
+	test('answer types', () => {
 		const kinds = ['-7', '0.5', '3/4', '\\frac{1}{2}', 'x^2+1', 'B', '(C)', 'True', 'Paris', '25%', 'A cat (big)'];
 		assert.deepEqual(kinds.map(answerKind), [
 			'integer',

@@ -4,7 +4,7 @@ import { Diagnosis } from '../../../../../src/core/diagnosis/diagnosis.ts';
 import { verdictOf } from '../../../../../src/core/diagnosis/verdict.ts';
 import { healthy, ownRun, rows } from '../syntheticRun.ts';
 
-/** A run with a row every second up to 1e9 + 39, and then looks at it. */
+/** Returns a run that has one row per second until 1e9 + 39 and is then watched. */
 const begun = (stage = 'grpo') => {
 	const diagnosis = new Diagnosis(ownRun);
 	diagnosis.addMetrics(rows(40, healthy, { stage }));
@@ -13,7 +13,7 @@ const begun = (stage = 'grpo') => {
 const end = 1e9 + 39;
 const ids = (diagnosis: Diagnosis) => [...diagnosis.holding];
 
-/** Looks every ten seconds. */
+/** Checks the run every ten seconds. */
 function watch(
 	diagnosis: Diagnosis,
 	from: number,
@@ -24,8 +24,8 @@ function watch(
 		diagnosis.look({ now, heartbeat: heartbeat(now), working: true });
 }
 
-describe('a run without progress', () => {
-	it('is named first after a minute without a row, and no longer after the next row', () => {
+describe('a stalled run', () => {
+	it('is reported after a minute without a row, until the next row', () => {
 		const diagnosis = begun();
 		watch(diagnosis, end, 50);
 		assert.deepEqual(ids(diagnosis), []);
@@ -38,7 +38,7 @@ describe('a run without progress', () => {
 		assert.deepEqual(ids(diagnosis), []);
 	});
 
-	it('is about the engine where its heartbeat stands still, in every stage', () => {
+	it('is attributed to the engine if its heartbeat stops, in every stage', () => {
 		for (const stage of ['grpo', 'sft']) {
 			const diagnosis = begun(stage);
 			watch(diagnosis, end, 120, () => end);
@@ -47,7 +47,7 @@ describe('a run without progress', () => {
 		}
 	});
 
-	it('is none while it is paused, before its first rows, after a sleep of the machine or a clock that was set', () => {
+	it('is not reported while paused, before the first rows, or after the machine slept or its clock was set', () => {
 		const paused = begun();
 		for (let now = end; now < end + 7200; now += 10) paused.look({ now, heartbeat: now, working: false });
 		watch(paused, end + 7200, 40);
@@ -62,7 +62,7 @@ describe('a run without progress', () => {
 		assert.deepEqual(ids(asleep), [], 'asleep');
 	});
 
-	it('waits longer for a run of long batches and long evaluations', () => {
+	it('waits longer for a run with long batches and long evaluations', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		const lines = rows(40, healthy).map((line, i) => ({ ...line, time: 1e9 + 2 * i + (i > 30 ? 100 : 0) }));
 		diagnosis.addMetrics(lines);
@@ -72,7 +72,7 @@ describe('a run without progress', () => {
 		assert.deepEqual(ids(diagnosis), ['stalled']);
 	});
 
-	it('is told by one look that knows how long it was quiet', () => {
+	it('is reported by a single check if the idle time is known', () => {
 		const diagnosis = begun();
 		diagnosis.look({ now: end + 300, heartbeat: end, working: true, quiet: 300, silent: 300 });
 		assert.deepEqual(ids(diagnosis), ['stalled:engine']);

@@ -14,7 +14,7 @@ import { audit, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audi
 
 const ids = probes.filter(({ id }) => id.startsWith('code-') && id !== 'code-as-answer').map(({ id }) => id);
 
-/** What else a reward of code may fall for. */
+/** Other exploits that a code reward may be vulnerable to. */
 const others = [
 	'empty',
 	'no-answer',
@@ -28,7 +28,7 @@ const others = [
 	'judge-instruction',
 ];
 
-/** Which reward of the file, in Python and in TypeScript, falls for which probes. */
+/** Rewards in the file, in Python and TypeScript, with the probes that each is vulnerable to. */
 const fools = {
 	'naiveCode.reward.py': {
 		exit_status: ['code-exit', 'code-equals-everything', 'code-swallows-failure', 'code-reads-test'],
@@ -52,14 +52,14 @@ const isThere = await findSandbox().then(
 	() => false,
 );
 
-describe('the probes of code', () => {
+describe('code probes', () => {
 	for (const [name, rewards] of Object.entries(fools)) {
-		test(`each finds the reward with its fault: ${name}`, async (context) => {
+		test(`each detects the reward with its flaw: ${name}`, async (context) => {
 			const file = join(import.meta.dirname, '../../../rewards/audit', name);
 			const runner = await openRunner(context, { file, context: contextOf(r1) });
 			const covered = new Set<string>();
 			for (const [reward, expected] of Object.entries(rewards) as [string, string[]][]) {
-				// One problem is enough: each attempt is a process.
+				// One problem is enough, because each attempt starts a process.
 				const problems = (name.endsWith('.py') ? codeProblems : javascriptProblems).slice(0, 1);
 				const report = await audit(runner, reward, problems, { probes: expected });
 				assert.deepEqual(
@@ -75,14 +75,14 @@ describe('the probes of code', () => {
 
 	for (const [language, problems, tried] of [
 		['python', codeProblems, [...ids, ...others]],
-		// The others are tried by codeTestsHacks.test.ts, which costs less.
+		// The others are tested more cheaply by codeTestsHacks.test.ts.
 		[
 			'javascript',
 			javascriptProblems.slice(0, 1),
 			['code-equals-everything', 'code-swallows-failure', 'code-brings-comparison'],
 		],
 	] as const) {
-		test(`none finds the built-in reward that runs code in a sandbox: ${language}`, {
+		test(`none succeeds against the built-in reward that runs code in a sandbox: ${language}`, {
 			skip: !isThere && 'no sandbox here',
 		}, async (context) => {
 			const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language }];
@@ -101,7 +101,7 @@ describe('the probes of code', () => {
 		});
 	}
 
-	test('are in the language of the row, and for the function that its tests name', () => {
+	test("use the row's language and the function named in its tests", () => {
 		const found = (row: Record<string, unknown>, answer = '') => {
 			const tests = codeTestsOf({ row, answer });
 			return [tests?.entryPoint, tests?.language];
@@ -121,7 +121,7 @@ describe('the probes of code', () => {
 		assert.equal(codeTestsOf({ row: { tests: [] }, answer: '' }), null);
 	});
 
-	test('change the values of the right program only', async () => {
+	test('change only the values of the correct program', async () => {
 		const run = promisify(execFile);
 		const near = (answer: string, language: string) => {
 			const row = {
@@ -161,7 +161,7 @@ describe('the probes of code', () => {
 		);
 	});
 
-	test('are methods where the row asks for one', () => {
+	test('are methods if the row asks for one', () => {
 		const build = (row: Record<string, unknown>, language: string) => {
 			const asked = {
 				prompt: '',
@@ -182,7 +182,7 @@ describe('the probes of code', () => {
 		assert.ok(build({ entry_point: 'f' }, 'python').every((text) => !text.includes('Solution')));
 	});
 
-	test('are left out where no row has tests', async (context) => {
+	test('are skipped if no row has tests', async (context) => {
 		const runner = await openRunner(context, { builtIns: [{ use: 'accuracy', name: 'a' }], context: contextOf(r1) });
 		const report = await audit(runner, 'a', numberProblems, { probes: ids });
 		assert.deepEqual(
@@ -191,7 +191,7 @@ describe('the probes of code', () => {
 		);
 	});
 
-	test('the one that overwrites a test leaves every other file as it is', async (context) => {
+	test('the one that overwrites a test leaves all other files unchanged', async (context) => {
 		const folder = await mkdtemp(join(tmpdir(), 'rl-overwrite-'));
 		context.after(() => rm(folder, { recursive: true, force: true }));
 		const [{ problem }] = codeProblems as [(typeof codeProblems)[number]];

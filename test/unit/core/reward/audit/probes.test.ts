@@ -17,7 +17,7 @@ import { type TaskDataset, taskNames } from '../../../../../src/protocol/recipe.
 import { mixedProblems, numberProblems } from '../../../rewards/audit/auditedProblems.ts';
 import { audit, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audit/auditHosts.ts';
 
-/** Which reward of naive.reward.ts falls for which probes: every probe of text has one here. */
+/** Rewards in naive.reward.ts with the probes that each is vulnerable to. Every text probe has one here. */
 const fools: Readonly<Record<string, readonly string[]>> = {
 	containsAnswer: [
 		'no-answer',
@@ -104,8 +104,8 @@ const fools: Readonly<Record<string, readonly string[]>> = {
 
 const file = join(import.meta.dirname, '../../../rewards/audit/naive.reward.ts');
 
-describe('the probes', () => {
-	test('are at least thirty, each with a text, a reason and a fix of its own', () => {
+describe('probes', () => {
+	test('are at least thirty, each with its own text, reason and fix', () => {
 		assert.ok(probes.length >= 40, `${probes.length}`);
 		assert.equal(new Set(probes.map(({ id }) => id)).size, probes.length);
 		assert.equal(new Set(probes.map(({ title }) => title)).size, probes.length);
@@ -117,7 +117,7 @@ describe('the probes', () => {
 		}
 	});
 
-	test('each finds the reward with its fault', async (context) => {
+	test('each detects the reward with its flaw', async (context) => {
 		const runner = await openRunner(context, { file, context: contextOf(r1) });
 		const covered = new Set<string>();
 		for (const [reward, expected] of Object.entries(fools)) {
@@ -135,7 +135,7 @@ describe('the probes', () => {
 		);
 	});
 
-	test('none finds a strict reward, nor the built-in ones for answers and form', async (context) => {
+	test('none succeeds against a strict reward or the built-in answer and format rewards', async (context) => {
 		const own = await openRunner(context, { file, context: contextOf(r1) });
 		const strict = await audit(own, 'strictAnswer', mixedProblems);
 		assert.deepEqual(foundBy(strict), []);
@@ -185,7 +185,7 @@ const templates: readonly Template[] = [
 	}),
 ];
 
-/** Problems of every task, and those of a file. */
+/** Returns problems from every task and from a file. */
 function everyProblem(random: Random): SampledProblem['problem'][] {
 	const generated = taskNames.flatMap((task) => {
 		const source = createTask({ task });
@@ -215,8 +215,8 @@ function probeRows(template: Template, random: Random): { row: ProbeRow; context
 	}));
 }
 
-describe('what probes build', () => {
-	test('is never an honest correct answer', () => {
+describe('probe completions', () => {
+	test('are never honest correct answers', () => {
 		let built = 0;
 		const check = (probe: Probe, template: Template, { row, context }: ReturnType<typeof probeRows>[number]) => {
 			const made = probe.build(row, context);
@@ -227,7 +227,7 @@ describe('what probes build', () => {
 			for (const attempt of made) {
 				built++;
 				const what = `${probe.id}, ${template.name}: ${JSON.stringify(attempt.completion.slice(0, 200))}`;
-				// Another gold answer, a prompt that tells the form, a completion that was cut off: those change the row itself.
+				// A different gold answer, a prompt that reveals the format, and a truncated completion change the row itself.
 				if ('answer' in attempt || attempt.prompt !== undefined || attempt.truncated) continue;
 				assert.notEqual(attempt.completion, row.honest, what);
 				const trace = parseTrace(attempt.completion, template);
@@ -247,7 +247,7 @@ describe('what probes build', () => {
 		assert.ok(built > 10_000, `${built}`);
 	});
 
-	test('is the same for the same row', () => {
+	test('are the same for the same row', () => {
 		const [a] = probeRows(r1, Random.of('same'));
 		const [b] = probeRows(r1, Random.of('same'));
 		assert.ok(a && b);

@@ -10,7 +10,7 @@ import {
 } from '../../../../../src/core/reward/verification/labeledCase.ts';
 
 describe('labeled cases', () => {
-	it('are read a line each, with blank lines and comments between them', () => {
+	it('are read one per line, with blank lines and comments allowed', () => {
 		const { cases, faults } = parseCases(
 			[
 				'\uFEFF// What brevity must say.',
@@ -48,7 +48,7 @@ describe('labeled cases', () => {
 		]);
 	});
 
-	it('keep the good lines of a file with faults, which are named', () => {
+	it('keep the valid lines of a file with errors, which are reported', () => {
 		const good = '{"completion": "x", "expect": 1}';
 		const { cases, faults } = parseCases(
 			[
@@ -93,7 +93,7 @@ describe('labeled cases', () => {
 		for (const { action } of faults) assert.match(action, /\.$/);
 	});
 
-	it('are written as the documentation shows', () => {
+	it('are written as documented', () => {
 		const text = readFileSync(join(import.meta.dirname, '../../../../../docs/verification.md'), 'utf8');
 		const example = /```jsonl\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
 		const { cases, faults } = parseCases(example);
@@ -109,7 +109,7 @@ describe('labeled cases', () => {
 		assert.deepEqual(documented.sort(), (action.replace('Allowed keys: ', '').match(/[a-z]+/g) ?? []).sort());
 	});
 
-	it('are met by a value within 1e-9, by the ends of a range, and by null alone for null', () => {
+	it('match a value within 1e-9, the bounds of a range, and only null for null', () => {
 		assert.ok(meetsExpectation(0.3, 0.1 + 0.2));
 		assert.ok(!meetsExpectation(0.3001, 0.3));
 		assert.ok(!meetsExpectation(null, 0));
@@ -129,7 +129,7 @@ describe('labeled cases', () => {
 		]);
 	});
 
-	it('are about the function that is named as the file, else about the first', () => {
+	it('refer to the function with the same name as the file, or otherwise to the first one', () => {
 		assert.equal(caseReward('brevity.reward.py', ['helper', 'brevity']), 'brevity');
 		assert.equal(caseReward('short-answer.reward.ts', ['other', 'short_answer']), 'short_answer');
 		assert.equal(caseReward('x.reward.ts', ['a', 'b']), 'a');

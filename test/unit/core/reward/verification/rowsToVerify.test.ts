@@ -24,8 +24,8 @@ const problem = (prompt: string, answer: string | null, solution: string | null 
 	place: { file: '/d.jsonl', line: 1 },
 });
 
-describe('rows of problems', () => {
-	it('hold the right answer and wrong ones in the template, one group a problem, one batch for all', () => {
+describe('problem rows', () => {
+	it('contain the correct answer and incorrect ones in the template: one group per problem, one batch in total', () => {
 		const numbers = { batch: 3, group: 5 };
 		const rows = problemRows([problem('a', '1', 'so 1'), problem('none', null), problem('b', '2')], {
 			template: resolveTemplate('r1-conversation'),
@@ -56,7 +56,7 @@ describe('rows of problems', () => {
 		assert.deepEqual(first?.place, { file: '/d.jsonl', line: 1 });
 	});
 
-	it('are told right from wrong by accuracy, and all have the right form, in every template', () => {
+	it('are distinguished as correct or incorrect by accuracy, and all have the correct format in every template', () => {
 		const task = createTask({ task: 'arithmetic' });
 		const source = taskSource(task);
 		const problems = Array.from(
@@ -75,14 +75,14 @@ describe('rows of problems', () => {
 			for (const { source, row } of rows) {
 				const trace = parseTrace(row.completion, template);
 				assert.equal(accuracyOf(row, trace, template, task.verify), source === 'gold' ? 1 : 0, row.completion);
-				// A template without tags has no form to judge.
+				// A template without tags has no format to check.
 				const form = template.think === null && template.answer === null ? null : 1;
 				if (source === 'gold') assert.equal(formatOf(row, trace, template), form);
 			}
 		}
 	});
 
-	it('answer what a worked solution in the gold column ends in', () => {
+	it('use the final answer of a worked solution in the gold column', () => {
 		const rows = problemRows([problem('a', 'Two and two make four.\n#### 4')], {
 			template: r1,
 			verify: exactVerifier,
@@ -96,7 +96,7 @@ describe('rows of problems', () => {
 		assert.equal(rows[0]?.row.answer, 'Two and two make four.\n#### 4', 'the column is handed over as it is');
 	});
 
-	it('of a conversational dataset carry its messages', () => {
+	it('contain the messages of a conversational dataset', () => {
 		const messages = [
 			{ role: 'system', content: 'Be brief.' },
 			{ role: 'user', content: 'a' },
@@ -113,8 +113,8 @@ describe('rows of problems', () => {
 	});
 });
 
-describe('rows of cases, rollouts and a selection', () => {
-	it('give each case a batch of its own and take the answer of its row', () => {
+describe('rows from cases, rollouts and a selection', () => {
+	it("put each case in a separate batch and use its row's answer", () => {
 		const base = { prompt: 'p', completion: 'c', truncated: false, expect: 1, label: 'case 1', line: 4 };
 		const numbers = { batch: 0, group: 0 };
 		const rows = caseRows(
@@ -136,7 +136,7 @@ describe('rows of cases, rollouts and a selection', () => {
 		);
 	});
 
-	it('keep the groups of a batch and what was recorded', () => {
+	it('keep the groups in a batch and the recorded values', () => {
 		const line = (group: number, index: number, changes: Partial<RolloutLine> = {}): RolloutLine => ({
 			step: 4,
 			stage: 'grpo',
@@ -185,7 +185,7 @@ describe('rows of cases, rollouts and a selection', () => {
 		assert.deepEqual(rows[2]?.row.messages?.completion, [{ role: 'assistant', content: 'c' }]);
 	});
 
-	it('take a selection as it stands', () => {
+	it('use a selection unchanged', () => {
 		const numbers = { batch: 0, group: 0 };
 		const row = selectionRow('<answer>1', problem('a', '1'), r1, numbers);
 		assert.equal(row.row.completion, '<answer>1');
@@ -201,7 +201,7 @@ describe('rows of cases, rollouts and a selection', () => {
 	});
 });
 
-describe('the dataset comment', () => {
+describe('dataset comment', () => {
 	it('names a file and its columns, or a task', () => {
 		const cases: [string, unknown][] = [
 			['// @dataset ../data/train.jsonl\n', { path: '../data/train.jsonl' }],
@@ -218,7 +218,7 @@ describe('the dataset comment', () => {
 		assert.equal(datasetComment('x\n\n// @dataset a.jsonl')?.line, 3);
 	});
 
-	it('says what is wrong with it', () => {
+	it('reports its errors', () => {
 		for (const text of ['// @dataset', '# @dataset   \nx', '// @dataset {"task": "nothing"}', '// @dataset {']) {
 			const found = datasetComment(text);
 			assert.equal(found?.dataset, null, text);

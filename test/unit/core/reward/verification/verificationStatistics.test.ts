@@ -16,9 +16,9 @@ const close = (actual: number | null, expected: number, tolerance = 1e-12) =>
 		`${actual} is not ${expected}`,
 	);
 
-describe('statistics of a verification', () => {
-	it('are what a person works out by hand', () => {
-		// Two problems: the first agrees, the second scores a wrong answer as high as the right one.
+describe('verification statistics', () => {
+	it('match hand-computed values', () => {
+		// Two problems: the first agrees; the second scores an incorrect answer as high as the correct one.
 		const rows = [
 			verified(1, { source: 'gold', group: 0, others: { length: 2 } }),
 			verified(0, { source: 'wrong', group: 0, others: { length: 4 } }),
@@ -48,14 +48,14 @@ describe('statistics of a verification', () => {
 			recorded: { same: 0, different: 0 },
 		});
 		close(mean, 0.5);
-		// Distances .5, .5, 0, 0, .5, .5: the squares sum to 1, over n - 1 = 5.
+		// Deviations .5, .5, 0, 0, .5, .5: the squares sum to 1, over n - 1 = 5.
 		close(std, Math.sqrt(1 / 5));
 		close(withinGroupStd, Math.SQRT1_2 / 2);
-		// (1, 2), (0, 4), (.5, 3) lie on a line.
+		// (1, 2), (0, 4), (.5, 3) are collinear.
 		close(correlation.length ?? null, -1);
 	});
 
-	it('have nulls, not zeros, where there is nothing to say', () => {
+	it('are null rather than zero without data', () => {
 		const { rows, valued, mean, std, ceiling, agreement, withinGroupStd, groups } = verificationStatistics([]);
 		assert.deepEqual(
 			{ rows, valued, mean, std, ceiling, agreement, withinGroupStd, groups },
@@ -79,7 +79,7 @@ describe('statistics of a verification', () => {
 		assert.deepEqual([nulls.nulls, nulls.errors, nulls.mean], [1, 1, null]);
 	});
 
-	it('count agreement as strictly above every valued wrong answer', () => {
+	it('count agreement as strictly above every incorrect answer that has a value', () => {
 		const problem = (group: number, gold: number | null, wrong: (number | null)[]) => [
 			verified(gold, { source: 'gold', group }),
 			...wrong.map((value) => verified(value, { source: 'wrong', group })),
@@ -98,7 +98,7 @@ describe('statistics of a verification', () => {
 		assert.deepEqual(verificationStatistics(rows).agreement, { problems: 4, agreed: 2 });
 	});
 
-	it('compare with what a run recorded exactly, null with null', () => {
+	it('compare exactly with the recorded values of a run, null with null', () => {
 		const rows = [
 			verified(0.1 + 0.2, { recorded: 0.30000000000000004 }),
 			verified(0.3, { recorded: 0.30000000000000004 }),
@@ -108,11 +108,11 @@ describe('statistics of a verification', () => {
 			verified(-0, { recorded: 0 }),
 			verified(1),
 		];
-		// An error where the run had a null by intent still has null for its value.
+		// An error still counts as null, even if the run recorded an intentional null.
 		assert.deepEqual(verificationStatistics(rows).recorded, { same: 4, different: 2 });
 	});
 
-	it('agree with the formulas of training on random groups', () => {
+	it('match the training formulas on random groups', () => {
 		for (let seed = 0; seed < 200; seed++) {
 			const random = Random.of(seed);
 			const size = random.between(2, 6);
@@ -122,7 +122,7 @@ describe('statistics of a verification', () => {
 				random.int(6) === 0 ? null : few ? random.int(2) : random.normal(),
 			);
 			const rows = values.map((value, i) => verified(value, { group: Math.floor(i / size) }));
-			// The order in which groups come does not matter.
+			// The order of the groups does not matter.
 			const { dead, groupStd } = computeAdvantages(values, size, 'group');
 			const found = verificationStatistics(random.shuffle(rows));
 			const counted = dead.map(
@@ -144,7 +144,7 @@ describe('statistics of a verification', () => {
 		}
 	});
 
-	it('stay finite for the largest and the smallest numbers', () => {
+	it('are finite for the largest and smallest numbers', () => {
 		for (const scale of [1e308, Number.MAX_VALUE, 5e-324, 1e-310]) {
 			const found = moments([scale, -scale, scale, 0]);
 			assert.ok(found !== null && Number.isFinite(found.mean) && Number.isFinite(found.std), String(scale));
@@ -157,7 +157,7 @@ describe('statistics of a verification', () => {
 });
 
 describe('correlation', () => {
-	/** Pearson's r as the textbook writes it. */
+	/** Computes Pearson's r with the textbook formula. */
 	function textbook(pairs: readonly (readonly [number, number])[]): number {
 		const n = pairs.length;
 		const mx = pairs.reduce((sum, [x]) => sum + x, 0) / n;
@@ -168,7 +168,7 @@ describe('correlation', () => {
 		return cov / Math.sqrt(vx * vy);
 	}
 
-	it('is the textbook formula over rows where both have values', () => {
+	it('matches the textbook formula over rows where both have values', () => {
 		for (let seed = 0; seed < 200; seed++) {
 			const random = Random.of(seed, 'correlation');
 			const n = random.between(3, 40);
@@ -192,8 +192,8 @@ describe('correlation', () => {
 	});
 });
 
-describe('the spread of groups', () => {
-	it('lists groups of two valued rows at least, in the order of the rows', () => {
+describe('group spread', () => {
+	it('lists groups with at least two valued rows, in row order', () => {
 		const rows = [
 			verified(1, { group: 7, prompt: 'seven' }),
 			verified(0, { group: 3 }),

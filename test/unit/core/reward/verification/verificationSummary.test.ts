@@ -11,7 +11,7 @@ import {
 import type { VerifiedRow } from '../../../../../src/protocol/verification.ts';
 import { failed, verificationOf, verified } from './verifiedRows.ts';
 
-/** 50 problems: the right answer 1, the wrong one 0; `dead` of them 1 for both. */
+/** Builds 50 problems with 1 for the correct answer and 0 for the incorrect one; `dead` of them have 1 for both. */
 function problems(count: number, dead: number): VerifiedRow[] {
 	return Array.from({ length: count }, (_, group) => [
 		verified(1, { source: 'gold', group }),
@@ -19,9 +19,9 @@ function problems(count: number, dead: number): VerifiedRow[] {
 	]).flat();
 }
 
-describe('the summary line', () => {
-	// Whoever reads the editor reads these lines: a change here is a change of the product.
-	it('reads as it always did', () => {
+describe('summary line', () => {
+	// These lines are read in the editor, so changing them changes the product.
+	it('is unchanged', () => {
 		const lines = [
 			verificationOf([...problems(25, 2), verified(null), verified(null), failed()]),
 			verificationOf(problems(25, 0)),
@@ -55,7 +55,7 @@ describe('the summary line', () => {
 		]);
 	});
 
-	it('marks what is at fault', () => {
+	it('highlights problems', () => {
 		const levels = (rows: VerifiedRow[]) =>
 			Object.fromEntries(summaryParts(verificationOf(rows)).map(({ topic, level }) => [topic, level]));
 		assert.deepEqual(levels(problems(10, 9)), { value: 'plain', agreement: 'notice', dead: 'notice', time: 'plain' });
@@ -64,13 +64,13 @@ describe('the summary line', () => {
 		assert.equal(levels([verified(0, { expect: 1, passed: false })]).cases, 'bad');
 	});
 
-	it('counts a fault of a batch once', () => {
+	it('counts a batch error once', () => {
 		const fault = { kind: 'timeout', message: 'took longer' } as const;
 		assert.match(summaryLine(verificationOf([failed(), failed()], { faults: [fault] })), /2 errors/);
 		assert.match(summaryLine(verificationOf([], { faults: [fault] })), /1 error/);
 	});
 
-	it('writes numbers of any size short', () => {
+	it('formats numbers of any size compactly', () => {
 		assert.deepEqual([0, -1, 0.5, 12.345, 99.999, 1e5, 0.05, 0.0004, -1e-9, 1e300].map(formatValue), [
 			'0.00',
 			'-1.00',
@@ -86,8 +86,8 @@ describe('the summary line', () => {
 	});
 });
 
-describe('the best and the worst rows', () => {
-	it('come from both ends, the surprising ones first, none twice', () => {
+describe('best and worst rows', () => {
+	it('come from both ends, most surprising first, without duplicates', () => {
 		const rows = [
 			verified(1, { source: 'gold', label: 'g1' }),
 			verified(1, { source: 'wrong', label: 'w1' }),
@@ -115,7 +115,7 @@ describe('the best and the worst rows', () => {
 	});
 });
 
-describe('the histogram', () => {
+describe('histogram', () => {
 	it('has a bin for each of few values', () => {
 		assert.deepEqual(histogram([1, 0, 1, 0.5]), [
 			{ low: 0, high: 0, count: 1 },
@@ -125,7 +125,7 @@ describe('the histogram', () => {
 		assert.deepEqual(histogram([]), []);
 	});
 
-	it('counts every value in the bin that holds it', () => {
+	it('counts every value in the bin that contains it', () => {
 		for (let seed = 0; seed < 100; seed++) {
 			const random = Random.of(seed);
 			const scale = random.pick([1, 1e-9, 1e9, 1e308]);

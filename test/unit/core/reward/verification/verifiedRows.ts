@@ -1,7 +1,7 @@
 import { verificationStatistics } from '../../../../../src/core/reward/verification/verificationStatistics.ts';
 import type { Verification, VerifiedRow } from '../../../../../src/protocol/verification.ts';
 
-/** A verified row with what a test does not care about filled in. */
+/** Builds a verified row with defaults for everything irrelevant to a test. */
 export function verified(value: number | null, changes: Partial<VerifiedRow> = {}): VerifiedRow {
 	return {
 		source: 'rollout',

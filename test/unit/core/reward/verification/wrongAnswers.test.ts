@@ -26,8 +26,8 @@ const answers = (gold: string, changes = {}) =>
 		.filter((answer) => answer !== 'unknown')
 		.sort();
 
-describe('wrong answers', () => {
-	it('are made from a number in its own words', () => {
+describe('incorrect answers', () => {
+	it('are derived from a number in its own notation', () => {
 		assert.deepEqual(answers('42'), ['', '-42', '24', '41', '420', '43'].sort());
 		assert.deepEqual(
 			answers('$1,234.50'),
@@ -39,7 +39,7 @@ describe('wrong answers', () => {
 		assert.deepEqual(answers('0'), ['', '-1', '1']);
 	});
 
-	it('are made from fractions, options, words, structures and expressions', () => {
+	it('are derived from fractions, options, words, structures and expressions', () => {
 		assert.deepEqual(answers('3/4'), ['', '-3/4', '3/5', '30/4', '4/3', '4/4'].sort());
 		assert.ok(answers('-\\frac{1}{2}').includes('\\frac{1}{2}'));
 		assert.ok(answers('-\\frac{1}{2}').includes('-\\frac{2}{1}'));
@@ -53,7 +53,7 @@ describe('wrong answers', () => {
 		assert.deepEqual(answers('x^2 - 1'), ['', 'x^2 - 1+1']);
 	});
 
-	it('say how they were made', () => {
+	it('state how they were derived', () => {
 		const hows = Object.fromEntries(wrongFor('42').map(({ answer, how }) => [answer, how]));
 		assert.deepEqual(hows, {
 			'43': 'off by one',
@@ -70,8 +70,8 @@ describe('wrong answers', () => {
 		);
 	});
 
-	it('never offer what may count as right under mathematical equivalence', () => {
-		// Each list: golds, and what other problems say that is the same.
+	it('never include anything that could be correct under mathematical equivalence', () => {
+		// Each entry: gold answers, and equivalent answers to other problems.
 		const pairs: [string, string[]][] = [
 			['1/2', ['0.5', '2/4', '50%', '\\frac{1}{2}']],
 			['0.5', ['1/2', '.5', '50\\%']],
@@ -91,7 +91,7 @@ describe('wrong answers', () => {
 		}
 	});
 
-	it('are wrong under mathematical equivalence, for golds of every form', async () => {
+	it('are incorrect under mathematical equivalence, for gold answers of every form', async () => {
 		await loadLatexParser();
 		const random = Random.of(5);
 		const integer = () => random.between(-9, 9);
@@ -117,7 +117,7 @@ describe('wrong answers', () => {
 			}
 		}
 		assert.ok(judged > 1000, `${judged} were judged`);
-		// A form that is understood has more to offer than nothing and "unknown".
+		// For a form that is understood, there is more than an empty answer and "unknown".
 		for (const gold of mathGolds)
 			assert.ok(
 				answers(gold).some((answer) => answer !== ''),
@@ -125,7 +125,7 @@ describe('wrong answers', () => {
 			);
 	});
 
-	it('take no product, exponent, function or infinity apart', () => {
+	it('do not split products, exponents, functions or infinity', () => {
 		const golds = [
 			'1^{5}',
 			'max(1, 5)',
@@ -142,13 +142,13 @@ describe('wrong answers', () => {
 		assert.deepEqual(answers('0 \\cdot 5'), ['', '0 \\cdot 5+1']);
 	});
 
-	it('are none without a gold answer, and none when the verifier knows nothing', () => {
+	it('are omitted without a gold answer, and if the verifier has no result', () => {
 		assert.deepEqual(wrongFor(null), []);
 		assert.deepEqual(wrongFor('42', { verify: () => null }), []);
 		assert.deepEqual(wrongFor('42', { verify: () => true }), []);
 	});
 
-	it('depend on the seed alone, keep to the count and repeat nothing', () => {
+	it('depend only on the seed, respect the count and are distinct', () => {
 		for (let seed = 0; seed < 50; seed++) {
 			const options = { others: ['1', '2', '42'], count: 4, random: Random.of(seed) };
 			const made = wrongFor('42', options);
@@ -162,7 +162,7 @@ describe('wrong answers', () => {
 		assert.ok(sets.size > 5, 'seeds give different choices');
 	});
 
-	it('are wrong for every problem of every task', () => {
+	it('are incorrect for every problem in every task', () => {
 		const tasks: TaskDataset[] = [
 			{ task: 'addition', digits: 3, subtraction: true },
 			{ task: 'addition', digits: 1, subtraction: true },
@@ -199,7 +199,7 @@ describe('wrong answers', () => {
 		}
 	});
 
-	it('differ from odd gold answers, whatever they are', () => {
+	it('differ from any unusual gold answer', () => {
 		const random = Random.of(11);
 		const alphabet = [...'0123456789.,/%$(){}[]=<>+-*^\\xyzABCe "\'\n\té∞½'];
 		const odd = [
@@ -272,7 +272,7 @@ describe('wrong answers', () => {
 		assert.ok(made > 2 * odd.length, `${made} for ${odd.length}`);
 	});
 
-	it('takes time in proportion to the length of a hostile gold answer', () => {
+	it('take time proportional to the length of a hostile gold answer', () => {
 		for (const gold of [
 			'('.repeat(100_000),
 			'1 '.repeat(50_000),
@@ -288,8 +288,8 @@ describe('wrong answers', () => {
 	});
 });
 
-describe('the letters of a multiple choice', () => {
-	it('are those of the prompt, else A to D', () => {
+describe('multiple-choice letters', () => {
+	it('come from the prompt, or default to A to D', () => {
 		assert.deepEqual(optionLetters('Which?\nA) x\nB) y\nE) z'), ['A', 'B', 'E']);
 		assert.deepEqual(optionLetters('(A) x (B) y'), ['A', 'B']);
 		assert.deepEqual(optionLetters('A. x\nB. y\nC. z'), ['A', 'B', 'C']);

@@ -17,7 +17,10 @@ function permutations<T>(items: readonly T[]): T[][] {
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The best as a search takes it: the first of greatest score, without scores the first with an answer, else the first. */
+/**
+ * Picks the best sample like a search: the first with the highest score, or without scores the first with an answer, or
+ * otherwise the first.
+ */
 function firstBest(samples: readonly Sampled[]): number {
 	const finals = samples.filter(({ final }) => final);
 	let best: Sampled | undefined;
@@ -28,7 +31,7 @@ function firstBest(samples: readonly Sampled[]): number {
 	return best?.right ? 1 : 0;
 }
 
-/** The vote as a search takes it: the first answer of the most votes. */
+/** Picks by vote like a search: the first answer with the most votes. */
 function firstVoted(samples: readonly Sampled[], weighted: boolean): number {
 	const votes = new Map<number, { votes: number; right: boolean }>();
 	for (const { class: answer, score, final, right } of samples) {
@@ -42,7 +45,7 @@ function firstVoted(samples: readonly Sampled[], weighted: boolean): number {
 	return best?.right ? 1 : 0;
 }
 
-/** Classes 0 and 1 are right, as an answer is right whoever states it. */
+/** Draws random samples. Classes 0 and 1 are correct, because correctness depends only on the answer. */
 function drawn(random: Random, n: number): Sampled[] {
 	return Array.from({ length: n }, () => {
 		const answer = random.int(5) === 0 ? null : random.int(3);
@@ -56,7 +59,7 @@ function drawn(random: Random, n: number): Sampled[] {
 }
 
 describe('estimates over subsets of samples', () => {
-	test('are the mean of what searches with every subset, in every order, would give', () => {
+	test('equal the mean over searches with every subset in every order', () => {
 		const random = Random.of('subsets');
 		for (let round = 0; round < 30; round++) {
 			const samples = drawn(random, 5);
@@ -77,14 +80,14 @@ describe('estimates over subsets of samples', () => {
 		}
 	});
 
-	test('drawn subsets approach the mean of all', () => {
+	test('sampled subsets approach the mean over all subsets', () => {
 		const samples = drawn(Random.of('approach'), 8);
 		const all = mean(subsets(samples, 4).map((one) => voteOfK(one, 4, true, Random.of(0))));
 		const estimates = Array.from({ length: 60 }, (_, i) => voteOfK(samples, 4, true, Random.of('approach', i)));
 		assert.ok(Math.abs(mean(estimates) - all) < 0.02, `${mean(estimates)} ${all}`);
 	});
 
-	test('more than there are is not a number, and the same seed gives the same', () => {
+	test('are NaN for more samples than exist, and deterministic for a seed', () => {
 		const samples = drawn(Random.of(1), 4);
 		assert.ok(Number.isNaN(bestOfK(samples, 5)));
 		assert.ok(Number.isNaN(voteOfK(samples, 5, false, Random.of(1))));

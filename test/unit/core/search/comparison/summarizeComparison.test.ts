@@ -41,7 +41,7 @@ const searched = (point: string, problem: number, correct: 0 | 1 | null, more: P
 		...more,
 	}) as ComparisonResult;
 
-/** Samples of a problem: right ones have class 0, wrong ones classes of their own. */
+/** Builds samples for a problem: correct ones have class 0, each incorrect one has its own class. */
 const sampled = (point: string, problem: number, rights: readonly (0 | 1)[]) =>
 	searched(point, problem, null, {
 		samples: rights.map((correct, i) => ({
@@ -53,8 +53,8 @@ const sampled = (point: string, problem: number, rights: readonly (0 | 1)[]) =>
 		})),
 	});
 
-describe('the plan of a comparison', () => {
-	test('shares samples where the choice is a function of them alone', () => {
+describe('comparison plan', () => {
+	test('shares samples if the selection depends only on them', () => {
 		const plan = planComparison(specOf());
 		assert.deepEqual(
 			plan.points.map(({ id, name, label, oracle, shared }) => [id, name, label, oracle, shared?.how ?? null]),
@@ -86,19 +86,20 @@ describe('the plan of a comparison', () => {
 		);
 	});
 
-	test('names the point whose parameters are not right', () => {
+	test('reports the point with invalid parameters', () => {
 		const strategies = [{ strategy: 'self-consistency', points: [{ params: { n: 2 } }, { params: { n: 0 } }] }];
 		assert.throws(() => planComparison(specOf({ strategies })), /Strategy 1, configuration 2: .*n must be at least 1/);
 		assert.throws(() => planComparison(specOf({ strategies: [{ strategy: 'none' }] })), /Unknown strategy "none"/);
 	});
 });
 
-describe('what results come to', () => {
-	test('gains are paired, and oracles are named', () => {
+describe('result summary', () => {
+	test('uses paired gains and labels oracles', () => {
 		const spec = specOf();
 		const plan = planComparison(spec);
 		const table = new ComparisonTable(40);
-		// Every second problem: 2 of 4 right, so that two votes of four win where wrong ones are apart; else none is.
+		// Every second problem has 2 correct samples out of 4, so the majority wins when incorrect answers differ; the
+		// others have none.
 		for (let i = 0; i < 40; i++) {
 			table.add(sampled('samples', i, i % 2 === 0 ? [1, 1, 0, 0] : [0, 0, 0, 0]));
 			table.add(sampled('bands', i, i % 2 === 0 ? [1, 0] : [0, 0]));
@@ -110,7 +111,7 @@ describe('what results come to', () => {
 		assert.equal(single?.accuracy?.mean, 0.25);
 		assert.equal(single?.gain, null);
 		assert.equal(single?.tokens, 5);
-		// Of two samples: both right 1/6; one of each is even, so half: 4/6 / 2.
+		// With two samples: both correct has probability 1/6; one of each is a tie, which counts half: 4/6 / 2.
 		assert.ok(Math.abs((two?.accuracy?.mean ?? 0) - 0.25) < 0.03);
 		assert.equal(four?.accuracy?.mean, 0.5);
 		assert.equal(four?.gain?.mean, 0.25);
@@ -140,7 +141,7 @@ describe('what results come to', () => {
 		assert.equal(summary.curves.length, 2 * 6);
 	});
 
-	test('nothing depends on the order of results; the later of two counts, and failures do not', () => {
+	test('does not depend on the order of results; the later of two results counts, and failures do not', () => {
 		const spec = specOf();
 		const plan = planComparison(spec);
 		const random = Random.of('order');
@@ -168,7 +169,7 @@ describe('what results come to', () => {
 		assert.deepEqual(summaryOf([searched('s1p0', 99, 1)]), summaryOf([]), 'there is no such problem');
 	});
 
-	test('problems without a gold answer count nowhere', () => {
+	test('excludes problems without a gold answer everywhere', () => {
 		const spec = specOf();
 		const table = new ComparisonTable(2);
 		table.add(searched('s1p0', 0, null));
@@ -178,7 +179,7 @@ describe('what results come to', () => {
 	});
 });
 
-test('bands have the same size, the easiest first, whatever the number of problems', () => {
+test('has difficulty bands of equal size, easiest first, for any number of problems', () => {
 	const random = Random.of('bands');
 	for (const n of [1, 4, 5, 7, 100]) {
 		const rates = Array.from({ length: n }, () => (random.int(10) === 0 ? null : random.int(9) / 8));

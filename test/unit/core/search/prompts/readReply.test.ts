@@ -14,13 +14,13 @@ import { hostileTexts } from '../../../../support/hostileTexts.ts';
 const form = { words: { sure: 1, likely: 0.5, impossible: 0 }, scale: [0, 10] as const };
 
 describe('prompts', () => {
-	it('are filled in one pass, so that texts give no places', () => {
+	it('are filled in one pass, so that texts cannot contain placeholders', () => {
 		assert.equal(fillPrompt('{a} and {b}, {c} {toString}', { a: '{b}', b: '$&' }), '{b} and $&, {c} {toString}');
 		assert.equal(numbered(['x ', 'y'], 'Choice'), 'Choice 1: x\nChoice 2: y');
 		assert.equal(numbered([]), '(none)');
 	});
 
-	it('find the answer in the form that they asked for', () => {
+	it('find the answer in the requested format', () => {
 		const tags = { think: null, answer: ['<answer>', '</answer>'] } as const;
 		const plain = { think: null, answer: null };
 		assert.match(answerForm(tags), /<answer>\.\.\.<\/answer>/);
@@ -33,7 +33,7 @@ describe('prompts', () => {
 });
 
 describe('replies', () => {
-	it('give the items of lists in many forms', () => {
+	it('parse list items in many formats', () => {
 		const two = ['add 2', 'take 3'];
 		for (const text of [
 			'1. add 2\n2. take 3',
@@ -54,7 +54,7 @@ describe('replies', () => {
 			assert.equal(readList(text), null, text);
 	});
 
-	it('give values by words, numbers and fractions of the scale', () => {
+	it('parse values as words, numbers and fractions of the scale', () => {
 		for (const [text, value] of [
 			['Value: sure', 1],
 			['Looks good.\n**Value:** likely.', 0.5],
@@ -83,7 +83,7 @@ describe('replies', () => {
 			assert.equal(readValue(text, form), null, text);
 	});
 
-	it('give votes for one of the choices alone', () => {
+	it('count votes only for the given choices', () => {
 		for (const [text, vote] of [
 			['The best choice is 2', 1],
 			['I compared 1 and 3.\n**The best choice is 3.**', 2],
@@ -97,7 +97,7 @@ describe('replies', () => {
 			assert.equal(readVote(text, 3), null, text);
 	});
 
-	it('say when to stop, at the beginning of a line', () => {
+	it('detect a stop signal at the start of a line', () => {
 		assert.equal(saysStop('All is well.\n- **Nothing to improve.**', ['Nothing to improve']), true);
 		assert.equal(saysStop('All is well.\n**Nothing to improve.**', ['nothing to improve']), true);
 		assert.equal(saysStop('There is nothing to improve.', ['nothing to improve']), false);
@@ -105,7 +105,7 @@ describe('replies', () => {
 		assert.equal(withoutThinking('<think>a</think> b'), 'b');
 	});
 
-	it('are read whatever they hold and however long they are', () => {
+	it('are parsed whatever their content and length', () => {
 		const long = [
 			'*'.repeat(200_000),
 			`${' '.repeat(100_000)}x`,

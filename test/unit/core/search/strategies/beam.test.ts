@@ -20,7 +20,7 @@ const play = (game: Game, strategy: string, params: Record<string, unknown>, mor
 		...more,
 	});
 
-/** A beginning of two kinds of completions, by the guide's values of their steps. */
+/** Returns two kinds of completion prefixes, with the guide's values for their steps. */
 function twoSteps(values: Readonly<Record<string, number>>, ends: readonly string[]) {
 	const policy = new FunctionPolicy((request, i) =>
 		request.prefix === ''
@@ -31,7 +31,7 @@ function twoSteps(values: Readonly<Record<string, number>>, ends: readonly strin
 	return { problem, policy, guide, tags: { think: null, answer: null }, concurrency: 1, now: ticking() };
 }
 
-/** Every way to a leaf of the game, with the values on it. */
+/** Yields every path to a leaf of the game, with its values. */
 function* ways(
 	game: Game,
 	texts: string[] = [],
@@ -41,7 +41,7 @@ function* ways(
 	for (const child of game.children) yield* ways(child, [...texts, child.text], [...values, child.value]);
 }
 
-test('a beam that is wide enough finds what going through everything finds', async () => {
+test('a sufficiently wide beam finds the same as exhaustive search', async () => {
 	for (let seed = 0; seed < 20; seed++) {
 		const game = randomGame(seed);
 		const all = [...ways(game)];
@@ -57,12 +57,12 @@ test('a beam that is wide enough finds what going through everything finds', asy
 	}
 });
 
-test('of all next steps of all beams the best go on, by each aggregation', async () => {
+test('the best next steps across all beams continue, for each aggregation', async () => {
 	for (const aggregation of ['last', 'min', 'prod', 'mean'] as const) {
 		for (let seed = 20; seed < 25; seed++) {
 			const game = randomGame(seed);
 			const { tree } = await play(game, 'beam', { width: 2, expansions: 4, aggregation });
-			// Level by level, by hand.
+			// Computed by hand, level by level.
 			let beams: { game: Game; texts: string[]; values: number[] }[] = [{ game, texts: [], values: [] }];
 			const kept = new Set<string>();
 			while (beams.length > 0) {
@@ -88,7 +88,7 @@ test('of all next steps of all beams the best go on, by each aggregation', async
 	assert.equal(aggregate([0.5, 0.25, 1], 'last'), 1);
 });
 
-test('a look ahead values a step by what follows it', async () => {
+test('lookahead scores a step by what follows it', async () => {
 	const texts = new FunctionPolicy((request, i) => {
 		if (request.prefix === '') return generation(['fair', 'foul'][i % 2] as string, { finish: 'stop', stopText: '\n' });
 		return generation(request.prefix.startsWith('fair') ? 'a dead end' : 'the treasure');
@@ -115,7 +115,7 @@ test('a look ahead values a step by what follows it', async () => {
 	assert.ok(ahead.tree.nodes.some(({ label }) => label === 'lookahead'));
 });
 
-test('diversity keeps a step that says something else over a better one that says the same', async () => {
+test('diversity keeps a step with different content over a better one with the same content', async () => {
 	const steps = ['add the two numbers', 'add the two numbers now', 'multiply everything'];
 	const policy = new FunctionPolicy((_, i) => generation(steps[i % 3] as string));
 	const guide = new FunctionScorer(({ completion }) => [0.9, 0.85, 0.5][steps.indexOf(completion)] as number);
@@ -140,8 +140,8 @@ test('diversity keeps a step that says something else over a better one that say
 	);
 });
 
-test('a verifier tree search goes on with the best step of each subtree, whatever the others have', async () => {
-	// The second subtree has the best of all steps but its own way; a beam of two would crowd the first out.
+test('verifier tree search continues with the best step in each subtree, regardless of the others', async () => {
+	// The second subtree has the best steps except at the start; a beam of two would crowd out the first subtree.
 	const policy = new FunctionPolicy((request, i) => {
 		const level = request.prefix.split('\n').length;
 		const text = `${request.prefix === '' ? 'abcd'[i] : ''}${level}${'xy'[i % 2]}`;
@@ -175,7 +175,7 @@ test('a verifier tree search goes on with the best step of each subtree, whateve
 	assert.equal(totals.nodes, 4 + 2 * 2 * 2);
 });
 
-test('the last step that may be goes to the end of the completion', async () => {
+test('the last allowed step extends to the end of the completion', async () => {
 	const policy = new FunctionPolicy((request, i) =>
 		request.stop.length > 0
 			? generation(`step ${drawn(request, i, 100)}`, { finish: 'stop', stopText: '\n' })
@@ -196,7 +196,7 @@ test('the last step that may be goes to the end of the completion', async () => 
 	}
 });
 
-test('beams and subtrees go on with a log that was cut anywhere, and come to the same', async () => {
+test('beams and subtrees continue from a log truncated anywhere, with the same result', async () => {
 	const game = randomGame(11);
 	for (const strategy of ['beam', 'dvts']) {
 		const params = { width: 2, expansions: 4 };
@@ -208,7 +208,7 @@ test('beams and subtrees go on with a log that was cut anywhere, and come to the
 		for (let cut = 2; cut < events.length - 1; cut++) {
 			const next = await play(game, strategy, params, { resume: { events: events.slice(0, cut), action: 'more' } });
 			assert.equal(next.outcome.stop, 'complete');
-			// Within a step what was made is kept, and what was not yet made can be missed; between steps nothing is.
+			// Within a step, existing nodes are kept and missing ones may be lost; between steps, nothing is.
 			assert.ok(open(next.tree).length > 0, `${strategy} cut at ${cut}`);
 			const last = events[cut - 1] as TreeEvent;
 			if (last.t === 'prune' && events[cut]?.t === 'node') assert.deepEqual(texts(next.tree), texts(whole.tree));
@@ -216,8 +216,8 @@ test('beams and subtrees go on with a log that was cut anywhere, and come to the
 	}
 });
 
-test('the completion that is chosen has the greatest value by the aggregation, as in search-and-learn', async () => {
-	// Its `aggregate_scores` and `np.argmax`, over the scores of all steps.
+test('the selected completion has the highest value under the aggregation, as in search-and-learn', async () => {
+	// Its `aggregate_scores` and `np.argmax` on the scores of all steps.
 	const values = { p: 0.3, pz: 0.9, q: 0.8, qz: 0.7 };
 	const formulas: Readonly<Record<string, (scores: readonly number[]) => number>> = {
 		last: (scores) => scores.at(-1) as number,
@@ -242,7 +242,7 @@ test('the completion that is chosen has the greatest value by the aggregation, a
 	}
 });
 
-test('a judge beside the guide chooses by its own values, whatever the aggregation', async () => {
+test("a judge in addition to the guide selects by the judge's values, regardless of aggregation", async () => {
 	const judge = new FunctionScorer(({ completion }) => (completion.includes('qz') ? 0.2 : 0.6), 'final', 'judge');
 	const { outcome } = await runSearch({
 		...twoSteps({ p: 0.3, pz: 0.9, q: 0.8, qz: 0.7 }, ['z']),
@@ -253,8 +253,8 @@ test('a judge beside the guide chooses by its own values, whatever the aggregati
 	assert.equal(outcome.value, 0.6);
 });
 
-test('a completion that was pruned does not come back through another of the same text, nor count twice when kept', async () => {
-	// By the guide A beats B; the judge, who sees what is left, would take B.
+test('a pruned completion does not return through an identical one, and a kept one is not counted twice', async () => {
+	// The guide prefers A to B; the judge, which only sees the remaining ones, would pick B.
 	const texts = { A: 0.9, C: 0.8, B: 0.1 } as const;
 	const judged = { A: 0.4, C: 0.5, B: 1 } as const;
 	type Text = keyof typeof texts;
@@ -281,7 +281,7 @@ test('a completion that was pruned does not come back through another of the sam
 	}
 });
 
-test('one completion needs no scorer', async () => {
+test('a single completion needs no scorer', async () => {
 	const one = (params: Record<string, unknown>) =>
 		runSearch({
 			strategy: 'best-of-n',

@@ -30,7 +30,10 @@ const play = (game: Game, params: Record<string, unknown>, more: Partial<SearchO
 		...more,
 	});
 
-/** Visits, Q and children of both trees, node by node. The search merges the fifth to n-th child that came twice. */
+/**
+ * Compares visits, Q and children of both trees node by node. The search merges the fifth to n-th occurrence of
+ * repeated children.
+ */
 function assertSame(tree: SearchTree, reference: ReferenceNode): number {
 	let compared = 0;
 	const compare = (node: TreeNode, other: ReferenceNode, path: string): void => {
@@ -63,7 +66,7 @@ const rules = {
 			(1.25 + Math.log((Math.max(1, parent.n) + 19653) / 19652)),
 };
 
-test('on 20 random trees visits, Q and the best path are those of a simple implementation, for UCT and PUCT', async () => {
+test('visits, Q and the best path match a simple implementation on 20 random trees, for UCT and PUCT', async () => {
 	let compared = 0;
 	for (let seed = 0; seed < 20; seed++) {
 		const game = randomGame(seed);
@@ -86,9 +89,9 @@ test('on 20 random trees visits, Q and the best path are those of a simple imple
 	assert.ok(compared > 1000, `${compared} nodes`);
 });
 
-test('UCT comes to pull the optimal arm of a bandit, whose rewards are random', async () => {
+test('UCT converges to the optimal arm of a bandit with random rewards', async () => {
 	const means = [0.2, 0.5, 0.8, 0.4];
-	// Four first steps; below them no others, so that every further visit is a rollout: another pull.
+	// Four first steps with no others below them, so that every further visit is a rollout, that is, another pull.
 	const policy = new FunctionPolicy((request, i) => {
 		if (request.prefix === '') return generation(`arm ${i}`, { finish: 'stop', stopText: '\n' });
 		return request.stop.length > 0 ? [] : generation('pull');
@@ -122,7 +125,7 @@ test('UCT comes to pull the optimal arm of a bandit, whose rewards are random', 
 	assert.ok((shares[2] as number) > 0.85, `${shares}`);
 });
 
-test('the greatest value is backed up as the greatest, and Q of a node is no average then', async () => {
+test("the maximum is backed up, so that a node's Q is not a mean", async () => {
 	const game = randomGame(3);
 	const { tree } = await play(game, { simulations: 200, backup: 'max' });
 	const best = Math.max(
@@ -134,7 +137,7 @@ test('the greatest value is backed up as the greatest, and Q of a node is no ave
 	assert.equal(tree.q(0), best);
 });
 
-test('many simulations under way spread by virtual loss, keep each visit and end with the same counts', async () => {
+test('many concurrent simulations spread by virtual loss, keep each visit and end with the same counts', async () => {
 	const game = randomGame(7);
 	const { tree, totals } = await play(game, { simulations: 300 }, { concurrency: 16 });
 	assert.equal(totals.simulations, 300);
@@ -147,7 +150,7 @@ test('many simulations under way spread by virtual loss, keep each visit and end
 	}
 });
 
-test('Dirichlet noise changes the priors that select, by the seed alone', async () => {
+test('Dirichlet noise changes the selection priors, based only on the seed', async () => {
 	const visits = async (seed: number, noiseShare: number) => {
 		const { tree } = await play(randomGame(5), { simulations: 60, noiseShare, noiseAlpha: 0.3 }, { seed });
 		return tree.nodes.map((node) => node.visits);
@@ -157,7 +160,7 @@ test('Dirichlet noise changes the priors that select, by the seed alone', async 
 	assert.deepEqual(await visits(1, 0), await visits(2, 0));
 });
 
-test('it stops at a completion of the value that is aimed at, and goes no further below what is pruned', async () => {
+test('it stops at a completion with the target value, and does not continue below pruned nodes', async () => {
 	const game = randomGame(2);
 	const solved = await play(game, { simulations: 1000, target: 0.6 });
 	assert.equal(solved.outcome.stop, 'solved');
@@ -174,7 +177,7 @@ test('it stops at a completion of the value that is aimed at, and goes no furthe
 	assert.ok(!next.outcome.best?.includes(victim));
 });
 
-test('branching restricts it to a subtree, whose root takes the new visits', async () => {
+test('branching restricts it to a subtree, whose root receives the new visits', async () => {
 	const game = randomGame(2);
 	const events: TreeEvent[] = [];
 	const first = await play(game, { simulations: 30 }, { onEvent: (event) => events.push(event) });

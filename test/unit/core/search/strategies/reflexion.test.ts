@@ -11,8 +11,8 @@ const kl = 'The KL penalty stands in the loss with a coefficient of 0.04, not in
 const wiki = () => playedTool('wiki', { grpo, kl });
 const cited = 'GRPO removes the value model and takes the mean reward of a group as the baseline [1].';
 
-describe('research by Reflexion', () => {
-	it('drafts, asks tools at a time, and revises with references that hold, until nothing is missing', async () => {
+describe('Reflexion research', () => {
+	it('drafts, queries tools in parallel, and revises with supported references until nothing is missing', async () => {
 		const tool = wiki();
 		const { outcome, tree, of, asked } = await research(
 			[
@@ -41,7 +41,7 @@ describe('research by Reflexion', () => {
 		);
 		assert.deepEqual(outcome.best, [0, 1, 4, 5]);
 		assert.match(outcome.answer ?? '', /stands in the loss \[2\]\.$/);
-		// Both points of the draft were taken up: the second one is made again, in other words.
+		// Both points about the draft were addressed, but the second one is raised again in different words.
 		const critiques = of('critique').map(({ id, missing, addressed }) => [id, missing.length, addressed]);
 		assert.deepEqual(critiques, [
 			[1, 2, []],
@@ -62,7 +62,7 @@ describe('research by Reflexion', () => {
 			[5, '[1]', 'wiki/grpo.md:1', 2, true],
 			[5, '[2]', 'wiki/kl.md:1', 3, true],
 		]);
-		// The policy is told the marks, what was found, and what it criticized.
+		// The policy receives the references, the results, and its own critique.
 		const [, second] = asked;
 		const told = second?.messages.map(({ content }) => content).join('\n') ?? '';
 		assert.match(told, /\[S1\] wiki\/grpo\.md:1\nGRPO removes the value model/);
@@ -70,7 +70,7 @@ describe('research by Reflexion', () => {
 		assert.equal(second?.schema?.type, 'object');
 	});
 
-	it('asks again for what does not fit, says what is wrong, and has a budget for that alone', async () => {
+	it('asks again after an invalid reply with the reason, with a separate budget', async () => {
 		const bad = [
 			'I think the answer is four.',
 			'```json\n{"answer": "x", "reflection": {"missing": 5, "superfluous": []}, "search_queries": []}\n```',
@@ -79,7 +79,7 @@ describe('research by Reflexion', () => {
 		];
 		const { outcome, asked, faults } = await research([...bad, reply({ answer: 'At last.' })]);
 		assert.deepEqual([outcome.stop, outcome.answer, asked.length], ['solved', 'At last.', 5]);
-		assert.match(faults[0] ?? '', /^The draft is malformed, retrying: The reply has no JSON object with "answer"/);
+		assert.match(faults[0] ?? '', /^Malformed draft, retrying: The reply has no JSON object with "answer"/);
 		assert.match(faults[1] ?? '', /- reflection\.missing: must be a list of strings/);
 		assert.match(faults[2] ?? '', /- answer: must not be empty\n.*- reflection: .*\n- search_queries: must be a list/s);
 		assert.match(faults[3] ?? '', /ends inside the object/);
@@ -101,7 +101,7 @@ describe('research by Reflexion', () => {
 		assert.deepEqual([later.outcome.stop, later.outcome.answer, later.asked.length], ['exhausted', 'Draft.', 3]);
 	});
 
-	it('takes an object out of what stands around it', async () => {
+	it('extracts an object from the surrounding text', async () => {
 		const wrapped = JSON.stringify({ name: 'AnswerQuestion', arguments: reply({ answer: 'In a call.' }) });
 		for (const [text, answer] of [
 			[`<think>{"answer": 1}</think>Here it is: ${reply({ answer: 'Plain.' })} I hope {so}.`, 'Plain.'],
@@ -117,7 +117,7 @@ describe('research by Reflexion', () => {
 		}
 	});
 
-	it('tells the policy what failed, tries again what may pass, and runs no failed query twice', async () => {
+	it('tells the policy what failed, retries temporary errors, and never runs a failed query twice', async () => {
 		const tool = playedTool('wiki', {
 			grpo: [new Failure('timeout', 'wiki did not answer in 5 s.'), grpo],
 			down: new Failure('unavailable', 'wiki is down.'),
@@ -148,7 +148,7 @@ describe('research by Reflexion', () => {
 			[6, 'Skipped: this query already failed (Nothing is known of "nothing".).'],
 			[7, 'Skipped: this query already failed (wiki is down.).'],
 		]);
-		// What was found before is not asked for again; the revision rests on it all the same.
+		// Earlier results are not requested again, but the revision is still based on them.
 		assert.deepEqual(tree.node(8)?.parents, [5, 6, 2, 7]);
 		assert.match(
 			asked[1]?.messages.at(-1)?.content ?? '',
@@ -158,7 +158,7 @@ describe('research by Reflexion', () => {
 		assert.equal(evidenceOf(tree).length, 1);
 	});
 
-	it('answers queries to tools that there are not with what there is', async () => {
+	it('answers queries to unknown tools with the available ones', async () => {
 		const { of } = await research(
 			[reply({ missing: ['x'], queries: [{ tool: 'google', query: 'a' }, 'b'] }), reply({ answer: 'B' })],
 			[playedTool('calculator', {}, false)],
@@ -172,7 +172,7 @@ describe('research by Reflexion', () => {
 		);
 	});
 
-	it('marks references that nothing supports, tells the policy, and does not call that good enough', async () => {
+	it('flags unsupported references, tells the policy, and does not accept them as good enough', async () => {
 		const invented =
 			'GRPO was invented in 1999 by the romans for chess [1]. It has a value model made of cheese and water [2].';
 		const { of, asked, outcome } = await research(
@@ -191,17 +191,17 @@ describe('research by Reflexion', () => {
 		]);
 		assert.equal(references.length, 3);
 		assert.deepEqual(references[0]?.slice(0, 3), [3, false, 2]);
-		assert.match(references[0]?.[3] as string, /^1999 does not appear in it: "GRPO was invented/);
+		assert.match(references[0]?.[3] as string, /^does not contain 1999: "GRPO was invented/);
 		assert.deepEqual(references[1], [3, false, null, 'no tool returned it']);
 		assert.deepEqual(references[2], [4, true, 2, '']);
 		assert.match(
 			asked[2]?.messages.at(-1)?.content ?? '',
-			/Citations of your answer that do not hold:\n- \[1\] \(wiki\/grpo\.md:1\): 1999/,
+			/Citations of your answer that do not hold:\n- \[1\] \(wiki\/grpo\.md:1\): does not contain 1999/,
 		);
 		assert.equal(outcome.stop, 'solved');
 	});
 
-	it('makes numbers of references out of marks in the text', async () => {
+	it('converts citation marks in the text to reference numbers', async () => {
 		const { tree, of } = await research(
 			[
 				reply({ missing: ['x'], queries: ['grpo', 'kl'] }),
@@ -219,7 +219,7 @@ describe('research by Reflexion', () => {
 		);
 	});
 
-	it('ends when nothing improves, when the answer stays the same, and with the rounds', async () => {
+	it('ends when nothing improves, when the answer does not change, and after the maximum number of rounds', async () => {
 		const stuck = (n: number) => reply({ answer: `Version ${n}.`, missing: ['the proof of the theorem is missing'] });
 		const many = Array.from({ length: 9 }, (_, n) => stuck(n));
 		const stale = await research(many, [], { params: { rounds: 8, patience: 3 } });
@@ -237,7 +237,7 @@ describe('research by Reflexion', () => {
 		assert.equal((await research(busy, [], { params: { rounds: 0 } })).asked.length, 1);
 	});
 
-	it('keeps what it has when the budget or the policy ends it', async () => {
+	it('keeps its results when the budget or the policy ends it', async () => {
 		const draft = reply({ answer: 'Draft.', missing: ['x'], queries: ['grpo', 'kl'] });
 		const tokens = await research([draft], [wiki()], { budget: { tokens: 10 } });
 		assert.deepEqual([tokens.outcome.stop, tokens.outcome.answer], ['tokens', 'Draft.']);
@@ -250,7 +250,7 @@ describe('research by Reflexion', () => {
 		assert.equal(gone.outcome.stop, 'exhausted');
 	});
 
-	it('is cancelled in the middle of a tool, and goes on from its log', async () => {
+	it('is canceled during a tool call and continues from its log', async () => {
 		const lines = [
 			reply({ answer: 'Draft.', missing: ['the baseline'], queries: ['grpo', 'slow'] }),
 			reply({ answer: cited, references: ['S1'] }),
@@ -286,7 +286,7 @@ describe('research by Reflexion', () => {
 			resume: { events: log, action: 'more' },
 		}).result;
 		assert.equal(again.outcome.stop, 'solved');
-		// The query that was open is put, the one that was answered is not; there is one draft.
+		// The unanswered query is sent, the answered one is not, and there is only one draft.
 		assert.deepEqual(tool.asked, ['grpo', 'slow']);
 		assert.deepEqual(
 			again.tree.nodes.map(({ role }) => role),

@@ -7,7 +7,7 @@ import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
 import { gamePolicy, gamePrompt, makes24 } from '../gameOf24.ts';
 import { asked, base, problem, thoughtPolicy } from '../thoughtPolicy.ts';
 
-// The first is figure 2 of Yao et al. 2023; the last needs fractions: 8 / (3 - 8 / 3).
+// The first is figure 2 in Yao et al. 2023; the last needs fractions: 8 / (3 - 8 / 3).
 const solvable = [
 	[4, 9, 10, 13],
 	[1, 2, 4, 7],
@@ -17,14 +17,14 @@ const solvable = [
 
 describe('tree of thoughts', () => {
 	for (const numbers of solvable) {
-		it(`solves ${numbers.join(' ')} breadth first`, async () => {
+		it(`solves ${numbers.join(' ')} breadth-first`, async () => {
 			const params = { search: 'bfs', thoughts: 64, breadth: 2 };
 			const options = { strategy: treeOfThoughts, params, problem: problem(gamePrompt(numbers)), policy: gamePolicy() };
 			const { outcome, tree } = await runSearch({ ...base, ...options });
 			assert.equal(outcome.stop, 'complete');
 			assert.ok(makes24(numbers, outcome.answer), `${outcome.answer}`);
 			assert.equal(outcome.best?.length, 4);
-			// Of each step two states are left.
+			// Two states remain after each step.
 			for (const depth of [1, 2, 3]) {
 				const open = tree.nodes.filter(
 					(node) => node.depth === depth && node.pruned === null && node.mergedInto === null,
@@ -33,9 +33,9 @@ describe('tree of thoughts', () => {
 			}
 		});
 
-		it(`solves ${numbers.join(' ')} depth first, going back from dead ends`, async () => {
+		it(`solves ${numbers.join(' ')} depth-first, backtracking from dead ends`, async () => {
 			const params = { search: 'dfs', thoughts: 64, samples: 1 };
-			// It sees no further than two numbers, so that it must go back.
+			// It can only evaluate two numbers, so it has to backtrack.
 			const options = {
 				strategy: treeOfThoughts,
 				params,
@@ -45,25 +45,25 @@ describe('tree of thoughts', () => {
 			const { outcome, tree } = await runSearch({ ...base, ...options });
 			assert.equal(outcome.stop, 'solved');
 			assert.ok(makes24(numbers, outcome.answer), `${outcome.answer}`);
-			assert.ok(tree.nodes.some(({ pruned }) => pruned?.includes('not above')));
+			assert.ok(tree.nodes.some(({ pruned }) => pruned?.includes('does not exceed')));
 		});
 	}
 
-	it('goes through all states and says so where there is no solution', async () => {
+	it('exhausts all states and reports that there is no solution', async () => {
 		const options = { strategy: treeOfThoughts, problem: problem(gamePrompt([1, 1, 1, 1])), policy: gamePolicy(2) };
 		const { outcome } = await runSearch({ ...base, ...options, params: { search: 'dfs', thoughts: 64, samples: 1 } });
 		assert.equal(outcome.stop, 'exhausted');
 		assert.equal(outcome.best, null);
 	});
 
-	it('misses the solution with too narrow a beam and a judge who sees nothing', async () => {
+	it('misses the solution with a beam that is too narrow and a judge that cannot evaluate states', async () => {
 		const numbers = [3, 3, 8, 8];
 		const options = { strategy: treeOfThoughts, problem: problem(gamePrompt(numbers)), policy: gamePolicy(0) };
 		const { outcome } = await runSearch({ ...base, ...options, params: { thoughts: 4, breadth: 1 } });
 		assert.ok(!makes24(numbers, outcome.answer));
 	});
 
-	it('keeps what gets the most votes', async () => {
+	it('keeps the states with the most votes', async () => {
 		const policy = thoughtPolicy((request, i) => {
 			const prompt = asked(request);
 			if (prompt.includes('Several people'))
@@ -82,13 +82,13 @@ describe('tree of thoughts', () => {
 			[1, 2, 3].map((id) => tree.node(id)?.scores.get('vote')),
 			[0, 2 / 3, 1 / 3],
 		);
-		// No thought finished it: the best is completed.
+		// No thought completed it, so the best one is completed.
 		assert.equal(outcome.answer, '7');
 		assert.deepEqual(outcome.best, [0, 2, 4]);
 		assert.equal(tree.textOf(4), 'b\n<answer>7</answer>');
 	});
 
-	it('samples steps and follows a scorer without any instructions', async () => {
+	it('samples steps and follows a scorer without instructions', async () => {
 		const policy = thoughtPolicy(({ prefix }, i) => `${prefix.length}${'ab'[i]}\nmore`, { instructions: false });
 		const guide = {
 			name: 'letters',
@@ -105,7 +105,7 @@ describe('tree of thoughts', () => {
 		await assert.rejects(without, /follows instructions/);
 	});
 
-	it('takes thoughts that are the same for one', async () => {
+	it('merges identical thoughts', async () => {
 		const policy = thoughtPolicy((request) =>
 			asked(request).includes('Propose') ? '1. a  b\n2. c' : asked(request).includes('Judge') ? 'Value: likely' : 'x',
 		);
@@ -127,7 +127,7 @@ describe('tree of thoughts', () => {
 		json: '[]',
 	};
 	for (const [name, text] of Object.entries(rubbish)) {
-		it(`ends when the policy answers with ${name}`, async () => {
+		it(`ends when the policy responds with ${name}`, async () => {
 			for (const search of ['bfs', 'dfs']) {
 				const events: TreeEvent[] = [];
 				const options = {
@@ -144,7 +144,7 @@ describe('tree of thoughts', () => {
 		});
 	}
 
-	it('goes on without values when the judge talks rubbish', async () => {
+	it('continues without values if the judge returns nonsense', async () => {
 		const events: TreeEvent[] = [];
 		const policy = thoughtPolicy((request) =>
 			asked(request).includes('Propose')
@@ -158,7 +158,7 @@ describe('tree of thoughts', () => {
 		assert.equal(events.filter(({ t }) => t === 'fault').length, 2);
 	});
 
-	it('is the same for the same seed, and keeps budgets exactly with 16 under way', async () => {
+	it('is deterministic for a seed, and respects budgets exactly with 16 concurrent requests', async () => {
 		const problemOf24 = problem(gamePrompt([4, 9, 10, 13]));
 		const params = { thoughts: 64, breadth: 4, samples: 2 };
 		const logOf = async (concurrency: number, budget = {}) => {
@@ -182,7 +182,7 @@ describe('tree of thoughts', () => {
 		}
 	});
 
-	it('goes on from a log that is cut anywhere and comes to the same', async () => {
+	it('continues from a log truncated anywhere with the same result', async () => {
 		const options = {
 			...base,
 			strategy: treeOfThoughts,

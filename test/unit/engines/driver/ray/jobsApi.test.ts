@@ -28,7 +28,7 @@ async function serve(context: TestContext, answer: Answer) {
 	return { server, address, api: new JobsApi({ address, headers: { Authorization: 'Bearer secret' } }) };
 }
 
-test('requests say that they come from no browser, and carry the token to the one address', async (context) => {
+test('requests do not look like browser requests and send the token only to the configured address', async (context) => {
 	const seen: IncomingMessage['headers'][] = [];
 	const { api } = await serve(context, (request, response) => {
 		seen.push(request.headers);
@@ -37,11 +37,11 @@ test('requests say that they come from no browser, and carry the token to the on
 	assert.equal(await api.version(), '2.58.1');
 	const [headers] = seen;
 	assert.equal(headers?.authorization, 'Bearer secret');
-	// Ray's dashboard refuses POST to whoever sends one of these.
+	// Ray's dashboard rejects POST requests with any of these headers.
 	for (const name of ['sec-fetch-mode', 'origin', 'referer']) assert.equal(headers?.[name], undefined);
 });
 
-test('where no cluster listens on this machine, the failure says how to start one; elsewhere it does not', async (context) => {
+test('the error suggests how to start a cluster only if none is listening on this machine', async (context) => {
 	const { server, address, api } = await serve(context, (_, response) => response.end());
 	server.close();
 	const { port } = new URL(address);
@@ -54,7 +54,7 @@ test('where no cluster listens on this machine, the failure says how to start on
 	await assert.rejects(broken.version(), (error: Failure) => !/ray start/.test(error.action ?? ''));
 });
 
-test('what goes wrong is one sentence with what to do', async (context) => {
+test('each failure is one sentence with an action', async (context) => {
 	let away = 0;
 	const other = await serve(context, (_, response) => {
 		away++;
@@ -71,7 +71,7 @@ test('what goes wrong is one sentence with what to do', async (context) => {
 		],
 		[(_, r) => r.end('<html>'), 'unavailable', /not JSON/],
 		[(_, r) => r.end('{"version": 1}'), 'version', /Jobs API/],
-		[(_, r) => r.destroy(), 'unavailable', /connection was lost/],
+		[(_, r) => r.destroy(), 'unavailable', /: connection lost/],
 	];
 	for (const [answer, reason, words] of cases) {
 		const { api } = await serve(context, answer);
@@ -94,14 +94,14 @@ test('what goes wrong is one sentence with what to do', async (context) => {
 	await assert.rejects(api.version(stopped.signal), { reason: 'cancelled' });
 });
 
-test('addresses are those of dashboards', () => {
+test('only dashboard addresses are accepted', () => {
 	assert.equal(clusterAddress('http://head:8265/', {}), 'http://head:8265');
 	assert.equal(clusterAddress(null, { RAY_ADDRESS: 'https://head/ray/' }), 'https://head/ray');
 	for (const [address, words] of [
 		['127.0.0.1:6379', /host and port/],
 		['ray://head:10001', /Ray client/],
 		['auto', /dashboard/],
-		['ftp://head', /not an http address/],
+		['ftp://head', /not an HTTP address/],
 		['http://me:secret@head:8265', /RAY_AUTH_TOKEN/],
 	] as const) {
 		assert.throws(() => clusterAddress(null, { RAY_ADDRESS: address }), words);
@@ -109,7 +109,7 @@ test('addresses are those of dashboards', () => {
 	assert.throws(() => clusterAddress(null, {}), { reason: 'missing' });
 });
 
-test('tokens are found where Ray finds them', async (context) => {
+test('tokens are found in the same locations as in Ray', async (context) => {
 	const path = join(await temporaryFolder(context), 'token');
 	await writeFile(path, 'from a file\n');
 	assert.deepEqual(await clusterHeaders({}), {});
@@ -123,7 +123,7 @@ test('tokens are found where Ray finds them', async (context) => {
 	await assert.rejects(clusterHeaders({ RAY_JOB_HEADERS: '[' }), { reason: 'invalid' });
 });
 
-test('credentials of the environment go to the cluster that the environment names', async (context) => {
+test('credentials from the environment are sent only to the cluster that the environment names', async (context) => {
 	const canary = 'CANARY-ray-token';
 	const secrets = { RAY_AUTH_TOKEN: canary, RAY_JOB_HEADERS: JSON.stringify({ 'X-Key': canary }) };
 	const heard: string[] = [];
@@ -142,13 +142,13 @@ test('credentials of the environment go to the cluster that the environment name
 	assert.ok(heard.every((headers) => !headers.includes(canary)));
 	for (const fromRecipe of [address, null]) {
 		const cluster = await clusterOf(fromRecipe, { ...secrets, RAY_ADDRESS: `${address}/` });
-		// What was sent does not come back in the failure.
+		// The error must not echo the credentials.
 		await assert.rejects(new JobsApi(cluster).version(), { message: /who are you, (Bearer )?\[redacted\]/ });
 	}
 	assert.ok(heard.slice(5).every((headers) => headers.includes(canary)));
 });
 
-test('a package is a ZIP that others read, and the same for the same files', async (context) => {
+test('a package is a standard ZIP and identical for identical files', async (context) => {
 	const entries = [
 		{ path: 'b/later.txt', bytes: Buffer.from('later '.repeat(1000)) },
 		{ path: 'a.py', bytes: Buffer.from('print("ä")\n') },
@@ -167,7 +167,7 @@ test('a package is a ZIP that others read, and the same for the same files', asy
 	assert.deepEqual(stdout.trim().split('\n'), expected, stderr);
 });
 
-test('each line of a log is told once, whatever breaks', async (context) => {
+test('each log line is delivered once, even when connections break', async (context) => {
 	let turn = 0;
 	const log = ['one', 'two', 'three', 'four'];
 	const { server, address } = await serve(context, (request, response) => {
@@ -195,7 +195,7 @@ test('each line of a log is told once, whatever breaks', async (context) => {
 	assert.ok(server.listening);
 });
 
-test('texts come over a web socket in any pieces', async (context) => {
+test('WebSocket messages may arrive in arbitrary fragments', async (context) => {
 	const { server, address } = await serve(context, (_, response) => response.writeHead(404).end());
 	server.on('upgrade', (request, socket) => {
 		const accept = createHash('sha1')
@@ -220,7 +220,7 @@ test('texts come over a web socket in any pieces', async (context) => {
 			`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
 		);
 		for (let i = 0; i < all.length; i += 7) socket.write(all.subarray(i, i + 7));
-		// Without a reader it would not see that the client has gone.
+		// Without a reader the socket would not notice that the client has disconnected.
 		socket.on('end', () => socket.end()).resume();
 	});
 	const told: string[] = [];
@@ -240,9 +240,9 @@ test('texts come over a web socket in any pieces', async (context) => {
 	}
 });
 
-test('a process that ends at once still ends its job', async (context) => {
+test('a process that exits immediately still ends its job', async (context) => {
 	const folder = await temporaryFolder(context);
-	// The request is made while this process waits for it, so the server is one of its own.
+	// The request blocks this process, so the server needs a separate one.
 	const server = spawn(
 		process.execPath,
 		[

@@ -21,7 +21,7 @@ for _ in sys.stdin:
     print("@told", flush=True)
 `;
 
-test('a run that a job tells through its log is mirrored, through restarts on both sides', async (context) => {
+test('a run reported through a job log is mirrored across restarts on both sides', async (context) => {
 	const root = await temporaryFolder(context);
 	const [there, here, shadowPath] = ['there', 'here', 'shadow'].map((name) => join(root, name)) as [
 		string,
@@ -89,7 +89,7 @@ test('a run that a job tells through its log is mirrored, through restarts on bo
 	for (const at of [1, 2, 3]) await step(at);
 	await follow();
 	await same();
-	// Workers are lost there, and the run goes back.
+	// The remote side loses its workers and rolls the run back.
 	await remote.close();
 	remote = await RunWriter.reopen(there);
 	await remote.setAside(1);
@@ -97,7 +97,7 @@ test('a run that a job tells through its log is mirrored, through restarts on bo
 	await follow();
 	await same();
 	assert.equal((await readRecord(here)).attempt, 2);
-	// The driver here is lost, and reads the log from its beginning.
+	// The local driver is lost; its replacement reads the log from the start.
 	await step(3);
 	await mirror.close();
 	await shadow.close();
@@ -114,7 +114,7 @@ test('a run that a job tells through its log is mirrored, through restarts on bo
 	);
 });
 
-test('a line of a log names no file outside of a run', () => {
+test('a log line cannot name a file outside a run', () => {
 	const file = (path: string) =>
 		readFrame(`${framePrefix}${JSON.stringify({ k: 'file', path, part: 0, parts: 1, data: '' })}`);
 	assert.notEqual(file('rollouts/step_000001.jsonl'), null);

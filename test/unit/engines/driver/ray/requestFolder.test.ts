@@ -10,7 +10,7 @@ import { beforeRemoval, temporaryFolder } from '../../../runs/runFixtures.ts';
 const quick = { pollMs: 10 };
 const patience = () => AbortSignal.timeout(60_000);
 
-test('requests left in a folder are answered there, and nothing is left behind', async (context) => {
+test('requests written to a folder are answered there and cleaned up', async (context) => {
 	const folder = await temporaryFolder(context);
 	const handlers = {
 		'run/setHyperparameters': async (changes) => {
@@ -20,7 +20,7 @@ test('requests left in a folder are answered there, and nothing is left behind',
 		'policy/score': async ({ prompts }) => ({ logprobs: prompts.map(() => [-1]) }),
 	} satisfies Partial<ControlHandlers>;
 	const control = new FolderControl(folder, quick);
-	// Asked before anybody answers.
+	// Sent before the server starts.
 	const early = control.ask('run/setHyperparameters', { beta: 0.5 }, patience());
 	const server = new RequestFolder(folder, handlers as ControlHandlers, quick);
 	beforeRemoval(context, async () => server.dispose());
@@ -39,7 +39,7 @@ test('requests left in a folder are answered there, and nothing is left behind',
 	assert.deepEqual(await readdir(join(folder, 'answers')), []);
 });
 
-test('a request that is given up is taken back', async (context) => {
+test('an aborted request is removed', async (context) => {
 	const folder = await temporaryFolder(context);
 	const control = new FolderControl(folder, quick);
 	const end = new AbortController();
@@ -52,7 +52,7 @@ test('a request that is given up is taken back', async (context) => {
 	assert.deepEqual(await readdir(join(folder, 'requests')), []);
 });
 
-test('what is no request is answered as such or left alone', async (context) => {
+test('invalid requests get an error and unrelated files are left alone', async (context) => {
 	const folder = await temporaryFolder(context);
 	await mkdir(join(folder, 'requests'));
 	await writeFile(join(folder, 'requests', 'torn.json'), '{"method":');
@@ -60,7 +60,7 @@ test('what is no request is answered as such or left alone', async (context) => 
 	await writeFile(join(folder, 'requests', 'proto.json'), '{"method":"toString"}');
 	const server = new RequestFolder(folder, {} as ControlHandlers, quick);
 	beforeRemoval(context, async () => server.dispose());
-	// A request goes once its answer is there.
+	// Requests are removed once they are answered.
 	while ((await readdir(join(folder, 'requests'))).length > 1) {
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}

@@ -115,14 +115,14 @@ test('a run is mirrored as it grows: metrics, rollouts, events, evaluations, che
 	);
 });
 
-test('when the run goes back to a checkpoint, its mirror does, and no step is there twice', async (context) => {
+test('the mirror follows a rollback to a checkpoint without duplicating steps', async (context) => {
 	const made = await pair(context);
 	const { there, here, mirror } = made;
 	for (const at of [1, 2, 3]) await step(made.remote, at);
 	await checkpoint(made.remote, 2);
 	await mirror.sync(true);
 	await made.remote.close();
-	// The cluster's driver died in the middle of step 4, and another one goes on from step 2.
+	// The cluster's driver died in the middle of step 4, and a new one continues from step 2.
 	await appendFile(join(there, 'metrics.jsonl'), '{"step":4,"ti');
 	made.remote = await RunWriter.reopen(there);
 	await made.remote.setAside(2);
@@ -144,7 +144,7 @@ test('when the run goes back to a checkpoint, its mirror does, and no step is th
 	assert.deepEqual(await readdir(join(here, 'superseded', '1', 'rollouts')), ['step_000003.jsonl']);
 });
 
-test('a mirror that is begun again tells nothing twice, whatever was torn', async (context) => {
+test('a restarted mirror repeats nothing, even after partial writes', async (context) => {
 	const made = await pair(context);
 	const { remote, there, here, local } = made;
 	await remote.appendEvent({ type: 'started', step: 0 });
@@ -162,7 +162,7 @@ test('a mirror that is begun again tells nothing twice, whatever was torn', asyn
 	assert.deepEqual(await types(here), ['alert@0', 'started@0', 'stage@1', 'finished@2']);
 	assert.equal((await readRecord(here)).attempt, first.record);
 	await made.mirror.close();
-	// This side died while it wrote.
+	// The local side died while writing.
 	await appendFile(join(here, 'metrics.jsonl'), '{"step":3,');
 	made.mirror = new RunMirror(there, local, { checkpoints: true, attempt: made.mirror.attempt });
 	await step(remote, 3);
@@ -170,7 +170,7 @@ test('a mirror that is begun again tells nothing twice, whatever was torn', asyn
 	await same(made);
 });
 
-test('attempts that come while nobody looks are made up for', async (context) => {
+test('attempts made while the mirror was down are caught up', async (context) => {
 	const made = await pair(context);
 	const { there, here, local } = made;
 	for (const at of [1, 2, 3]) await step(made.remote, at);
@@ -190,7 +190,7 @@ test('attempts that come while nobody looks are made up for', async (context) =>
 	assert.equal((await readRecord(here)).attempt, 3);
 });
 
-test('what is no run is not mirrored, and links are not followed', async (context) => {
+test('invalid run data is not mirrored, and links are not followed', async (context) => {
 	const made = await pair(context);
 	const { remote, there, here, mirror } = made;
 	await step(remote, 1);

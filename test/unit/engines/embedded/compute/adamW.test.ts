@@ -47,7 +47,7 @@ function vectors(
 }
 
 // Loshchilov and Hutter 2019, algorithm 2, by hand. Gradient (3, 4, 0), parameters (1, 1, 2).
-test('the first update moves each parameter by the learning rate, after decay of matrices', () => {
+test('the first update moves each parameter by the learning rate, after weight decay on matrices', () => {
 	const v = vectors([1, 1, 2], [3, 4, 0]);
 	adamW(v, specs, settings, 1, 1, whole);
 	// m = 0.1 g; v = 0.01 g²; m / (1 - 0.9) = g; v / (1 - 0.99) = g²: a step of 0.1 sign(g).
@@ -57,7 +57,7 @@ test('the first update moves each parameter by the learning rate, after decay of
 	near(v.parameters, [0.9, 0.85, 1.9]);
 });
 
-test('the second update corrects the bias by the number of updates', () => {
+test('the second update corrects the bias by the update count', () => {
 	const v = vectors([0.9, 0.85, 1.9], [-1, 4, 2], [0.3, 0.4, 0], [0.09, 0.16, 0]);
 	adamW(v, specs, settings, 2, 1, whole);
 	// m = (0.9 * 0.3 - 0.1, 0.9 * 0.4 + 0.4, 0.2) = (0.17, 0.76, 0.2)
@@ -71,7 +71,7 @@ test('the second update corrects the bias by the number of updates', () => {
 	near(v.parameters, [0.9 - 0.0400945, 0.85 * 0.95 - 0.1, 1.9 * 0.95 - 0.074246]);
 });
 
-test('a gradient of zero still decays moments and weights', () => {
+test('a zero gradient still decays moments and weights', () => {
 	const v = vectors([1, 1, 1], [0, 0, 0], [0.19, 0, 0], [0.0199, 0, 0]);
 	adamW(v, specs, settings, 2, 1, whole);
 	near(v.firstMoments, [0.171, 0, 0]);
@@ -81,7 +81,7 @@ test('a gradient of zero still decays moments and weights', () => {
 });
 
 // torch.nn.utils.clip_grad_norm_: coefficient max_norm / (norm + 1e-6), at most 1, one norm over all parameters.
-test('gradients are scaled to the limit of one norm over all parameters', () => {
+test('gradients are clipped to one norm over all parameters', () => {
 	assert.equal(clipScale(13, 1), 1 / 13.000001);
 	assert.equal(clipScale(13, 20), 1);
 	assert.equal(clipScale(13, 0), 1);
@@ -91,7 +91,7 @@ test('gradients are scaled to the limit of one norm over all parameters', () => 
 	near(v.firstMoments, [0.3 / 13, 0.4 / 13, 1.2 / 13]);
 });
 
-test('ranges cover every element once and start at blocks', () => {
+test('ranges cover every element once and start at block boundaries', () => {
 	for (const count of [1, blockSize, blockSize + 1, 10 * blockSize - 7]) {
 		for (const parts of [1, 2, 3, 7, 100]) {
 			const ranges = blockRanges(count, parts);
@@ -108,7 +108,7 @@ test('ranges cover every element once and start at blocks', () => {
 	}
 });
 
-test('sums, norms and updates are the same bit for bit however the vectors are cut', () => {
+test('sums, norms and updates are bit-identical however the vectors are split', () => {
 	const random = Random.of('ranges');
 	const large: ParameterSpec[] = [70_000, 3, 150_000, 1, 50_000].map((n, i) => ({
 		name: `p${i}`,
@@ -147,7 +147,7 @@ test('sums, norms and updates are the same bit for bit however the vectors are c
 	assert.deepEqual(run(5, [1, 2]), expected);
 });
 
-test('the norm is summed in double precision', () => {
+test('the norm is accumulated in double precision', () => {
 	const gradient = new Float32Array(1 << 20).fill(1e-3);
 	gradient[0] = 100;
 	const squares = addGradients(new Float32Array(1 << 20), [gradient], { start: 0, end: 1 << 20 }, true);

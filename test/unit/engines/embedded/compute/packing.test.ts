@@ -6,7 +6,7 @@ import type { GrpoRow, Sequence } from '../../../../../src/engines/embedded/lear
 import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
 import { adam, distance, sharingRows, tinyShape } from '../computeHarness.ts';
 
-/** Of every prompt its beginnings, and every text up to each of its tokens that another follows. */
+/** Returns the distinct prefixes, per prompt, of every text, up to each token that is followed by another. */
 function beginnings(rows: readonly Sequence[]): Set<string> {
 	return new Set(
 		rows.flatMap(({ tokens, promptLength }) => {
@@ -16,11 +16,11 @@ function beginnings(rows: readonly Sequence[]): Set<string> {
 	);
 }
 
-test('each beginning of a text is there once', () => {
+test('each text prefix appears once', () => {
 	const batch = pack(sharingRows);
 	assert.equal(batch.groups, 3);
 	assert.equal(batch.shared, 2 + 3 + 0);
-	// One is nobody's.
+	// One position is padding.
 	assert.equal(batch.shared + batch.own, beginnings(sharingRows).size + 1);
 	assert.equal(batch.tokens.length, batch.shared + batch.own);
 	for (const [r, { tokens, promptLength }] of sharingRows.entries()) {
@@ -38,7 +38,7 @@ test('each beginning of a text is there once', () => {
 	}
 });
 
-test('equal tokens of different prompts are not the same place', () => {
+test('equal tokens after different prompts get separate positions', () => {
 	const batch = pack([
 		{ tokens: [1, 4, 2, 3], promptLength: 2 },
 		{ tokens: [5, 4, 2, 3], promptLength: 2 },
@@ -48,14 +48,14 @@ test('equal tokens of different prompts are not the same place', () => {
 	assert.equal(batch.own, 6 + 1);
 });
 
-test('micro-batches hold every row once, and rows of a prompt together where that is less work', () => {
+test('micro-batches contain every row once and group rows by prompt where that saves work', () => {
 	const random = Random.of('micro-batches');
 	const groups = Array.from({ length: 8 }, (_, g) => [1, g, 2, 2, 3]);
 	const row = (g: number): Sequence => {
 		const prompt = groups[g] as number[];
 		return { tokens: [...prompt, ...Array.from({ length: 4 + random.int(3) }, () => random.int(7))], promptLength: 5 };
 	};
-	// Rows of all prompts in turns.
+	// Rows of all prompts, interleaved.
 	const rows = Array.from({ length: 64 }, (_, i) => row(i % 8));
 	const batches = packedBatches(rows, 16, 8);
 	assert.deepEqual(
@@ -64,7 +64,7 @@ test('micro-batches hold every row once, and rows of a prompt together where tha
 	);
 	for (const batch of batches) assert.ok(new Set(batch.map((i) => i % 8)).size <= 2, `${batch}`);
 	assert.deepEqual(packedBatches(rows, 16, 8), batches);
-	// Without anything in common, the long ones come first.
+	// Without shared prefixes, the longest rows come first.
 	const alone = Array.from({ length: 32 }, (_, i) => ({
 		tokens: Array.from({ length: 6 + ((i * 7) % 20) }, (_, t) => (t === 0 ? i : 3)),
 		promptLength: 1,
@@ -77,7 +77,7 @@ test('micro-batches hold every row once, and rows of a prompt together where tha
 	);
 });
 
-/** One update from the same weights. */
+/** Runs one update from fixed initial weights. */
 async function update(rows: readonly Sequence[], trainRows: number) {
 	const learner = await createLearner({
 		shape: tinyShape,
@@ -100,14 +100,14 @@ async function update(rows: readonly Sequence[], trainRows: number) {
 		);
 		const settings = { epsilonLow: 0.2, epsilonHigh: 0.2, beta: 0, temperature: 1 };
 		const result = await learner.updateGrpo(grpo, settings, { ...adam, maxGradNorm: 0 });
-		// After one update a first moment is the gradient times 1 - beta1.
+		// After one update, a first moment is the gradient times 1 - beta1.
 		return { ...result, moments: learner.state().firstMoments };
 	} finally {
 		await learner.dispose();
 	}
 }
 
-test('rows computed together have the losses and the gradient of rows computed alone', async () => {
+test('rows computed together have the same losses and gradient as rows computed alone', async () => {
 	const together = await update(sharingRows, 8);
 	const alone = await update(sharingRows, 1);
 	assert.ok(Math.abs(together.loss - alone.loss) < 1e-6);

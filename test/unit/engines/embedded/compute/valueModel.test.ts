@@ -26,7 +26,7 @@ function parameterFeeds(flat: readonly number[]): Record<string, Feed> {
 	);
 }
 
-test('gradient of the value loss agrees with central differences in double precision', async () => {
+test('gradient of the value loss matches central differences in double precision', async () => {
 	const random = Random.of('value gradients', 1);
 	const [rows, tokens] = [3, 5];
 	const initial = initialValueParameters(tinyShape, initialParameters(tinyShape, 3));
@@ -39,7 +39,7 @@ test('gradient of the value loss agrees with central differences in double preci
 		},
 		surprises: { shape: [rows, tokens, 1], values: Array.from({ length: rows * tokens }, () => 3 * random.next()) },
 		mask: { shape: [tokens, tokens], values: Array.from(causalMask(tokens)) },
-		// Outcomes and shares, as hard and soft labels are; places that do not count hold anything.
+		// Binary outcomes and fractions, like hard and soft labels; positions with zero weight have arbitrary labels.
 		labels: {
 			shape: [rows, tokens],
 			values: Array.from({ length: rows * tokens }, (_, i) => [0, 1, 0.25, 0.8][i % 4] ?? 0),
@@ -94,7 +94,10 @@ async function learner(workers: number): Promise<Learner> {
 	return made;
 }
 
-/** A text is right when its last token is 4: after the prompt nobody knows, after the last token everybody. */
+/**
+ * Builds rows whose text is correct if its last token is 4, so the outcome is unknown after the prompt and certain at
+ * the end.
+ */
 function rowsOf(step: number): ValueRow[] {
 	const random = Random.of('value rows', step);
 	return Array.from({ length: 16 }, () => {
@@ -108,7 +111,7 @@ function rowsOf(step: number): ValueRow[] {
 	});
 }
 
-test('a head begins with the trunk of the policy and 0.5, learns, and leaves the policy as it was', async () => {
+test('a new head starts from the policy trunk and predicts 0.5, learns, and leaves the policy unchanged', async () => {
 	const policy = await learner(2);
 	const before = policy.state().parameters;
 	assert.deepEqual(policy.heads, []);
@@ -131,7 +134,7 @@ test('a head begins with the trunk of the policy and 0.5, learns, and leaves the
 	assert.equal(policy.headState('value').updates, 40);
 });
 
-test('updates of a head are the same bit for bit with 1, 2 and 3 workers, and after a restore', async () => {
+test('head updates are bit-identical with 1, 2 and 3 workers, and after a restore', async () => {
 	const outcomes: unknown[] = [];
 	for (const workers of [1, 2, 3]) {
 		const policy = await learner(workers);

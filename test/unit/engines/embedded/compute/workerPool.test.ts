@@ -5,7 +5,7 @@ import type { LogprobsJob } from '../../../../../src/engines/embedded/compute/jo
 import { pack } from '../../../../../src/engines/embedded/compute/packing.ts';
 import { WorkerPool } from '../../../../../src/engines/embedded/compute/workerPool.ts';
 
-/** A worker that answers with its job's temperature, fails at 0, and dies at -1. */
+/** Worker that answers with its job's temperature, throws at 0, and exits at -1. */
 const script = new URL(
 	`data:text/javascript,${encodeURIComponent(`
 		import { parentPort } from 'node:worker_threads';
@@ -30,7 +30,7 @@ const send = (pool: WorkerPool, temperature: number) => pool.run(() => ({ job: j
 const failed = (reason: string, text: RegExp) => (error: unknown) =>
 	error instanceof Failure && error.reason === reason && text.test(error.message);
 
-test('more jobs than workers are all done, and one that fails spares the others', async () => {
+test('more jobs than workers all finish, and one failure does not affect the others', async () => {
 	const pool = new WorkerPool(script);
 	pool.add();
 	pool.add();
@@ -45,7 +45,7 @@ test('more jobs than workers are all done, and one that fails spares the others'
 	await pool.close();
 });
 
-test('a worker that dies fails every job, running, waiting and later', { timeout: 20_000 }, async () => {
+test('a worker that dies fails all running, queued and later jobs', { timeout: 20_000 }, async () => {
 	const pool = new WorkerPool(script);
 	pool.add();
 	const stopped = failed('internal', /compute worker stopped: exit code 3/);
@@ -54,7 +54,7 @@ test('a worker that dies fails every job, running, waiting and later', { timeout
 	await pool.close();
 });
 
-test('closing settles what is open', async () => {
+test('closing settles all pending jobs', async () => {
 	const pool = new WorkerPool(script);
 	pool.add();
 	const open = [1, 2, 3].map((n) => assert.rejects(send(pool, n), failed('cancelled', /disposed/)));

@@ -15,11 +15,11 @@ const policy = await createLearner({
 });
 after(() => policy.dispose());
 
-test('the exported file computes what the sampler sampled from, for any batch and length', async () => {
+test('the exported file computes the same distribution as the sampler, for any batch size and length', async () => {
 	const bytes = exportPolicyOnnx(tinyShape, policy.state().parameters, { tokenizer: 'tokenizer.json' });
 	const text = new TextDecoder('latin1').decode(bytes);
 	assert.ok(text.includes('tokenizer.json'));
-	// Operators that only onnxruntime has would bind the file to it.
+	// Operators specific to onnxruntime would tie the file to it.
 	assert.ok(!text.includes('SimplifiedLayerNormalization') && !text.includes('com.microsoft'));
 	const session = await Session.create(bytes, { provider: 'cpu', threads: 1 });
 	const tensors = await Tensors.load();

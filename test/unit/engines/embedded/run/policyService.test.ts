@@ -20,7 +20,7 @@ function asked(params: ControlParams<'policy/generate'>): ControlRequest<'policy
 	return decodeOrThrow(controlMethods['policy/generate'].params, params, 'the request');
 }
 
-test('each prompt of a request with seeds gets what it gets in a request of its own', async () => {
+test('each prompt in a seeded request gets the same completions as in its own request', async () => {
 	const together = await service.generate(
 		asked({ prompts: ['1+', '2+2=', '1+'], n: [3, 1, 2], maxTokens: [12, 4, 9], seeds: [7, 8, 9] }),
 	);
@@ -44,7 +44,7 @@ test('each prompt of a request with seeds gets what it gets in a request of its 
 	await assert.rejects(service.generate(asked({ prompts: ['1'], n: [1, 2] })), /"n" has 2 entries/);
 });
 
-test('alternatives and statistics are those of the distribution', async () => {
+test('alternatives and statistics match the distribution', async () => {
 	const all = tokenizer.size;
 	const { completions } = await service.generate(
 		asked({ prompts: ['1+1='], n: 4, maxTokens: 6, alternatives: 20, temperature: 0.7 }),
@@ -76,7 +76,7 @@ test('alternatives and statistics are those of the distribution', async () => {
 	assert.ok((plain.completions[0]?.[0]?.tokens?.gini?.length ?? 0) > 0);
 });
 
-test('a completion tells why it ended, what ended it and what it cost', async () => {
+test('a completion reports why it ended, what ended it and its cost', async () => {
 	const request = { prompts: ['1+1='], n: 64, maxTokens: 8, logprobs: true };
 	const free = (await service.generate(asked(request))).completions[0] ?? [];
 	for (const { finish, truncated, tokens, generated, logprob } of free) {
@@ -91,14 +91,14 @@ test('a completion tells why it ended, what ended it and what it cost', async ()
 	for (const { text, stopText, tokens, generated } of ended) {
 		assert.ok(stopText === ';' || stopText === '=1');
 		assert.ok(!text.includes(';') && !text.includes('=1'));
-		// An untrained model may write special tokens, which have no text, between the two.
+		// Between the two, an untrained model can produce special tokens, which have no text.
 		assert.ok((generated as number) >= (tokens?.text.length as number) + stopText.length);
 		assert.ok((generated as number) <= 8);
 	}
 	assert.ok(ended.some(({ stopText }) => stopText === ';'));
 });
 
-test('requests that wait are sampled together, of equal kind alone, and those of clients that left not at all', async () => {
+test('pending requests are batched if compatible, and those of disconnected clients are dropped', async () => {
 	const batches: number[] = [];
 	const counting = {
 		...learner,

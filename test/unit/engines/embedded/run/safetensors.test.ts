@@ -18,7 +18,7 @@ const tensors: NamedTensor[] = [[3, 4], [7], [], [2, 0]].map((shape, i) => ({
 	data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal()),
 }));
 
-test('tensors come back as they were; the header is as the format says', () => {
+test('tensors survive a round trip, and the header follows the format', () => {
 	const file = encodeSafetensors(tensors, { format: 'pt' });
 	assert.deepEqual([...decodeSafetensors(file, 'file').values()], tensors);
 	const length = Number(file.readBigUInt64LE(0));
@@ -29,7 +29,7 @@ test('tensors come back as they were; the header is as the format says', () => {
 	assert.equal(file.length, 8 + length + 4 * (12 + 7 + 1 + 0));
 });
 
-test('damaged files are refused, never read past their end', () => {
+test('damaged files are rejected and never read past the end', () => {
 	const file = encodeSafetensors(tensors);
 	for (let length = 0; length < file.length; length += 7) {
 		assert.throws(() => decodeSafetensors(file.subarray(0, length), 'file'), { reason: 'corrupt' });
@@ -45,7 +45,7 @@ test('damaged files are refused, never read past their end', () => {
 	}
 });
 
-test('a checkpoint that speaks of more parameters than it has is of another model, not out of memory', () => {
+test('declaring more parameters than the checkpoint has is a mismatch, not an out-of-memory error', () => {
 	const tensor: NamedTensor = { name: 'head', shape: [2, 2], data: new Float32Array(4) };
 	const checkpoint = { folder: 'c', model: new Map([['head', tensor]]) } as unknown as StoredCheckpoint;
 	assert.deepEqual([...storedParameters(checkpoint, [{ ...tensor, decay: true }])], [0, 0, 0, 0]);
@@ -56,7 +56,7 @@ test('a checkpoint that speaks of more parameters than it has is of another mode
 	assert.equal(decode(modelShapeSchema, { ...shape, layers: 4 }).ok, true);
 });
 
-test('a small file cannot ask for much memory', () => {
+test('a small file cannot cause a large allocation', () => {
 	const data_offsets = [0, 4096];
 	const entries = Array.from({ length: 50 }, (_, i) => [`t${i}`, { dtype: 'F32', shape: [1024], data_offsets }]);
 	const header = Buffer.from(JSON.stringify(Object.fromEntries(entries)));

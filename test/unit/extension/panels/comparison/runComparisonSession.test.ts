@@ -37,7 +37,7 @@ function sessionOf(folders: readonly string[]) {
 	return { events, session };
 }
 
-test('all runs are told, then the curves that they share, under canonical names', async (t) => {
+test('all runs are sent first, then their common curves under canonical names', async (t) => {
 	const { events, session } = sessionOf([...runs, join(folder, 'trl-run')]);
 	t.after(() => session.dispose());
 	session.begin();
@@ -64,15 +64,15 @@ test('all runs are told, then the curves that they share, under canonical names'
 	assert.equal(curves[0]?.type === 'curves' && curves[0].step.length, 120);
 });
 
-test('recipes: of those that have one; a run without is named', async (t) => {
+test('recipes are compared, and runs without a recipe are listed', async (t) => {
 	const { session } = sessionOf(runs);
 	t.after(() => session.dispose());
 	assert.deepEqual((await session.recipes()).without, [1]);
 	assert.match(await session.recipeText(0), /"learning_rate": 0.0001/);
-	await assert.rejects(session.recipeText(1), /has no recipe that can be read/);
+	await assert.rejects(session.recipeText(1), /has no readable recipe/);
 });
 
-test('held-out answers are those of evaluations, else counted from rollouts of evaluations', async () => {
+test('held-out accuracy comes from evaluations, or else from evaluation rollouts', async () => {
 	const own = await heldOutOf(await openRun(runs[0] as string));
 	assert.deepEqual(
 		own.map(({ name, step, problems, source }) => [name, step, problems, source]),
@@ -90,7 +90,7 @@ test('held-out answers are those of evaluations, else counted from rollouts of e
 	assert.deepEqual(await heldOutOf(await openRun(join(folder, 'trl-run'))), []);
 });
 
-test('evaluations pair by problem; without samples the reason is told', async (t) => {
+test('evaluations are paired by problem, and missing samples are explained', async (t) => {
 	const { session } = sessionOf([...runs, join(folder, 'trl-run')]);
 	t.after(() => session.dispose());
 	const place = (run: number) => ({ run, name: 'held_out', step: 120, source: 'evaluation' as const });
@@ -100,7 +100,7 @@ test('evaluations pair by problem; without samples the reason is told', async (t
 	const none = await session.pair(place(0), place(2));
 	assert.equal(none.counts, null);
 	assert.match(none.reason ?? '', /samples of held_out at step 120 were not kept/);
-	// The panel's counts say the same as the files.
+	// The panel's counts must match the files.
 	const samples = await samplesOf(await openRun(runs[1] as string), place(1));
 	assert.equal(
 		counts?.secondRight.reduce((a, b) => a + b, 0),
@@ -114,7 +114,7 @@ test('evaluations pair by problem; without samples the reason is told', async (t
 	assert.ok(compared.test === 'mcnemar' && compared.p < 0.01 && compared.difference.mean > 0.2);
 });
 
-test('shared prompts are found, shown at a step, and the search can be ended', async () => {
+test('shared prompts are found and shown at a step, and the search can be canceled', async () => {
 	const prompts = new SharedPrompts(2, (run) => openRun(runs[run] as string));
 	const progress: number[] = [];
 	const found = await prompts.search(false, ({ rollouts }) => progress.push(rollouts), new AbortController().signal);
@@ -143,7 +143,7 @@ test('shared prompts are found, shown at a step, and the search can be ended', a
 	await assert.rejects(prompts.show('0', [null, null]), /Search for shared prompts again/);
 });
 
-test('a search that takes the place of another finds what it finds alone', async (t) => {
+test('a search that replaces another one finds the same prompts as on its own', async (t) => {
 	const { session } = sessionOf(runs);
 	t.after(() => session.dispose());
 	const alone = await session.searchPrompts(true);
@@ -158,7 +158,7 @@ test('a search that takes the place of another finds what it finds alone', async
 	}
 });
 
-test('problems are told apart by what is asked, not by what a trainer puts around it', () => {
+test('problems are identified by their question, not by the prompt template of the trainer', () => {
 	const asked = 'What  is\n2 + 2?';
 	assert.equal(problemKey(asked), 'What is 2 + 2?');
 	assert.equal(

@@ -23,14 +23,14 @@ before(async () => {
 	root = await mkdtemp(join(tmpdir(), 'dashboard-'));
 });
 after(() => rm(root, { recursive: true, force: true }));
-/** What a test began; ended even when it fails, or its timers would keep the process alive. */
+/** Resources to dispose even if a test fails, because their timers would keep the process alive. */
 const begun: (() => unknown)[] = [];
 afterEach(async () => {
 	for (const end of begun.splice(0).reverse()) await end();
 });
 const newRun = (): string => join(root, `run${runs++}`);
 
-/** A session and a model on the other end of it: what crosses is decoded, as in the webview. */
+/** Connects a session to a model. Events are decoded in between, as in the webview. */
 function follow(run: string, options: { chunkBytes?: number; lose?: (event: DashboardEvent) => boolean } = {}) {
 	const model = new DashboardModel();
 	const events: DashboardEvent[] = [];
@@ -74,8 +74,8 @@ const identity = {
 	hashes: { recipe: '', dataset: '', rewards: '' },
 } as const;
 
-describe('the session of a dashboard', () => {
-	it('follows the name that a person gives to a run that has ended', async () => {
+describe('dashboard session', () => {
+	it('follows name changes of an ended run', async () => {
 		const run = newRun();
 		await writeRecord(run, { name: 'sums' });
 		const { model, until } = follow(run);
@@ -84,7 +84,7 @@ describe('the session of a dashboard', () => {
 		await until('the name that it was given', () => model.run?.name === 'third try');
 	});
 
-	it('sends nothing while its page is hidden, and the rest at once when it is shown', async () => {
+	it('sends nothing while its page is hidden, then catches up as soon as it is shown', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 10, grpo: 20 });
 		const { model, events, session, until } = follow(run);
@@ -105,7 +105,7 @@ describe('the session of a dashboard', () => {
 		assert.ok(events.length <= before + 2, `${events.length - before} events for 20 steps`);
 	});
 
-	it('tells a finished run in chunks, and all of it', async () => {
+	it('sends all of a finished run in chunks', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 100, grpo: 300 });
 		const { model, events, until } = follow(run, { chunkBytes: 20_000 });
@@ -132,12 +132,12 @@ describe('the session of a dashboard', () => {
 		assert.deepEqual(model.run?.actions, ['openLog', 'openFolder']);
 	});
 
-	it('tells what a long run looks like at once, and ends with every row of its file', async () => {
+	it('sends the outline of a long run immediately, and in the end every row of its file', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 2000, grpo: 8000 });
 		const { model, events, until } = follow(run);
 		await until('all rows', () => model.length === 10_000 && !model.loading);
-		// What the recipe says of the run, and the marks of its events, may come before or after.
+		// Recipe information and event marks may arrive before or after.
 		const told = events.filter((event) => event.type !== 'run' && event.type !== 'marks');
 		assert.deepEqual(
 			told.slice(0, 2).map((event) => event.type),
@@ -163,7 +163,7 @@ describe('the session of a dashboard', () => {
 		}
 	});
 
-	it('follows a live run by deltas; a webview that comes back gets everything without a line read twice', async () => {
+	it('follows a live run with deltas; a reloaded webview gets everything without rereading a line', async () => {
 		const run = newRun();
 		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
@@ -188,7 +188,7 @@ describe('the session of a dashboard', () => {
 		assert.deepEqual(model.run?.actions[0], 'continue');
 	});
 
-	it('shows every step once after a resume in place', async () => {
+	it('shows every step once after an in-place resume', async () => {
 		const run = newRun();
 		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
@@ -233,7 +233,7 @@ describe('the session of a dashboard', () => {
 		assert.equal(resyncs(), 1);
 	});
 
-	it('takes evaluations from their own files where the metrics do not tell them', async () => {
+	it('reads evaluations from their own files if the metrics do not contain them', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, {
 			lines: [1, 2, 3].map((step) => ({ step, time: step, stage: 'grpo', values: { reward: step } })),
@@ -259,7 +259,7 @@ describe('the session of a dashboard', () => {
 		assert.deepEqual([...(model.column('eval/heldout/accuracy_high') ?? [])], [0.5, Number.NaN, 0.5, Number.NaN]);
 	});
 
-	it('says why a run cannot be read, and goes on when it can', async () => {
+	it('reports why a run is unreadable, and continues once it is readable', async () => {
 		const run = newRun();
 		await mkdir(run, { recursive: true });
 		await writeFile(join(run, runFiles.record), '{"format": 99}');
@@ -271,7 +271,7 @@ describe('the session of a dashboard', () => {
 		await until('the run', () => model.length === 5 && model.run?.fault === null);
 	});
 
-	it('bounds what a hostile folder says', async () => {
+	it('limits the size of data from a hostile folder', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, {
 			sft: 2,
@@ -293,7 +293,7 @@ describe('the session of a dashboard', () => {
 		assert.ok(model.marks.every((mark) => mark.label.length <= 400 && !mark.label.includes('\n')));
 	});
 
-	it('names the step whose rollouts are nearest', async () => {
+	it('finds the step with the nearest rollouts', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 0, grpo: 12 });
 		await mkdir(join(run, runFiles.rollouts), { recursive: true });
@@ -307,21 +307,21 @@ describe('the session of a dashboard', () => {
 	});
 });
 
-describe('what the panel makes of a run', () => {
-	it('offers what its state allows', () => {
+describe('dashboard panel data', () => {
+	it('offers the actions that the run state allows', () => {
 		assert.deepEqual(actionsFor('crashed'), ['resume', 'openLog', 'openFolder']);
 		assert.deepEqual(actionsFor('starting'), ['stop', 'openLog', 'openFolder']);
 		assert.deepEqual(actionsFor(null), ['openFolder']);
 	});
 
-	it('reads stages of foreign recipes as far as they go', () => {
+	it('reads the stages of external recipes as far as possible', () => {
 		assert.deepEqual(stagesOf(null), []);
 		assert.deepEqual(stagesOf({ stages: [{ type: 1 }] }), []);
 		const [stage] = stagesOf({ stages: [{ type: 'grpo', num_iterations: 2, steps_per_generation: 3 }] });
 		assert.deepEqual([stage?.updatesPerBatch, stage?.lossType, stage?.steps], [6, null, null]);
 	});
 
-	it('keeps all stages when marks are too many', () => {
+	it('keeps all stage marks when there are too many marks', () => {
 		const stage = { time: 0, step: 0, type: 'stage', name: 'sft' };
 		const many = Array.from({ length: 6000 }, (_, i) => ({ time: i, step: i, type: 'checkpoint' }));
 		const marks = withMarks([], [stage, ...many]);
@@ -331,7 +331,7 @@ describe('what the panel makes of a run', () => {
 		assert.equal(formatLine(withMarks([], [{ time: 0, step: 0, type: 'surprise' }])), '[]\n');
 	});
 
-	it('has a page that can load nothing but its own files', () => {
+	it('has a page that can only load its own files', () => {
 		const nonce = makeNonce();
 		assert.notEqual(nonce, makeNonce());
 		const policy = contentSecurityPolicy('https://self', nonce, makeNonce());

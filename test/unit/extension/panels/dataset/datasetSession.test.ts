@@ -47,7 +47,7 @@ const rows = Array.from({ length: 200 }, (_, i) => ({
 	kind: i % 3,
 }));
 
-test('a file is told at once, then counted, and rows are those of the view', async (t) => {
+test('a file is shown immediately and then indexed, and rows come from the current view', async (t) => {
 	const { session, told, last } = await opened(t, rows.map(line).join(''));
 	await session.begin();
 	assert.equal(told[0]?.version, 1);
@@ -79,7 +79,7 @@ test('a file is told at once, then counted, and rows are those of the view', asy
 	assert.equal(heldOut, shown[0]?.heldOut);
 });
 
-test('of views that are asked for one after the other the last one is shown', async (t) => {
+test('the last of several requested views is shown', async (t) => {
 	const { session, last } = await opened(t, rows.map(line).join(''));
 	await session.begin();
 	const shows = ['1', '12', '123'].map((text) => session.show({ ...noFilter, text: `is ${text} ` }, null));
@@ -88,7 +88,7 @@ test('of views that are asked for one after the other the last one is shown', as
 	assert.deepEqual([view.filter.text, view.rows], ['is 123 ', 1]);
 });
 
-test('a work can be ended, and so can the editor while it works', async (t) => {
+test('a task can be canceled, and the editor can be closed while it runs', async (t) => {
 	const { session, last } = await opened(t, rows.map(line).join('').repeat(200));
 	await session.begin();
 	await session.cancel('index');
@@ -102,7 +102,7 @@ test('a work can be ended, and so can the editor while it works', async (t) => {
 	await session.settled();
 });
 
-test('what a filter needs is found out first, and the rows of a view are exported', async (t) => {
+test('statistics that a filter needs are computed first, and the rows of a view can be exported', async (t) => {
 	const { session, folder, last } = await opened(t, [...rows, rows[3], rows[5]].map(line).join(''));
 	await session.begin();
 	await writeFile(join(folder, 'test.jsonl'), line({ prompt: 'What is 7 plus 0 here', answer: '7' }));
@@ -139,7 +139,7 @@ test('what a filter needs is found out first, and the rows of a view are exporte
 	await assert.rejects(session.addTests([join(folder, 'gone.jsonl')]), { reason: 'missing' });
 });
 
-test('a file that is none of rows is told, and read again when it is', async (t) => {
+test('a file without rows is reported, and reloaded once it has rows', async (t) => {
 	const { session, file, told, last } = await opened(t, '\u0000');
 	await session.begin();
 	assert.deepEqual([told[0]?.version, told[0]?.failure?.message], [0, 'train.jsonl is not text.']);
@@ -150,7 +150,7 @@ test('a file that is none of rows is told, and read again when it is', async (t)
 	assert.deepEqual([failure, stale, known], [null, false, 200]);
 });
 
-test('an address says which task it is of', async () => {
+test('an address identifies its task', async () => {
 	const place = { task: { task: 'addition' as const, digits: 2 }, rows: 20, seed: 3 };
 	assert.deepEqual(taskOfQuery(taskQuery(place)), place);
 	assert.equal(taskLabel(place), 'addition, digits 2, seed 3');

@@ -10,10 +10,10 @@ import { openTable } from '../../../../../src/runs/dataset/openTable.ts';
 import { readPassRates } from '../../../../../src/runs/dataset/passRates.ts';
 import { builtProgram } from '../../../../support/programs.ts';
 
-test('a policy is evaluated on the rows that are shown, and its pass rates are joined to them', async (t) => {
+test('a policy is evaluated on the displayed rows, and its pass rates are joined to them', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'difficulty-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
-	// As GSM8K has its answers, and with white space that the evaluation need not keep.
+	// GSM8K-style answers, with white space that the evaluation may not preserve.
 	const rows = Array.from({ length: 6 }, (_, i) => ({
 		question: `  What is ${i}\n plus 0?`,
 		answer: `It is ${i}.\n#### ${i}`,
@@ -35,7 +35,7 @@ test('a policy is evaluated on the rows that are shown, and its pass rates are j
 	await session.settled();
 	const dataset = join(folder, 'problems.jsonl');
 	assert.equal(await session.exportProblems(dataset), 5);
-	// A policy that knows two answers.
+	// A policy that knows two of the answers.
 	const policy = join(folder, 'policy.json');
 	const knows = (n: number) => ({ prompt: `*What is ${n}\n*`, say: `<think>easy</think><answer>${n}</answer>` });
 	await writeFile(

@@ -50,7 +50,7 @@ interface Ground {
 	ask(question: string, more?: More): Promise<void>;
 }
 
-/** A playground without its window: real policies, real processes that score. */
+/** Creates a playground without a window, with real policies and real scoring processes. */
 function ground(
 	t: TestContext,
 	policies: readonly [ChosenPolicy | null, ChosenPolicy | null],
@@ -93,7 +93,7 @@ function ground(
 const last = ({ session }: Ground) => session.history.exchanges.at(-1);
 const text = (of: Ground, side = 0) => last(of)?.sides[side]?.samples[0]?.text;
 
-test('a checkpoint answers in portions, is checked by its run’s rewards, and branches at a token', async (t) => {
+test('a checkpoint streams completions, is scored by its run’s rewards, and branches at a token', async (t) => {
 	const chosen = await describePolicy({ kind: 'checkpoint', folder: checkpoint }, 'tiny');
 	assert.equal(chosen.template, '{prompt}');
 	assert.equal(typeof chosen.maxTokens, 'number', 'as it was trained with');
@@ -141,7 +141,7 @@ test('a checkpoint answers in portions, is checked by its run’s rewards, and b
 	assert.match(last(own)?.sides[0]?.failure?.message ?? '', /context/);
 });
 
-test('two playgrounds ask one checkpoint; closing one leaves the other; closing both ends the engine', async (t) => {
+test('two playgrounds share a checkpoint; closing one keeps the other, and closing both ends the engine', async (t) => {
 	const chosen = await describePolicy({ kind: 'checkpoint', folder: checkpoint }, 'tiny');
 	const [a, b] = [ground(t, [chosen, null]), ground(t, [chosen, null])];
 	await Promise.all([a.ask('1+2='), b.ask('1+2=')]);
@@ -158,7 +158,7 @@ test('two playgrounds ask one checkpoint; closing one leaves the other; closing 
 	}, 'the engine has ended');
 });
 
-test('a checkpoint that is gone, an untrusted workspace, and no policy are said, not asked', async (t) => {
+test('a missing checkpoint, an untrusted workspace and a missing policy are reported without querying', async (t) => {
 	const gone = join(checkpoint, '../step_999999');
 	const lost = ground(t, [await describePolicy({ kind: 'checkpoint', folder: gone }, 'gone'), null]);
 	await lost.ask('1+2=');
@@ -169,10 +169,10 @@ test('a checkpoint that is gone, an untrusted workspace, and no policy are said,
 	const denied = ground(t, [chosen, null], 'This workspace is not trusted.');
 	await assert.rejects(denied.ask('1+2='), (error) => error instanceof Failure && error.reason === 'denied');
 	assert.equal(denied.session.history.exchanges.length, 0);
-	await assert.rejects(ground(t, [null, null]).ask('1+2='), /No policy is chosen/);
+	await assert.rejects(ground(t, [null, null]).ask('1+2='), /No policy selected/);
 });
 
-test('a server streams, thinks apart, gets the system message, and is left when one stops', async (t) => {
+test('a server streams, separates thinking, gets the system message, and is disconnected on stop', async (t) => {
 	let held = false;
 	const server = await ModelServer.start({ thinking: ['so', 'then'], prefix: 'continue' });
 	t.after(() => server[Symbol.asyncDispose]());

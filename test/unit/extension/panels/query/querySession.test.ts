@@ -19,8 +19,8 @@ const root = join(import.meta.dirname, '../../../../..');
 const trl = join(root, 'test/fixtures/trl-run');
 const verl = join(root, 'test/fixtures/verl');
 
-/** Over the index worker itself, with runs of other trainers. */
-describe('the session of the query view', () => {
+/** Runs the session on the real index worker, with runs from other trainers. */
+describe('query view session', () => {
 	let folder: string;
 	let rolloutIndex: IndexClient;
 	const sessions: QuerySession[] = [];
@@ -73,7 +73,7 @@ describe('the session of the query view', () => {
 	const sql = (text: string): Question => ({ kind: 'sql', sql: text, sort: null });
 	const columns = formColumns([]);
 
-	it('says which runs there are, how far their index is, and the components of their rewards', async () => {
+	it('lists the runs, their index progress and their reward components', async () => {
 		const { session, events, until } = open();
 		session.begin();
 		const told = await until('an overview with components', () =>
@@ -91,7 +91,7 @@ describe('the session of the query view', () => {
 		assert.ok(told.components.includes('exact_answer'), told.components.join(', '));
 	});
 
-	it('answers the form, in any order, with rows that name their rollouts', async () => {
+	it('answers the form in any sort order, with rows that reference their rollouts', async () => {
 		const { session, history } = open();
 		const text = sqlOf({ ...emptyForm, sort: { column: 'reward', descending: true } }, [trl], columns);
 		const table = await session.run(1, sql(text), text, 5);
@@ -110,7 +110,7 @@ describe('the session of the query view', () => {
 		assert.deepEqual(history(), [again, text]);
 	});
 
-	it('runs every example, and histograms of what they say', async () => {
+	it('runs every example and histograms of the results', async () => {
 		const { session } = open();
 		for (const [i, { title, sql: text }] of examples.entries()) {
 			const table = await session.run(10 + i, sql(text), text, 100);
@@ -125,7 +125,7 @@ describe('the session of the query view', () => {
 		);
 	});
 
-	it('passes on what is wrong, with its place, and remembers it', async () => {
+	it('reports an error with its position and adds it to the history', async () => {
 		const { session, events } = open();
 		const text = 'SELECT step\nFROM rolloutz';
 		await assert.rejects(session.run(1, sql(text), text, 10), (error: Failure) => {
@@ -145,7 +145,7 @@ describe('the session of the query view', () => {
 		}
 	});
 
-	it('streams hits; a view that comes back while they come has those of before and gets the rest', async () => {
+	it('streams hits; a view reloaded in the meantime gets the earlier hits and then the rest', async () => {
 		const { session, events, until } = open();
 		session.begin();
 		const question: Question = {
@@ -168,7 +168,7 @@ describe('the session of the query view', () => {
 		assert.ok(last.answer.hits.every(({ run, match }) => run === trl && /^\d$/.test(match)));
 	});
 
-	it('cancels at once; a new question cancels the one before', async () => {
+	it('cancels immediately, and a new query cancels the previous one', async () => {
 		const { session } = open();
 		const endless = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range * b.range % 7 = 3';
 		const first = session.run(1, sql(endless), endless, 1);
@@ -182,7 +182,7 @@ describe('the session of the query view', () => {
 		await third;
 	});
 
-	it('exports the whole result as CSV and as Parquet', async () => {
+	it('exports the whole result as CSV and Parquet', async () => {
 		const { session } = open();
 		const text = 'SELECT run, step, reward FROM rollouts ORDER BY ALL; -- all';
 		const csv = join(folder, 'rows.csv');
@@ -196,7 +196,7 @@ describe('the session of the query view', () => {
 		assert.equal((await readFile(parquet)).subarray(0, 4).toString(), 'PAR1');
 	});
 
-	it('says why the index cannot be asked, and goes on when it can', async () => {
+	it('explains why the index is unavailable, and continues once it is available', async () => {
 		const broken = new IndexClient({ program: join(folder, 'missing.js'), storage: null, log: () => undefined });
 		const events: QueryEvent[] = [];
 		const session = new QuerySession({

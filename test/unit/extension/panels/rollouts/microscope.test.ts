@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => rm(root, { recursive: true, force: true }));
 
-test('a run is gone through coarse to fine, every step once', () => {
+test('a run is scanned coarse to fine, visiting every step once', () => {
 	for (const count of [0, 1, 2, 3, 7, 100, 1001]) {
 		const order = coarseToFine(count);
 		assert.deepEqual(
@@ -41,7 +41,7 @@ test('a run is gone through coarse to fine, every step once', () => {
 			[...Array(count).keys()],
 		);
 	}
-	// After n steps no two neighbors of those known are further apart than twice what n even steps would be.
+	// After n steps, the largest gap between visited neighbors is at most twice that of n evenly spaced steps.
 	const order = coarseToFine(1000);
 	for (const known of [10, 50, 200]) {
 		const seen = order.slice(0, known).sort((a, b) => a - b);
@@ -50,7 +50,7 @@ test('a run is gone through coarse to fine, every step once', () => {
 	}
 });
 
-test('the same prompt is found at every step, with what was answered', async () => {
+test('the same prompt is found at every step, with its answers', async () => {
 	const rows: PromptRow[] = [];
 	const count = fresh();
 	const content = await openRun(run);
@@ -68,7 +68,7 @@ test('the same prompt is found at every step, with what was answered', async () 
 	assert.ok(rows.find(({ group }) => group === 3)?.answer.includes('42'));
 });
 
-test('answers are read out of tags, boxes and sentences; where there is none, none is made up', () => {
+test('answers are extracted from tags, boxes and sentences, and are null if there is none', () => {
 	assert.equal(answerOf('<think>x</think><answer> 97 </answer>', r1), '97');
 	assert.equal(answerOf('so \\boxed{12}', r1), '12');
 	assert.equal(answerOf('hm', r1), null);
@@ -76,7 +76,7 @@ test('answers are read out of tags, boxes and sentences; where there is none, no
 	assert.ok((answerOf(`<answer>${'long '.repeat(900)}</answer>`, r1)?.length ?? 0) <= 120);
 });
 
-test('behaviors are counted by step, with an example of each', async () => {
+test('behaviors are counted per step, with an example of each', async () => {
 	const rows: BehaviourRow[] = [];
 	await scanBehaviours(await openRun(run), 'train', r1, false, fresh(), (row) => rows.push(row), idle);
 	assert.equal(rows.length, 12);
@@ -90,10 +90,10 @@ test('behaviors are counted by step, with an example of each', async () => {
 	assert.ok(JSON.stringify(line.completion).includes(example.match));
 });
 
-test('a long completion is counted in parts as if it were whole, and cut unless all is asked for', async () => {
+test('a long completion is counted in parts with the same result as the whole, and truncated unless the full scan is requested', async () => {
 	const long = join(root, 'long');
 	await writeMicroscopeRun(long, 1);
-	// A phrase lies across every place where parts of round sizes end.
+	// A phrase crosses every likely part boundary.
 	const text = `Wait, ${'so '.repeat(11)}x `.repeat(6200);
 	const [plain = '{}'] = (await readFile(rolloutPath(long, 1), 'utf8')).split('\n');
 	const { tokens: _, ...line } = JSON.parse(plain) as Record<string, unknown>;
@@ -118,7 +118,7 @@ test('a long completion is counted in parts as if it were whole, and cut unless 
 	assert.ok((some.total?.[behaviours.indexOf('reflection')] ?? 0) > 4000);
 });
 
-test('a scan ends at its bounds and says so, and when nobody wants it any more', async () => {
+test('a scan stops at its limits and reports that, and stops when canceled', async () => {
 	const content = await openRun(run);
 	const count = fresh();
 	await scanRun(content, 'train', { rollouts: 30, perStep: 4 }, null, () => undefined, count, idle);
@@ -138,7 +138,7 @@ test('a scan ends at its bounds and says so, and when nobody wants it any more',
 	assert.equal(seen.length, 2);
 });
 
-test('what cannot be read is counted and the rest is scanned', async () => {
+test('unreadable lines are counted, and the rest are scanned', async () => {
 	const torn = join(root, 'torn');
 	await writeMicroscopeRun(torn, 4);
 	const path = rolloutPath(torn, 2);
@@ -151,7 +151,7 @@ test('what cannot be read is counted and the rest is scanned', async () => {
 	assert.equal(count.skipped, 4);
 });
 
-test('only columns with a number count as recorded', () => {
+test('only columns that contain a number count as recorded', () => {
 	const text = ['a'];
 	assert.deepEqual(recordedValues({ tokens: undefined }), []);
 	assert.deepEqual(recordedValues({ tokens: { text, logprob: [null], entropy: [1] } }), ['entropy']);
@@ -202,7 +202,7 @@ function open(
 
 const place: Place = { split: 'train', step: 12, group: 0, index: 0 };
 
-test('labels are saved beside the run at once, and loaded again for the same cut alone', async (t) => {
+test('labels are saved next to the run immediately, and loaded only for the same segmentation', async (t) => {
 	const { microscope } = open(t, run);
 	const { readers } = microscope;
 	const begun = await readers.loadLabels(place);
@@ -226,10 +226,10 @@ test('labels are saved beside the run at once, and loaded again for the same cut
 	const other = await again.loadLabels({ ...place, rule: 'sentences' });
 	assert.deepEqual(new Set(other.ratings), new Set([null]));
 	await assert.rejects(readers.saveLabels({ ...place, rule: 'lines', ratings: [1] }), /ratings/);
-	await assert.rejects(readers.saveLabels({ ...place, rule: '../x', ratings }), /not a way to split/);
+	await assert.rejects(readers.saveLabels({ ...place, rule: '../x', ratings }), /not a valid splitting rule/);
 });
 
-test('a scan tells what it finds bit by bit, and its end', async (t) => {
+test('a scan reports results incrementally, then its end', async (t) => {
 	const { microscope, events, until } = open(t, run);
 	microscope.take({ type: 'scanPrompt', scan: 3, split: 'train', step: 12, group: 0, all: false });
 	const end = await until((event) => event.type === 'promptScan' && event.state !== 'running');
@@ -245,7 +245,7 @@ test('a scan tells what it finds bit by bit, and its end', async (t) => {
 	assert.equal(stopped.type === 'behaviourScan' && stopped.state, 'stopped');
 });
 
-test('a scan of a webview that is gone does not end one of the same number that came after it', async (t) => {
+test('a scan from a closed webview does not end a later scan with the same number', async (t) => {
 	const { microscope, events, until } = open(t, run);
 	const begin = () => microscope.take({ type: 'scanPrompt', scan: 1, split: 'train', step: 12, group: 0, all: false });
 	begin();
@@ -260,7 +260,7 @@ test('a scan of a webview that is gone does not end one of the same number that 
 	assert.equal(rows.length, 13);
 });
 
-test('a continuation streams, can be stopped, and fails with its reason', async (t) => {
+test('a continuation streams, can be stopped, and reports failures with a reason', async (t) => {
 	const asked: { readonly prompt: string }[] = [];
 	const { microscope, events, until } = open(t, run, async () => ({
 		policy: async () => ({ ready: true, message: '', action: null, temperature: 1, maxTokens: 4 }),
@@ -296,7 +296,7 @@ test('a continuation streams, can be stopped, and fails with its reason', async 
 	assert.match((failed.type === 'continuation' && failed.failure?.message) || '', /vocabulary/);
 });
 
-test('messages are handed over as turns with their branches', async (t) => {
+test('messages are passed as turns with their branches', async (t) => {
 	const { readers } = open(t, run).microscope;
 	const { turns, parents } = await readers.loadTurns({ ...place, group: 3, index: 3 });
 	assert.equal(turns.length, 6);
@@ -307,7 +307,7 @@ test('messages are handed over as turns with their branches', async (t) => {
 	assert.match(rollout.completion ?? '', /<think>\nLet me check which tool/);
 });
 
-test('an index answers with the same rows as going through the run, and says that it did', async (t) => {
+test('the index returns the same rows as a scan of the run, and is reported as the source', async (t) => {
 	const { IndexClient } = await import('../../../../../src/extension/rolloutIndex/indexClient.ts');
 	const client = new IndexClient({
 		program: builtProgram('dist/rolloutIndex.js'),
@@ -350,7 +350,7 @@ test('an index answers with the same rows as going through the run, and says tha
 	assert.deepEqual(asleep.indexed, [false, false], 'no worker is started for a scan');
 });
 
-test('completions are rated and compared beside the run, each person for themselves', async (t) => {
+test('ratings and comparisons are stored next to the run, separately for each user', async (t) => {
 	const folder = run;
 	const ada = open(t, folder).microscope.readers;
 	const bob = open(t, folder, undefined, null, 'bob').microscope.readers;

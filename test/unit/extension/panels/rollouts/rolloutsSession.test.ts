@@ -30,7 +30,7 @@ after(() => rm(root, { recursive: true, force: true }));
 
 const newRun = () => join(root, `run-${++runs}`);
 
-/** The panel's session and the webview's model, connected without a browser. */
+/** Connects the panel session to the webview model without a browser. */
 function connect(run: string, wake = true) {
 	const events: RolloutsEvent[] = [];
 	const waiting = new Set<() => void>();
@@ -56,7 +56,7 @@ function connect(run: string, wake = true) {
 	model.onChange(() => {
 		for (const check of waiting) check();
 	});
-	/** Resolves when the condition holds; the test's own limit ends a wait in vain. */
+	/** Resolves when the condition is true; the test timeout bounds the wait. */
 	const until = (condition: () => boolean) =>
 		new Promise<void>((resolve) => {
 			const check = () => {
@@ -87,7 +87,7 @@ function connect(run: string, wake = true) {
 
 const limit = { timeout: 20_000 };
 
-test('a finished run opens at its newest step and widest group', limit, async () => {
+test('a finished run opens at its latest step and the group with the largest spread', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 5], { groups: 3, size: 4 });
 	const { model, groupReady, events, dispose } = connect(run);
@@ -105,7 +105,7 @@ test('a finished run opens at its newest step and widest group', limit, async ()
 });
 
 test(
-	'evaluations that another trainer writes are listed as they come, and when a newer one takes the place of an old one',
+	'evaluations by another trainer are listed as they arrive, and when a newer one replaces an old one',
 	limit,
 	async () => {
 		const run = newRun();
@@ -129,10 +129,10 @@ test(
 	},
 );
 
-test('a live run is followed until one chooses what to read; then new steps are only counted', limit, async () => {
+test('a live run is followed until the user selects something; then new steps are only counted', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1], { groups: 2, size: 2 });
-	// This very process stands in for the engine's, so that the run reads as alive.
+	// Use this process as the engine, so the run counts as running.
 	const { ownIdentity } = await import('../../../../../src/processes/processIdentity.ts');
 	const live = runRecord({ status: 'running', step: 1, heartbeat: Date.now() / 1000, ...(await ownIdentity()) });
 	await writeRecord(run, live);
@@ -155,7 +155,7 @@ test('a live run is followed until one chooses what to read; then new steps are 
 	dispose();
 });
 
-test('the panel calls the run what its person calls it', limit, async () => {
+test('the panel shows the display name of the run', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1], { groups: 1, size: 2 });
 	await renameRun(run, 'second try');
@@ -167,7 +167,7 @@ test('the panel calls the run what its person calls it', limit, async () => {
 	dispose();
 });
 
-test('metrics that come after their rollouts reach the list', limit, async () => {
+test('metrics that arrive after their rollouts reach the list', limit, async () => {
 	const run = newRun();
 	await writeRecord(run, runRecord());
 	const lines = makeBatch({ step: 1, groups: 2, size: 2 });
@@ -180,7 +180,7 @@ test('metrics that come after their rollouts reach the list', limit, async () =>
 	dispose();
 });
 
-test('a lost message is noticed by its number, and a snapshot is asked for', limit, async () => {
+test('a lost message is detected by its sequence number, and a snapshot is requested', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1], { groups: 2, size: 2 });
 	const { model, groupReady, until, events, loseNext, dispose } = connect(run);
@@ -194,7 +194,7 @@ test('a lost message is noticed by its number, and a snapshot is asked for', lim
 	dispose();
 });
 
-test('a resume that sets files aside begins anew', limit, async () => {
+test('a resume that sets files aside reloads the run', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 2, size: 2 });
 	const { model, groupReady, until, dispose } = connect(run);
@@ -209,7 +209,7 @@ test('a resume that sets files aside begins anew', limit, async () => {
 	dispose();
 });
 
-test('who sleeps hears nothing, and gets everything on return', limit, async () => {
+test('a sleeping view receives nothing, and catches up when it wakes', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1], { groups: 2, size: 2 });
 	const { session, model, groupReady, until, events, dispose } = connect(run);
@@ -225,7 +225,7 @@ test('who sleeps hears nothing, and gets everything on return', limit, async () 
 	dispose();
 });
 
-test('rollouts can be read where run.json cannot', limit, async () => {
+test('rollouts are readable even if run.json is not', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2], { groups: 2, size: 2 });
 	await writeFile(join(run, runFiles.record), '{"format": 1, "torn');
@@ -239,7 +239,7 @@ test('rollouts can be read where run.json cannot', limit, async () => {
 	dispose();
 });
 
-test('a place that is asked for before the start is shown then', limit, async () => {
+test('a location requested before the start is shown at the start', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 4, size: 2 });
 	const { session, model, until, dispose } = connect(run, false);
@@ -250,7 +250,7 @@ test('a place that is asked for before the start is shown then', limit, async ()
 	dispose();
 });
 
-test('the model moves among steps, groups and completions and stops at the ends', limit, async () => {
+test('the model moves among steps, groups and completions, and stops at the ends', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 4, 9], { groups: 3, size: 4 });
 	const { model, until, groupReady, dispose } = connect(run);
@@ -287,30 +287,34 @@ test('the model moves among steps, groups and completions and stops at the ends'
 	dispose();
 });
 
-test('filters that hide the open group lead to the first that passes; cleared, one stays there', limit, async () => {
-	const run = newRun();
-	await writeRecord(run, runRecord());
-	const batch = makeBatch({ step: 1, groups: 3, size: 2 }).map((entry) => ({
-		...entry,
-		completion: entry.group === 2 ? 'the needle' : 'hay',
-	}));
-	await writeRollouts(run, 1, batch);
-	const { model, until, groupReady, dispose } = connect(run);
-	await groupReady();
-	model.setFilters({ ...model.filters, text: 'needle' });
-	await until(() => model.found !== null && model.group === 2 && model.groupContent.state === 'ready');
-	assert.equal(model.groups.length, 1);
-	assert.equal(model.groups[0]?.occurrences, 2);
-	model.clearFilters();
-	assert.equal(model.groups.length, 3);
-	assert.equal(model.group, 2);
-	model.setFilters({ ...model.filters, text: 'nowhere' });
-	await until(() => model.found !== null && model.groups.length === 0);
-	assert.deepEqual(model.rows(), []);
-	dispose();
-});
+test(
+	'a filter that hides the open group selects the first match, and clearing the filter keeps the selection',
+	limit,
+	async () => {
+		const run = newRun();
+		await writeRecord(run, runRecord());
+		const batch = makeBatch({ step: 1, groups: 3, size: 2 }).map((entry) => ({
+			...entry,
+			completion: entry.group === 2 ? 'the needle' : 'hay',
+		}));
+		await writeRollouts(run, 1, batch);
+		const { model, until, groupReady, dispose } = connect(run);
+		await groupReady();
+		model.setFilters({ ...model.filters, text: 'needle' });
+		await until(() => model.found !== null && model.group === 2 && model.groupContent.state === 'ready');
+		assert.equal(model.groups.length, 1);
+		assert.equal(model.groups[0]?.occurrences, 2);
+		model.clearFilters();
+		assert.equal(model.groups.length, 3);
+		assert.equal(model.group, 2);
+		model.setFilters({ ...model.filters, text: 'nowhere' });
+		await until(() => model.found !== null && model.groups.length === 0);
+		assert.deepEqual(model.rows(), []);
+		dispose();
+	},
+);
 
-test('what was saved brings one back to the same place', limit, async () => {
+test('the saved state restores the same location', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2], { groups: 3, size: 3 });
 	const first = connect(run);
@@ -341,7 +345,7 @@ test('what was saved brings one back to the same place', limit, async () => {
 	session.dispose();
 });
 
-test('a group that is shown beside the open one does not end its loading, nor is ended by it', async (t) => {
+test('loading a group beside the open one interrupts neither load', async (t) => {
 	const run = join(root, 'beside');
 	await writeMicroscopeRun(run, 3);
 	const session = new RolloutsSession(run, { post: () => undefined, onName: () => undefined, warn: () => undefined });
@@ -357,8 +361,11 @@ test('a group that is shown beside the open one does not end its loading, nor is
 	);
 });
 
-/** A step of three groups: all wrong, one of four right, half right; group 2 has a completion three times. */
-test('a run whose trainer records no steps names none', limit, async (context) => {
+/**
+ * Writes a step with three groups: all wrong, one of four correct, half correct. Group 2 contains one completion three
+ * times.
+ */
+test('no step is shown for a run whose trainer records no steps', limit, async (context) => {
 	const { model, groupReady, dispose } = connect(fixtureFolder('verifiers-v1'));
 	context.after(dispose);
 	await groupReady();
@@ -399,7 +406,7 @@ async function writeAlike(run: string): Promise<void> {
 	await writeRollouts(run, 1, batch);
 }
 
-test('a step opens on the group with the widest spread, and identical completions are folded', limit, async () => {
+test('a step opens at the group with the largest spread, and identical completions are folded', limit, async () => {
 	const run = newRun();
 	await writeAlike(run);
 	const { model, until, groupReady, dispose } = connect(run);
@@ -414,14 +421,14 @@ test('a step opens on the group with the widest spread, and identical completion
 	assert.equal(model.index, 3);
 	model.toggleFold();
 	assert.deepEqual([shown(), model.index], [[0, 1], 0]);
-	// A link to a completion that is folded into another shows it.
+	// A link to a folded completion expands its fold.
 	model.show({ split: 'train', step: 1, group: 2, index: 3 });
 	await until(() => model.index === 3 && model.groupContent.state === 'ready');
 	assert.deepEqual(shown(), [0, 2, 3, 1]);
 	model.selectGroup(0);
 	await groupReady();
 	assert.deepEqual(shown(), [0, 1, 2, 3]);
-	// Another group begins folded.
+	// Other groups start folded.
 	model.selectGroup(2);
 	await groupReady();
 	assert.deepEqual(shown(), [0, 1]);

@@ -45,7 +45,7 @@ const line = (changes: object) => ({
 	...changes,
 });
 
-test('a step is told as the engine wrote it', async () => {
+test('a step is read as the engine wrote it', async () => {
 	const run = await newRun();
 	const lines = makeBatch({ step: 3, groups: 20, size: 3 });
 	await writeRollouts(run, 3, lines);
@@ -82,7 +82,7 @@ test('a step is told as the engine wrote it', async () => {
 	assert.ok(content.groups.some((group) => group.dead && group.std === 0));
 });
 
-test('a group brings its texts; one rollout brings its tokens and its line', async () => {
+test('a group includes its completions, and a single rollout its tokens and its line', async () => {
 	const run = await newRun();
 	const lines = makeBatch({ step: 1, groups: 3, size: 4 });
 	await writeRollouts(run, 1, lines);
@@ -106,7 +106,7 @@ test('a group brings its texts; one rollout brings its tokens and its line', asy
 	await assert.rejects(source.rollout(1, 2, 99), failsWith('missing', /no rollout 99/));
 });
 
-test('lines that cannot be read are counted and named; the others are shown', async () => {
+test('unreadable lines are counted and listed, and the others are shown', async () => {
 	const run = await newRun();
 	const good = [line({ index: 0 }), line({ index: 1 })].map(formatLine);
 	const text = [
@@ -124,7 +124,7 @@ test('lines that cannot be read are counted and named; the others are shown', as
 	assert.deepEqual(groups[0]?.index, [0, 1]);
 	assert.equal(faults.unreadable, 5);
 	assert.deepEqual(faults.examples, [
-		'line 2: not JSON',
+		'line 2: invalid JSON',
 		'line 3: step is not valid',
 		'line 5: reward is not valid',
 		'line 6: repeats rollout 0 of group 0',
@@ -132,7 +132,7 @@ test('lines that cannot be read are counted and named; the others are shown', as
 	]);
 });
 
-test('hostile values become harmless ones', async () => {
+test('hostile values are sanitized', async () => {
 	const run = await newRun();
 	const text = [
 		`{"step":1,"stage":"grpo","group":0,"index":0,"prompt":[{"role":"user","content":"a"},{"role":"<b>","content":null}],`,
@@ -151,7 +151,7 @@ test('hostile values become harmless ones', async () => {
 	assert.equal(({} as { polluted?: boolean }).polluted, undefined);
 });
 
-test('a step whose file is gone, or is no regular file, is refused in words', async () => {
+test('a missing or irregular step file is rejected with a message', async () => {
 	const run = await newRun();
 	const source = new RolloutsSource(run);
 	await assert.rejects(source.step(4), failsWith('missing', /rollouts of step 4 are missing.*another step/s));
@@ -167,7 +167,7 @@ test('a step whose file is gone, or is no regular file, is refused in words', as
 	await assert.rejects(source.step(6), failsWith('invalid', /not a regular file/));
 });
 
-test('a file that grew or was replaced is read anew', async () => {
+test('a file that grew or was replaced is reread', async () => {
 	const run = await newRun();
 	await writeRollouts(run, 1, makeBatch({ step: 1, groups: 2, size: 2 }));
 	const source = new RolloutsSource(run);
@@ -179,7 +179,7 @@ test('a file that grew or was replaced is read anew', async () => {
 	assert.equal((await source.step(1)).groups.length, 1);
 });
 
-test('more steps than are kept can be read in any order', async () => {
+test('more steps than the cache holds can be read in any order', async () => {
 	const run = await newRun();
 	for (let step = 1; step <= 9; step++) await writeRollouts(run, step, makeBatch({ step, groups: step, size: 2 }));
 	const source = new RolloutsSource(run);
@@ -189,7 +189,7 @@ test('more steps than are kept can be read in any order', async () => {
 	}
 });
 
-test('a text is searched in all completions of a step, not in prompts', async () => {
+test('text search covers all completions of a step but not the prompts', async () => {
 	const run = await newRun();
 	await writeRollouts(run, 1, [
 		line({ index: 0, prompt: 'wait', completion: 'Wait, wait' }),
@@ -200,7 +200,7 @@ test('a text is searched in all completions of a step, not in prompts', async ()
 	assert.deepEqual(found, { group: [0, 4], index: [0, 2], count: [2, 1] });
 });
 
-test('completions beyond the budget come when asked for; a line beyond the limit is named', async () => {
+test('completions over the budget are loaded on request, and an overlong line is reported', async () => {
 	const run = await newRun();
 	const large = 'z'.repeat(1_200_000);
 	await writeRollouts(
@@ -228,7 +228,7 @@ test('completions beyond the budget come when asked for; a line beyond the limit
 	assert.deepEqual(faults.examples, ['line 2: longer than 64 MiB']);
 });
 
-test('without token logs the length is told in characters', async () => {
+test('without token logs, the length is in characters', async () => {
 	const run = await newRun();
 	await writeRollouts(run, 1, [
 		line({ completion: 'four' }),
@@ -240,16 +240,19 @@ test('without token logs the length is told in characters', async () => {
 	await writeRollouts(run, 2, [line({ extra: { length: 7 } })]);
 	const told = await new RolloutsSource(run).step(2);
 	assert.deepEqual([told.lengthUnit, told.groups[0]?.length], ['tokens', [7]]);
-	await assert.rejects(new RolloutsSource(run).tokens(1, 0, 0), failsWith('missing', /without its tokens/));
+	await assert.rejects(
+		new RolloutsSource(run).tokens(1, 0, 0),
+		failsWith('missing', /tokens of this rollout were not logged/),
+	);
 });
 
-test('reading stops when it is no longer wanted', async () => {
+test('reading stops when canceled', async () => {
 	const run = await newRun();
 	await writeRollouts(run, 1, makeBatch({ step: 1, groups: 40 }));
 	await assert.rejects(new RolloutsSource(run).step(1, { aborted: true }), failsWith('cancelled', /Canceled/));
 });
 
-test('a large step is indexed and its memory does not grow with its texts', async () => {
+test('a large step is indexed with memory that does not grow with its completions', async () => {
 	const run = await newRun();
 	const rows = Array.from({ length: 1000 }, (_, i) =>
 		line({ group: i % 10, index: Math.floor(i / 10), completion: 'q'.repeat(20_000) }),

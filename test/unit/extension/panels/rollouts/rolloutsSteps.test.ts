@@ -4,8 +4,8 @@ import { RolloutsSteps } from '../../../../../src/extension/panels/rollouts/roll
 
 const line = (step: number, values: Record<string, number>) => ({ step, time: 0, stage: 'train', values });
 
-describe('steps of a run', () => {
-	it('have what the metrics say of them, else what was read', () => {
+describe('rollout steps', () => {
+	it('have the values from the metrics, or else from the rollouts', () => {
 		const steps = new RolloutsSteps();
 		steps.addSteps([1, 2]);
 		steps.addMetrics([line(1, { reward: 0.5 })]);
@@ -27,7 +27,7 @@ describe('steps of a run', () => {
 		);
 	});
 
-	it('are news once, however often they are read', () => {
+	it('are reported as new only once, however often they are read', () => {
 		const steps = new RolloutsSteps();
 		steps.addSteps([1]);
 		steps.snapshot();
@@ -41,7 +41,7 @@ describe('steps of a run', () => {
 		assert.equal(steps.addGroups(1, [{ reward: [5], dead: true }]), false);
 	});
 
-	it("take TRL's share of groups without spread only until they are read: it may be that of the batch", () => {
+	it("use TRL's fraction of groups without spread only until they are read, because it may cover the whole batch", () => {
 		const steps = new RolloutsSteps();
 		steps.addSteps([1]);
 		steps.addMetrics([line(1, { reward: 1, frac_reward_zero_std: 0 })]);

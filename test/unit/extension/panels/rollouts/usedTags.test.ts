@@ -19,8 +19,8 @@ async function of(outputs: readonly string[]) {
 	}
 }
 
-describe('tags of another trainer’s run', () => {
-	it('are those that its completions have', async () => {
+describe('tags in another trainer’s run', () => {
+	it('are those found in its completions', async () => {
 		const think = ['<think>', '</think>'];
 		assert.deepEqual(await of(['<think>a</think>', 'b</think> 4']), { think, answer: null });
 		assert.deepEqual(await of(['<reasoning>a</reasoning><solution>4</solution>']), {
@@ -29,7 +29,7 @@ describe('tags of another trainer’s run', () => {
 		});
 	});
 
-	it('are none where hardly any completion has them', async () => {
+	it('are null if hardly any completion has them', async () => {
 		const none = { think: null, answer: null };
 		assert.deepEqual(await of(['4', '#### 4', '\\boxed{4}']), none);
 		assert.deepEqual(await of(['<answer>4</answer>', ...Array.from({ length: 9 }, () => '4')]), none);
@@ -37,7 +37,7 @@ describe('tags of another trainer’s run', () => {
 		assert.deepEqual(await of(['an <answer> that never ends']), none);
 	});
 
-	it('of thinking that is recorded apart are those it is shown in', async () => {
+	it('for separately recorded thinking are the ones used for display', async () => {
 		assert.deepEqual(await usedTags(await openRun(fixtureFolder('prime-rl'))), {
 			think: ['<think>', '</think>'],
 			answer: ['<answer>', '</answer>'],

@@ -35,7 +35,7 @@ async function whole(place: TranscriptPlace): Promise<{ text: string; pieces: nu
 	}
 }
 
-test('a file is handed out in pieces that part no character', async (t) => {
+test('a file is sent in pieces that do not split characters', async (t) => {
 	const file = join(await folderOf(t), 'log.json');
 	const text = `"${'aé😀漢'.repeat(60_000)}"`;
 	await writeFile(file, text);
@@ -44,7 +44,7 @@ test('a file is handed out in pieces that part no character', async (t) => {
 	assert.ok(read.pieces > 2);
 });
 
-test('where a piece may be cut', () => {
+test('pieces are split at character boundaries', () => {
 	const bytes = (text: string) => Buffer.from(text);
 	assert.equal(wholeCharacters(bytes('abc'), 3), 3);
 	assert.equal(wholeCharacters(bytes('a😀'), 3), 1);
@@ -58,7 +58,7 @@ test('where a piece may be cut', () => {
 	);
 });
 
-test('what is no readable file is refused with a sentence', async (t) => {
+test('an unreadable file is rejected with one sentence', async (t) => {
 	const folder = await folderOf(t);
 	const at = (name: string): TranscriptPlace => ({ kind: 'file', file: join(folder, name) });
 	await writeFile(join(folder, 'binary.txt'), Buffer.from([1, 2, 0, 3]));
@@ -66,13 +66,13 @@ test('what is no readable file is refused with a sentence', async (t) => {
 	await truncate(join(folder, 'huge.json'), transcriptLimits.characters + 1);
 	await symlink(folder, join(folder, 'link'));
 	await assert.rejects(openTranscriptText(at('binary.txt')), /binary\.txt is not text/);
-	await assert.rejects(openTranscriptText(at('huge.json')), /has 32 MB; the inspector reads up to 32 MB/);
+	await assert.rejects(openTranscriptText(at('huge.json')), /is 32 MB; the limit is 32 MB/);
 	await assert.rejects(openTranscriptText(at('gone.txt')), /Cannot read gone\.txt: no such file/);
 	await assert.rejects(openTranscriptText(at('link')), /not a regular file/);
 	await assert.rejects(openTranscriptText({ kind: 'file', file: '/dev/zero' }), /not a regular file/);
 });
 
-test("a rollout of any trainer's run is a transcript of its turns", async () => {
+test("a rollout in any trainer's run is shown as a transcript of its turns", async () => {
 	const folder = fixtureFolder('verifiers-v1');
 	const run = await openRun(folder);
 	const [step = 0] = await run.steps();
@@ -95,7 +95,7 @@ test("a rollout of any trainer's run is a transcript of its turns", async () => 
 	);
 });
 
-test('a session tells changes once, settles pieces of what was replaced, and goes on after a failure', async (t) => {
+test('a session reports each change once, settles requests for replaced pieces, and continues after a failure', async (t) => {
 	const folder = await folderOf(t);
 	const file = join(folder, 'log.json');
 	await writeFile(file, '[1]');

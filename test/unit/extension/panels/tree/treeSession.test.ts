@@ -21,7 +21,7 @@ const node = (id: number, text = `node ${id}`) =>
 const linesFrom = (from: number, to: number) =>
 	Array.from({ length: to - from }, (_, i) => `${node(from + i)}\n`).join('');
 
-/** What a view makes of what it is sent; complains where it was sent something out of order. */
+/** Stand-in for the view that asserts that events arrive in sequence. */
 class View {
 	readonly posted: TreeViewEvent[] = [];
 	readonly sides = new Map<
@@ -76,8 +76,8 @@ function sessionFor(context: TestContext, path: string, options: Partial<TreeSes
 	return { session, view };
 }
 
-describe('what a tree panel hands to its view', () => {
-	it('is the log, followed as it grows, and told anew to a view that comes back', async (context) => {
+describe('tree panel events', () => {
+	it('contain the log, follow it as it grows, and start over for a reloaded view', async (context) => {
 		const log = join(await folderFor(context), 'a.jsonl');
 		await writeFile(log, `${start({})}\n${linesFrom(0, 5)}`);
 		let running = true;
@@ -87,7 +87,7 @@ describe('what a tree panel hands to its view', () => {
 		assert.deepEqual(view.sides.get('main')?.complete, true);
 		const { source } = view.sides.get('main') as { source: TreeSource };
 		assert.deepEqual([source.title, source.running, source.foreign, source.faults], ['a', true, null, []]);
-		// A line that is being written is not there yet.
+		// A partially written line is not shown yet.
 		await appendFile(log, `${linesFrom(5, 9)}{"t":"node","at":9`);
 		await session.look();
 		assert.equal(view.tree().nodes.length, 9);
@@ -101,13 +101,13 @@ describe('what a tree panel hands to its view', () => {
 		await appendFile(log, `,"id":9,"parents":[0],"text":"nine"}\n`);
 		await session.look();
 		assert.equal(view.tree().nodes.length, 10);
-		// The page was loaded anew.
+		// The page was reloaded.
 		await session.begin();
 		assert.equal(view.tree().node(9)?.text, 'nine');
 		assert.equal(view.sides.get('main')?.events.length, 11);
 	});
 
-	it('begins anew when the log is rewritten, cut or put back', async (context) => {
+	it('start over when the log is rewritten, truncated or replaced', async (context) => {
 		const folder = await folderFor(context);
 		const log = join(folder, 'a.jsonl');
 		await writeFile(log, `${start()}\n${linesFrom(0, 300)}`);
@@ -131,7 +131,7 @@ describe('what a tree panel hands to its view', () => {
 		assert.equal(view.failed, null);
 	});
 
-	it('counts and names what cannot be read, and bounds what is sent', async (context) => {
+	it('count and report unreadable lines, and have a maximum size', async (context) => {
 		const log = join(await folderFor(context), 'a.jsonl');
 		const long = 'x'.repeat(50_000);
 		const hostile = [
@@ -159,7 +159,7 @@ describe('what a tree panel hands to its view', () => {
 		await assert.rejects(session.wantText('main', 4711), { reason: 'missing' });
 	});
 
-	it('sends a large log in parts, and never holds the editor up for long', async (context) => {
+	it('contain a large log in parts, without blocking the editor for long', async (context) => {
 		const log = join(await folderFor(context), 'a.jsonl');
 		await writeFile(log, `${start()}\n${linesFrom(0, 20_000)}`);
 		const { session, view } = sessionFor(context, log);
@@ -173,7 +173,7 @@ describe('what a tree panel hands to its view', () => {
 		assert.ok(turns > 3, `${turns} turns`);
 	});
 
-	it('shows the trees of other programs, one at a time, and says why none goes on', async (context) => {
+	it('contain trees from other programs, one at a time, and explain why they cannot continue', async (context) => {
 		const log = join(await folderFor(context), 'x1.json');
 		await copyFile(
 			fileURLToPath(new URL('../../../../fixtures/tree-x1/graphs/mcts_tree_final.json', import.meta.url)),
@@ -183,7 +183,7 @@ describe('what a tree panel hands to its view', () => {
 		await session.begin();
 		const { source, complete } = view.sides.get('main') as { source: TreeSource; complete: boolean };
 		assert.ok(source.foreign !== null && complete);
-		assert.match(String(source.canGoOn), /Another program/);
+		assert.match(String(source.canGoOn), /created by another program/);
 		assert.ok(view.tree().nodes.length > 3);
 		const [root] = view.tree().nodes;
 		await session.wantText('main', 0);
@@ -196,7 +196,7 @@ describe('what a tree panel hands to its view', () => {
 		assert.match(view.failed ?? '', /not a tree log/);
 	});
 
-	it('compares with another log, which is followed likewise, and closes it', async (context) => {
+	it('include a second log to compare with, which is followed too, until it is closed', async (context) => {
 		const folder = await folderFor(context);
 		const [log, other] = [join(folder, 'a.jsonl'), join(folder, 'b.jsonl')];
 		await writeFile(log, `${start()}\n${linesFrom(0, 3)}`);
@@ -213,7 +213,7 @@ describe('what a tree panel hands to its view', () => {
 		assert.equal(view.sides.has('other'), false);
 	});
 
-	it('follows no link and reads no folder', async (context) => {
+	it('do not follow links or read folders', async (context) => {
 		const folder = await folderFor(context);
 		await writeFile(join(folder, 'real.jsonl'), `${start()}\n${linesFrom(0, 3)}`);
 		await symlink(join(folder, 'real.jsonl'), join(folder, 'link.jsonl'));

@@ -26,18 +26,18 @@ async function all(rows: ArrowRows): Promise<unknown[]> {
 	return found;
 }
 
-test('values of every type are those that pyarrow wrote, from the stream and from the file format', async (t) => {
+test('values of every type match those written by pyarrow, in the stream and file formats', async (t) => {
 	const expected: unknown = JSON.parse(await readFile(types('rows.json'), 'utf8'));
 	for (const name of ['stream.arrow', 'file.arrow']) {
 		const rows = await opened(t, types(name));
 		assert.deepEqual((await rows.shape()).groups, [3, 3, 1], name);
 		assert.deepEqual(await all(rows), expected, name);
-		// Whatever is asked for first: bits of a batch do not begin at a byte.
+		// Access rows out of order: a batch's bits do not start at a byte boundary.
 		assert.deepEqual(await (await opened(t, types(name))).rows(4, 6), (expected as unknown[]).slice(4, 6), name);
 	}
 });
 
-test('dictionaries that grow and dictionaries that are replaced hold for the batches behind them', async (t) => {
+test('growing and replaced dictionaries apply to the batches after them', async (t) => {
 	const words = async (name: string) =>
 		(await all(await opened(t, types(name)))).map((row) => (row as { word: string | null }).word);
 	assert.deepEqual(await words('deltas.arrow'), ['b', null, 'a', 'c', null, 'a', 'd', null, 'a']);
@@ -45,44 +45,44 @@ test('dictionaries that grow and dictionaries that are replaced hold for the bat
 });
 
 for (const [name, why] of [
-	['texts', /^Error: its rows decode to more than \d+ bytes, from a file of \d+$/],
-	['rows', /^Error: (a length of|it says that it has) \d+/],
-	['list', /^Error: a row of more than \d+ bytes$/],
-	['deep', /^Error: columns are nested more than 64 levels deep$/],
+	['texts', /^Error: its rows decode to more than \d+ bytes from a file of \d+$/],
+	['rows', /^Error: (a length is|it claims) \d+/],
+	['list', /^Error: a row has more than \d+ bytes$/],
+	['deep', /^Error: its columns are nested more than 64 levels deep$/],
 ] as const) {
-	test(`a small file that says that it is large is refused with its reason: ${name}`, async (t) => {
+	test(`a small file that claims to be large is rejected with a reason: ${name}`, async (t) => {
 		const rows = await opened(t, bomb(name));
 		await assert.rejects(all(rows), why);
 	});
 }
 
-test('a file of honest size is read in answers of bounded size', async (t) => {
+test('a legitimate file is read in batches of limited size', async (t) => {
 	const rows = await opened(t, bomb('texts'), 2 ** 42);
 	const first = await rows.rows(0, 2000);
 	assert.ok(first.length > 400 && first.length < 840, `${first.length} rows of 40 kB`);
 });
 
-test('compressed batches, what ends early and what is no Arrow are refused in words', async (t) => {
+test('compressed batches, truncated files and non-Arrow files are rejected with a message', async (t) => {
 	await assert.rejects(all(await opened(t, types('compressed.arrow'))), /^Error: its record batches are compressed$/);
 	const folder = tmpdir();
 	const stream = await readFile(types('stream.arrow'));
 	const file = await readFile(types('file.arrow'));
 	for (const [bytes, why] of [
-		[stream.subarray(0, 6000), /^Error: it ends inside of a message$/],
-		[file.subarray(0, 6000), /^Error: it ends inside of a message$/],
-		[Buffer.alloc(0), /^Error: there is no schema$/],
-		[Buffer.from('{"prompt": "a text", "answer": "no Arrow at all"}'), /^Error: a message with \d+ bytes of metadata$/],
+		[stream.subarray(0, 6000), /^Error: it is truncated within a message$/],
+		[file.subarray(0, 6000), /^Error: it is truncated within a message$/],
+		[Buffer.alloc(0), /^Error: it has no schema$/],
+		[Buffer.from('{"prompt": "a text", "answer": "no Arrow at all"}'), /^Error: a message has \d+ bytes of metadata$/],
 	] as const) {
 		const path = join(folder, 'damaged.arrow');
 		await writeFile(path, bytes);
 		await assert.rejects(all(await opened(t, path)), why);
 	}
-	// Without the mark of its end, as a writer leaves it that was killed between two batches.
+	// Without the end-of-stream marker, as left by a writer that was killed between two batches.
 	await writeFile(join(folder, 'damaged.arrow'), stream.subarray(0, stream.length - 8));
 	assert.equal((await all(await opened(t, join(folder, 'damaged.arrow')))).length, 7);
 });
 
-test('damage anywhere is a value or an Error in words, never a crash or a wait', async (t) => {
+test('damage anywhere results in a value or an error message, never a crash or a hang', async (t) => {
 	const random = Random.of('damage');
 	const whole = await readFile(types('stream.arrow'));
 	const path = join(tmpdir(), 'damaged.arrow');
@@ -108,11 +108,11 @@ test('damage anywhere is a value or an Error in words, never a crash or a wait',
 	t.diagnostic(`${read} read, ${refused} refused`);
 });
 
-test('columns that name the same columns again and again are refused', () => {
-	// A table with one list of tables, which names the next table twice: 2^60 of them where each name counts.
+test('columns that reference the same columns repeatedly are rejected', () => {
+	// Nested tables that each reference the next table twice, for a total of 2^60.
 	const levels = 60;
 	const view = new DataView(new ArrayBuffer(4096));
-	// Where fields lie in a table: the list is field 1 of the schema and field 5 of a column, whose field 2 is its type.
+	// vtable layout: the list is field 1 of the schema and field 5 of a column, whose field 2 is its type.
 	const fields = (at: number, bytes: number, places: Readonly<Record<number, number>>) => {
 		view.setUint16(at, bytes, true);
 		for (const [field, place] of Object.entries(places)) view.setUint16(at + 4 + 2 * Number(field), place, true);
@@ -131,5 +131,8 @@ test('columns that name the same columns again and again are refused', () => {
 		view.setUint32(at + 8, 2, true);
 		for (const name of [at + 12, at + 16]) view.setUint32(name, place(level + 1) - name, true);
 	}
-	assert.throws(() => readSchema(FlatTable.root(new Uint8Array(view.buffer))), /^Error: has more than 10000 columns$/);
+	assert.throws(
+		() => readSchema(FlatTable.root(new Uint8Array(view.buffer))),
+		/^Error: it has more than 10000 columns$/,
+	);
 });

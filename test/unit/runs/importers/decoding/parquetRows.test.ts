@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { ParquetRows } from '../../../../../src/runs/importers/decoding/parquetRows.ts';
 import { fixtureFolder } from '../foreignFixtures.ts';
 
-it('decompresses no more for one request than it may, whatever a Parquet file says of its size', async (t) => {
+it('decompresses at most the limit per request, whatever size a Parquet file declares', async (t) => {
 	const folder = join(fixtureFolder('trl-run'), 'completions');
 	const [name] = (await readdir(folder)).sort();
 	const file = await open(join(folder, name as string), 'r');
@@ -15,11 +15,11 @@ it('decompresses no more for one request than it may, whatever a Parquet file sa
 	assert.equal((await new ParquetRows(file.fd, size).rows(0, count)).length, count);
 	await assert.rejects(
 		new ParquetRows(file.fd, size, 100).rows(0, count),
-		/^Error: more than 100 bytes of pages at once$/,
+		/^Error: more than 100 bytes of pages need to be decompressed$/,
 	);
 });
 
-it('of a row group that is too large to be held a window of rows is decoded, and served in portions', async (t) => {
+it('decodes an oversized row group in windows of rows and serves it in batches', async (t) => {
 	const folder = join(fixtureFolder('trl-run'), 'completions');
 	const [name] = (await readdir(folder)).sort();
 	const file = await open(join(folder, name as string), 'r');
@@ -32,7 +32,7 @@ it('of a row group that is too large to be held a window of rows is decoded, and
 		const other = await open(join(folder, name as string), 'r');
 		const rows = new ParquetRows(other.fd, size, undefined, undefined, { held: 0, window });
 		const first = await rows.rows(0, 1);
-		// What is decoded is there without the file, and what is not is not.
+		// Decoded rows are available without the file, but others are not.
 		await other.close();
 		const later = await Promise.allSettled([rows.rows(1, 2), rows.rows(count - 1, count)]);
 		return { first, later: later.map(({ status }) => status) };

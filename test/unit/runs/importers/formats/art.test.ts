@@ -36,18 +36,18 @@ function rolloutOf(fields: object): ForeignRollout {
 }
 
 describe('ART', () => {
-	it('reads columns that are JSON as text', () => {
+	it('parses columns with JSON text', () => {
 		assert.deepEqual(rolloutOf({ group_metadata: '{"group": 1}' }).extra, {
 			metrics: { num_turns: 1 },
 			metadata: { group: 1, scenario: 's' },
 		});
 	});
 
-	it('shows what a trajectory judged beside its reward', () => {
+	it('includes the metrics of a trajectory next to its reward', () => {
 		assert.deepEqual(rolloutOf({}).rewards, { correct: 1 });
 	});
 
-	it('begins the completion with the first turn that was trained on', () => {
+	it('starts the completion at the first trained turn', () => {
 		const messages = [
 			message('user', 'example'),
 			message('assistant', 'shown', { trainable: false }),
@@ -71,14 +71,14 @@ describe('ART', () => {
 		]);
 	});
 
-	it('makes no rollout of the row of a group without trajectories (version 2)', () => {
+	it('creates no rollout for the row of a group without trajectories (version 2)', () => {
 		assert.deepEqual(
 			artRow(row({ format_version: 2, messages: null, reward: null, trajectory_index: null }), context),
 			[],
 		);
 	});
 
-	it('reads messages and whether the last was cut off from the JSON of a trajectory (version 2)', () => {
+	it('reads messages and truncation from the trajectory JSON (version 2)', () => {
 		const trajectory_json = JSON.stringify({
 			messages_and_choices: [
 				{ role: 'user', content: 'q' },
@@ -92,7 +92,7 @@ describe('ART', () => {
 		}
 	});
 
-	it('says what is wrong with a row', () => {
+	it('reports what is wrong with a row', () => {
 		assert.equal(artRow(row({ messages: null }), context), 'has no messages');
 		assert.equal(artRow(row({ messages: [{ content: 'x' }] }), context), 'has a message without a role');
 		assert.equal(artRow(row({ group_index: null }), context), 'has no group_index');
@@ -112,7 +112,7 @@ describe('ART', () => {
 		})),
 	});
 
-	it('reads groups from lines of JSON, as older versions wrote them', async () => {
+	it('reads groups from JSON Lines as written by older versions', async () => {
 		const { train, validation } = await madeRun({
 			'trajectories/train/0003.jsonl': [group(1), group(null)],
 			'trajectories/val/0003.jsonl': [group(0, 1)],
@@ -132,7 +132,7 @@ describe('ART', () => {
 		);
 	});
 
-	it('counts a step once where it lies in two forms', async () => {
+	it('counts a step once if it exists in two formats', async () => {
 		const yaml = 'not: what counts\n';
 		const { train, faults } = await madeRun({
 			'trajectories/train/0003.jsonl': [group(1)],
@@ -142,7 +142,7 @@ describe('ART', () => {
 		assert.deepEqual(faults, []);
 	});
 
-	it('merges the rows of its history by step, whatever their split', async () => {
+	it('merges history rows by step, whatever their split', async () => {
 		const { metrics } = await madeRun({
 			'trajectories/train/0000.jsonl': [group(1)],
 			'history.jsonl': [

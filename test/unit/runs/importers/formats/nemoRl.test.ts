@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { groupsIn, madeRun } from '../madeRun.ts';
 
-/** A row as it is logged: token arrays are padded to the longest of the batch. */
+/** A row as logged, with token arrays padded to the longest in the batch. */
 const row = (fields: object) => ({
 	content: [['prompt', 'answer']],
 	rewards: [1],
@@ -19,7 +19,7 @@ const row = (fields: object) => ({
 const read = (...rows: object[]) => madeRun({ 'train_data_step1.jsonl': rows });
 
 describe('NeMo-RL', () => {
-	it('takes the tokens of the completion alone, without prompt and padding', async () => {
+	it('uses only the completion tokens, without prompt and padding', async () => {
 		const { train } = await read(row({}));
 		assert.deepEqual(train[0]?.tokens, {
 			text: ['#3', '#4', '#5'],
@@ -32,18 +32,18 @@ describe('NeMo-RL', () => {
 		assert.equal(train[0]?.completion, 'answer');
 	});
 
-	it('does not trust a mask beyond the length of a row', async () => {
+	it('ignores a mask beyond the length of a row', async () => {
 		const { train } = await read(row({ token_loss_mask: [[0, 0, 1, 1, 1, 1, 1]] }));
 		assert.equal(train[0]?.tokens?.text.length, 3);
 	});
 
-	it('says no one advantage where tokens have several', async () => {
+	it('has no rollout advantage if tokens have different ones', async () => {
 		const { train } = await read(row({ advantages: [[0, 0, 0.5, 0.25, 0.5, 0, 0]] }));
 		assert.equal(train[0]?.advantage, null);
 		assert.deepEqual(train[0]?.tokens?.advantage, [0.5, 0.25, 0.5]);
 	});
 
-	it('finds the turns of the model by what was trained on', async () => {
+	it('finds the model turns from the loss mask', async () => {
 		const three = row({ content: [['system ', 'question', 'answer']] });
 		const turns = row({
 			content: [['question', 'call', 'result', 'answer']],
@@ -63,19 +63,19 @@ describe('NeMo-RL', () => {
 		assert.equal(train[2]?.completion.length, 2);
 	});
 
-	it('infers groups from equal prompts that follow each other, all of one size', async () => {
+	it('infers groups of equal size from consecutive equal prompts', async () => {
 		const rows = ['a', 'a', 'b', 'b', 'b', 'b', 'c', 'c'].map((prompt, idx) => row({ content: [[prompt, 'x']], idx }));
 		const { train } = await read(...rows);
-		// The four of b are two groups of two: a prompt was drawn twice.
+		// The four rows of b are two groups of two: the prompt was drawn twice.
 		assert.deepEqual(groupsIn(train), [0, 0, 1, 1, 2, 2, 3, 3]);
 	});
 
-	it('takes the rewards of the rows that were kept, with dynamic sampling', async () => {
+	it('uses the rewards of the remaining rows with dynamic sampling', async () => {
 		const { train } = await read(row({ rewards: [0], filtered_rewards: [1] }));
 		assert.equal(train[0]?.reward, 1);
 	});
 
-	it('reads a NaN as a reward that is not there, and tells rows that were not trained on', async () => {
+	it('reads NaN as a missing reward, and marks rows that were not trained on', async () => {
 		const text = JSON.stringify(row({ sample_loss_mask: [0] })).replace('"rewards":[1]', '"rewards": [NaN]');
 		const { train } = await madeRun({ 'train_data_step7.jsonl': `${text}\n` });
 		assert.equal(train[0]?.reward, null);
@@ -96,7 +96,7 @@ describe('NeMo-RL', () => {
 		assert.equal(validation[0]?.reward, 0.5);
 	});
 
-	it('names what it cannot read', async () => {
+	it('reports what it cannot read', async () => {
 		const { train, faults } = await read(
 			row({}),
 			{ rewards: [1] },

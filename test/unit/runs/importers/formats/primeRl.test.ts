@@ -31,7 +31,7 @@ const contents = (messages: RolloutLine['prompt'] | undefined) =>
 	Array.isArray(messages) ? messages.map(({ content }) => content) : [];
 
 describe('prime-rl', () => {
-	it('weighs rewards, leaves out those that are null, and calls a rollout without any unscored', async () => {
+	it('weights rewards, skips null ones, and leaves a rollout without any unscored', async () => {
 		const rewards = { right: { score: 1, weight: 0.5 }, style: { score: -2, weight: 2 }, late: null };
 		const { train } = await madeRun({
 			[all]: [episode([trace({ rewards })]), episode([trace({ id: 't2', rewards: { right: null, style: null } })])],
@@ -41,7 +41,7 @@ describe('prime-rl', () => {
 		assert.equal(train[1]?.reward, null);
 	});
 
-	it('takes the trained tokens alone, each with its log-probability and credit', async () => {
+	it('uses only the trained tokens, each with its log-probability and credit', async () => {
 		const sampled = {
 			parent: 0,
 			token_ids: [7, 8, 9, 10],
@@ -65,7 +65,7 @@ describe('prime-rl', () => {
 		assert.equal(train[0]?.advantage, 0.25);
 	});
 
-	it('says no log-probability where their number is not that of the tokens', async () => {
+	it('has no log-probabilities if their number differs from the number of tokens', async () => {
 		const odd = { parent: 0, token_ids: [8, 9], mask: [true, true], logprobs: [-0.1] };
 		const torn = { parent: 0, token_ids: [8, 9], mask: [true] };
 		const { train } = await madeRun({
@@ -77,7 +77,7 @@ describe('prime-rl', () => {
 		assert.equal(train[1]?.tokens, undefined);
 	});
 
-	it('keeps branches: the completion holds all of them, with what each message follows', async () => {
+	it('keeps branches: the completion contains all of them, with the parent of each message', async () => {
 		const nodes = [
 			node('system', 's'),
 			node('user', 'q', { parent: 0 }),
@@ -93,7 +93,7 @@ describe('prime-rl', () => {
 		assert.deepEqual(train[0]?.parents, [null, 0, 1, null, 3]);
 	});
 
-	it('keeps thinking, calls and their results, in the form of chat completions', async () => {
+	it('keeps thinking, calls and results in chat completion format', async () => {
 		const call = { id: 'c1', name: 'python', arguments: '{"code": "1"}' };
 		const nodes = [
 			node('user', [
@@ -119,7 +119,7 @@ describe('prime-rl', () => {
 		assert.equal(train[0]?.parents, undefined);
 	});
 
-	it('makes one rollout of each trained agent, and tells of the others beside it', async () => {
+	it('creates one rollout per trained agent, and lists the others next to it', async () => {
 		const judge = trace({ id: 'j', agent: { name: 'judge', trainable: false }, rewards: {} });
 		const proposer = trace({ id: 'p', agent: { name: 'proposer', trainable: true } });
 		const { train } = await madeRun({
@@ -131,7 +131,7 @@ describe('prime-rl', () => {
 		assert.equal(new Set(groupsIn(train.slice(1))).size, 2);
 	});
 
-	it('shows an episode that failed before its first message, in its group and without a score', async () => {
+	it('shows an episode that failed before its first message, in its group and unscored', async () => {
 		const failed = episode([], {
 			ok: false,
 			task: { data: { prompt: '2+2?' } },
@@ -145,7 +145,7 @@ describe('prime-rl', () => {
 		assert.deepEqual(faults, []);
 	});
 
-	it('calls a rollout cut off by a limit or by the last call, as verifiers do', async () => {
+	it('marks a rollout as truncated by a limit or by its last call, like verifiers does', async () => {
 		const traces = [
 			trace({ stop_condition: 'max_turns' }),
 			trace({ id: 't2', calls: [{ finish_reason: 'length' }] }),
@@ -159,7 +159,7 @@ describe('prime-rl', () => {
 		);
 	});
 
-	it('reads the trained subset where it is all there is', async () => {
+	it('reads the trained subset if there is nothing else', async () => {
 		const { train } = await madeRun({ [effective]: [episode([trace({ info: { advantage: 2 } })])] });
 		assert.deepEqual(
 			train.map(({ advantage }) => advantage),
@@ -167,7 +167,7 @@ describe('prime-rl', () => {
 		);
 	});
 
-	it('reads rows of the older layout, and traces by themselves under the same name', async () => {
+	it('reads rows in the older layout, and single traces under the same name', async () => {
 		const rows = [
 			{ example_id: 1, prompt: 'q', completion: 'a', reward: 1, metrics: { right: 1 }, advantage: 0.5 },
 			{ ...trace({ id: 'x' }), info: { group_id: 'g9' } },
@@ -186,7 +186,7 @@ describe('prime-rl', () => {
 		assert.equal(validation.length, 1);
 	});
 
-	it('reads the newest layout: steps and kinds of work are in the rows', async () => {
+	it('reads the latest layout, whose rows contain steps and task types', async () => {
 		const at = (step: number, type: string, id: string) =>
 			episode([trace({ id })], { run: { work: { type, step } }, group: { id: `${step}` } });
 		const { run, train, validation, metrics } = await madeRun({
@@ -237,7 +237,7 @@ describe('prime-rl', () => {
 		);
 	});
 
-	it('names what it cannot read', async () => {
+	it('reports what it cannot read', async () => {
 		const { train, faults } = await madeRun({
 			[all]: [episode([trace({ nodes: [{ message: { content: 'x' } }] })]), { id: 'e' }, episode([trace()])],
 		});
@@ -251,7 +251,7 @@ describe('prime-rl', () => {
 		);
 	});
 
-	it('loses only credit where the trained subset cannot be read, and says so', async () => {
+	it('loses only credit if the trained subset is unreadable, and reports it', async () => {
 		const { train, faults } = await madeRun({ [all]: [episode([trace()])], [effective]: '{"traces": [\n' });
 		assert.equal(train.length, 1);
 		assert.deepEqual(

@@ -33,7 +33,7 @@ const read = (...episodes: object[]) =>
 	);
 
 describe('rLLM', () => {
-	it('groups by the id of an episode before the colon', async () => {
+	it('groups by the part of the episode id before the colon', async () => {
 		const ids = ['a:b:0', 'a:b:1', 'a:c:0', 'plain', 'plain'];
 		const { train } = await read(...ids.map((episode_id) => episode({ episode_id })));
 		assert.deepEqual(groupsIn(train), [0, 0, 1, 2, 2]);
@@ -48,7 +48,7 @@ describe('rLLM', () => {
 		assert.equal(train[0]?.parents, undefined);
 	});
 
-	it('keeps steps that begin anew as branches', async () => {
+	it('keeps steps that start over as branches', async () => {
 		const steps = [
 			step([user('q'), assistant('a')]),
 			step([user('q'), assistant('b')]),
@@ -59,7 +59,7 @@ describe('rLLM', () => {
 		assert.deepEqual(train[0]?.parents, [null, null, null, 2]);
 	});
 
-	it('makes a rollout of each trajectory, those of one name in a group', async () => {
+	it('creates a rollout per trajectory, grouped by name', async () => {
 		const both = [trajectory(), trajectory(), trajectory({ name: 'judge', reward: null })];
 		const { train } = await read(
 			episode({ trajectories: both }),
@@ -73,7 +73,7 @@ describe('rLLM', () => {
 		assert.equal(train[2]?.reward, null);
 	});
 
-	it('keeps a group together where one episode alone has a judge, or nothing', async () => {
+	it('keeps a group together if only one episode has a judge, or nothing', async () => {
 		const judged = [trajectory(), trajectory({ name: 'judge' })];
 		for (const order of [judged, judged.toReversed()]) {
 			const { train } = await read(
@@ -92,14 +92,14 @@ describe('rLLM', () => {
 		}
 	});
 
-	it('shows an episode without trajectories as a rollout that was not scored', async () => {
+	it('shows an episode without trajectories as an unscored rollout', async () => {
 		const { train } = await read(episode({ trajectories: [], termination_reason: null }));
 		assert.equal(train[0]?.reward, null);
 		assert.equal(train[0]?.prompt, 'q');
 		assert.equal(train[0]?.completion, '');
 	});
 
-	it('reads a task that is a Python repr', async () => {
+	it('parses a task in Python repr format', async () => {
 		const task = "{'question': \"it's 2+2\", 'ground_truth': '4', 'idx': 9, 'more': None}";
 		const bare = [trajectory({ steps: [step([], { model_response: 'a' })] })];
 		const { train } = await read(
@@ -114,7 +114,7 @@ describe('rLLM', () => {
 		assert.deepEqual(train[2]?.prompt, [user("{'question': ")]);
 	});
 
-	it('does not tell thinking twice that stands in the content, too', async () => {
+	it('does not repeat thinking that is also in the content', async () => {
 		const chat = [user('q'), assistant('<think>\nhm\n</think>\n4', { reasoning: 'hm' })];
 		const apart = [user('q'), assistant('4', { reasoning: 'hm' })];
 		const { train } = await read(
@@ -125,7 +125,7 @@ describe('rLLM', () => {
 		assert.deepEqual(train[1]?.completion, [assistant('4', { reasoning_content: 'hm' })]);
 	});
 
-	it('tells what was cut off by a limit', async () => {
+	it('marks what a limit truncated', async () => {
 		const { train } = await read(
 			episode({ termination_reason: 'max_response_length_exceeded' }),
 			episode({ is_correct: false }),
@@ -139,7 +139,7 @@ describe('rLLM', () => {
 		);
 	});
 
-	it('tells whether an answer is right where no metric does', async () => {
+	it('determines whether an answer is correct if no metric does', async () => {
 		const { train } = await read(
 			episode(),
 			episode({ metrics: { steps: 2 }, is_correct: false }),
@@ -151,7 +151,7 @@ describe('rLLM', () => {
 		);
 	});
 
-	it('does not take the summary of a batch for an episode', async () => {
+	it('does not mistake a batch summary for an episode', async () => {
 		const { train, validation, metrics, faults } = await madeRun({
 			'episodes/train_step_1_epoch_0/episode_hash1_id1.json': episode(),
 			'episodes/train_step_1_epoch_0/batch_summary.json': { summary_stats: { accuracy: 0.25 } },
@@ -167,7 +167,7 @@ describe('rLLM', () => {
 		assert.deepEqual(faults, []);
 	});
 
-	it('names files that are no episodes', async () => {
+	it('reports files that are not episodes', async () => {
 		const { faults } = await madeRun({
 			'episodes/train_step_1_epoch_0/episode_a.json': '{"training_step": 1, ',
 			'episodes/train_step_1_epoch_0/episode_b.json': {},

@@ -7,7 +7,7 @@ const row = (fields: object) => ({ input_prompt: 'p', output_response: 'o', scor
 const read = (...rows: object[]) => madeRun({ [`${place}/gsm8k.jsonl`]: rows });
 
 describe('SkyRL', () => {
-	it('sums a score by token', async () => {
+	it('sums token-level scores', async () => {
 		const { train } = await read(
 			row({ score: [0, 0.25, 0.5] }),
 			row({ score: [0, null] }),
@@ -20,7 +20,7 @@ describe('SkyRL', () => {
 		);
 	});
 
-	it('reads an evaluation by itself, and beside those of steps', async () => {
+	it('reads an evaluation on its own or next to those of steps', async () => {
 		const alone = {
 			'dumped_evals/eval_only/gsm8k.jsonl': [row({}), row({})],
 			'dumped_evals/eval_only/aggregated_results.jsonl': [{ 'eval/gsm8k/avg_score': 1 }],
@@ -45,7 +45,7 @@ describe('SkyRL', () => {
 		assert.equal(new Set(both.train.filter(({ step }) => step !== 5).map(({ group }) => group)).size, 2);
 	});
 
-	it('groups by equal prompts of one data source', async () => {
+	it('groups by equal prompts from one data source', async () => {
 		const { train } = await madeRun({
 			[`${place}/a.jsonl`]: [
 				row({ data_source: 'a' }),
@@ -57,7 +57,7 @@ describe('SkyRL', () => {
 		assert.deepEqual(groupsIn(train), [0, 1, 0, 2]);
 	});
 
-	it('names a source as the rows do, not as the file: / is _ there', async () => {
+	it('names a source as in the rows rather than the file, which has _ in place of /', async () => {
 		const { train } = await madeRun({
 			[`${place}/openai_gsm8k.jsonl`]: [row({ data_source: 'openai/gsm8k' }), row({})],
 		});
@@ -65,7 +65,7 @@ describe('SkyRL', () => {
 		assert.equal(train[1]?.extra?.source, 'openai_gsm8k');
 	});
 
-	it('tells what was cut off, where the reason is known', async () => {
+	it('marks truncated rollouts if the stop reason is known', async () => {
 		const { train } = await read(
 			row({ stop_reason: 'length' }),
 			row({ stop_reason: null }),
@@ -77,7 +77,7 @@ describe('SkyRL', () => {
 		);
 	});
 
-	it('reads prompts that are chats, and the answer from the reward specification', async () => {
+	it('reads chat prompts, and the answer from the reward specification', async () => {
 		const chat = [{ role: 'user', content: 'q' }];
 		const { train } = await read(
 			row({ input_prompt: chat, env_extras: { reward_spec: { ground_truth: '3' }, extra_info: { index: 4 } } }),
@@ -87,7 +87,7 @@ describe('SkyRL', () => {
 		assert.equal(train[0]?.row, 4);
 	});
 
-	it('takes the means beside the rollouts for metrics of their step', async () => {
+	it('reads the means next to the rollouts as metrics of their step', async () => {
 		const { train, metrics } = await madeRun({
 			[`${place}/gsm8k.jsonl`]: [row({})],
 			[`${place}/aggregated_results.jsonl`]: [
@@ -101,7 +101,7 @@ describe('SkyRL', () => {
 		);
 	});
 
-	it('names what it cannot read', async () => {
+	it('reports what it cannot read', async () => {
 		const { faults } = await read(
 			row({}),
 			{ input_prompt: 'p', score: 1 },

@@ -32,7 +32,7 @@ interface Logged {
 	readonly text: string;
 	readonly reward: string;
 }
-/** The section of a group: attempts as they finished, then the trajectories in their order. */
+/** Builds the log section for a group: attempts in completion order, then trajectories in order. */
 const groupLog = (prompt: string, attempts: readonly Logged[], turns: readonly [said: number, reward: string][]) =>
 	section(
 		'Group Rollout',
@@ -64,7 +64,7 @@ const texts = (lines: readonly { completion: string | readonly { content: string
 	lines.map(({ completion }) => (typeof completion === 'string' ? completion : completion[0]?.content));
 
 describe('Tinker', () => {
-	it('groups by number, and takes the total reward as it stands', async () => {
+	it('groups by number, and uses the recorded total reward', async () => {
 		const text = [summary(0, 0), summary(1, 0), summary(0, 1, { total_reward: 2.5, final_reward: 1.5 })]
 			.map((row) => JSON.stringify(row))
 			.join('\n')
@@ -82,7 +82,7 @@ describe('Tinker', () => {
 		assert.equal(train[2]?.extra?.groupReward, 1.5);
 	});
 
-	it('takes the mean of a metric over the steps that have it, and adds up lengths', async () => {
+	it('averages a metric over the steps that have it, and sums lengths', async () => {
 		const steps = [step({ metrics: { correct: 1, format: 0 } }), step({ ac_len: 7, metrics: { correct: 0 } })];
 		const { train } = await read([summary(0, 0, { steps, trajectory_metrics: { solved: true } })]);
 		assert.deepEqual(train[0]?.rewards, { correct: 0.5, format: 0, solved: 1 });
@@ -90,12 +90,12 @@ describe('Tinker', () => {
 		assert.equal(train[0]?.extra?.turns, 2);
 	});
 
-	it('says that a text is not recorded', async () => {
+	it('marks a text that was not recorded', async () => {
 		const { train } = await read([summary(0, 0)]);
 		assert.deepEqual([train[0]?.prompt, train[0]?.completion, train[0]?.extra?.text], ['', '', 'not recorded']);
 	});
 
-	it('finds texts by reward where attempts were logged as they finished', async () => {
+	it('matches texts by reward if attempts were logged in completion order', async () => {
 		const rows = ['1.000', '0.000', '0.500'].map((reward, at) =>
 			summary(0, at, { total_reward: Number(reward), steps: [step({ ac_len: 5 + at, reward: Number(reward) })] }),
 		);
@@ -112,7 +112,7 @@ describe('Tinker', () => {
 		assert.deepEqual(train[0]?.prompt, [{ role: 'user', content: 'q' }]);
 	});
 
-	it('finds texts of one reward by their length', async () => {
+	it('matches texts with equal rewards by length', async () => {
 		const rows = [40, 5, 20].map((ac_len, at) => summary(0, at, { steps: [step({ ac_len })] }));
 		const long = 'x'.repeat(800);
 		const attempts = ['short'.repeat(20), 'y'.repeat(400), long].map((text) => ({ text, reward: '1.000' }));
@@ -127,14 +127,14 @@ describe('Tinker', () => {
 		assert.deepEqual(texts(train), [long, attempts[0]?.text, attempts[1]?.text]);
 	});
 
-	it('finds the section of a group although groups before it were filtered out', async () => {
+	it('finds the section of a group even if earlier groups were filtered out', async () => {
 		const flat = groupLog('flat', [{ text: 'gone', reward: '0.000' }], [[9, '0.000']]);
 		const kept = groupLog('kept', [{ text: 'here', reward: '1.000' }], [[5, '1.000']]);
 		const { train } = await read([summary(0, 0)], flat, kept);
 		assert.deepEqual(texts(train), ['here']);
 	});
 
-	it('shows no text rather than one that may be another rollout’s', async () => {
+	it('shows no text rather than one that could belong to another rollout', async () => {
 		const one = (prompt: string) => groupLog(prompt, [{ text: prompt, reward: '1.000' }], [[5, '1.000']]);
 		const flat = groupLog('flat', [{ text: 'gone', reward: '0.000' }], [[9, '0.000']]);
 		const { train } = await read([summary(0, 0)], flat, one('a'), one('b'));
@@ -151,7 +151,7 @@ describe('Tinker', () => {
 		assert.deepEqual(texts(incomplete.train), ['', '']);
 	});
 
-	it('reads evaluations by their names, which have groups of their own', async () => {
+	it('reads evaluations by name, with separate groups', async () => {
 		const { train, validation } = await madeRun({
 			'iteration_000001/train_rollout_summaries.jsonl': [summary(0, 0)],
 			'iteration_000001/eval_gsm8k_rollout_summaries.jsonl': [summary(0, 0, { sampling_client_step: null })],
@@ -167,7 +167,7 @@ describe('Tinker', () => {
 		);
 	});
 
-	it('survives a log that is anything but one', async () => {
+	it('tolerates malformed logs', async () => {
 		const deep = `${'{"tag": "section", "children": ['.repeat(50_000)}${']}'.repeat(50_000)}`;
 		for (const log of [deep, { root: null }, [], { root: { tag: 'section', children: { 0: 'x' } } }, '"x"']) {
 			const { train } = await madeRun({
@@ -178,7 +178,7 @@ describe('Tinker', () => {
 		}
 	});
 
-	it('names what it cannot read', async () => {
+	it('reports what it cannot read', async () => {
 		const { train, faults } = await read([summary(0, 0), { group_idx: 0 }, { group_idx: 0, traj_idx: 1 }, [1]]);
 		assert.equal(train.length, 1);
 		assert.deepEqual(

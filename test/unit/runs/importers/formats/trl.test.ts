@@ -30,7 +30,7 @@ describe('TRL', () => {
 		return rollouts.map(({ line }) => line).filter((line) => line.step === step);
 	};
 
-	it('sums the reward functions, leaving out those that gave nothing, and takes NaN for nothing', async () => {
+	it('sums the reward functions, skipping missing values and treating NaN as missing', async () => {
 		const lines = await linesOf(1);
 		assert.equal(lines.length, 24);
 		assert.deepEqual(
@@ -48,7 +48,7 @@ describe('TRL', () => {
 		);
 	});
 
-	it('knows columns of log_extra from rewards by the metrics', async () => {
+	it('distinguishes log_extra columns from rewards by means of the metrics', async () => {
 		const [line] = await linesOf(1);
 		assert.deepEqual(Object.keys(line?.rewards ?? {}), ['accuracy', 'style']);
 		assert.deepEqual(line?.extra, { extracted: '0', difficulty: 0 });
@@ -58,7 +58,7 @@ describe('TRL', () => {
 		await cp(join(quirks, 'checkpoint-4'), join(folder, 'checkpoint-4'), { recursive: true });
 	});
 
-	it('tells neighbouring groups of one prompt apart by the size that all groups share', async () => {
+	it('separates adjacent groups with the same prompt by the common group size', async () => {
 		const lines = await linesOf(1);
 		assert.deepEqual(
 			groupsIn(lines),
@@ -70,13 +70,13 @@ describe('TRL', () => {
 		);
 	});
 
-	it('reads prompts and completions that are messages', async () => {
+	it('reads prompts and completions in message format', async () => {
 		const [line] = await linesOf(1);
 		assert.deepEqual(line?.prompt, [{ role: 'user', content: 'a' }]);
 		assert.deepEqual(line?.completion, [{ role: 'assistant', content: 'answer 0\u2028🤔' }]);
 	});
 
-	it('knows that completions were truncated, or were not, where the logged share is exactly 1 or 0', async () => {
+	it('knows whether completions were truncated if the logged ratio is exactly 1 or 0', async () => {
 		const path = join(folder, 'checkpoint-4/trainer_state.json');
 		const text = await readFile(path, 'utf8');
 		const state = JSON.parse(text) as { log_history: Record<string, number | null>[] };
@@ -95,7 +95,7 @@ describe('TRL', () => {
 			await log((row) => (row.step === 1 ? { 'completions/clipped_ratio': share } : {}));
 			assert.deepEqual(await ends(1), [known]);
 			assert.deepEqual(await ends(3), [null]);
-			// Of the evaluation, whose completions are those of step 2.
+			// Metrics of the evaluation, whose completions belong to step 2.
 			await log((row) =>
 				'eval_runtime' in row ? { 'eval_completions/clipped_ratio': share, eval_samples_per_second: 1 } : {},
 			);
@@ -104,7 +104,7 @@ describe('TRL', () => {
 		await writeFile(path, text);
 	});
 
-	it('takes the total of an older version as it stands', async () => {
+	it('uses the recorded total reward of an older version', async () => {
 		const lines = await linesOf(3);
 		assert.deepEqual(groupsIn(lines), [0, 0, 1, 1]);
 		assert.deepEqual(
@@ -113,7 +113,7 @@ describe('TRL', () => {
 		);
 	});
 
-	it('orders steps by number, and takes true for 1', async () => {
+	it('sorts steps by number, and reads true as 1', async () => {
 		const run = await openRun(folder);
 		assert.deepEqual([await run.steps(), await run.steps('validation')], [[1, 3, 10], [2]]);
 		assert.deepEqual(
@@ -122,7 +122,7 @@ describe('TRL', () => {
 		);
 	});
 
-	it('merges the rows of a step, and takes the newest checkpoint that can be read', async () => {
+	it('merges the rows of a step, and uses the latest readable checkpoint', async () => {
 		const state = JSON.parse(await readFile(join(quirks, 'checkpoint-4/trainer_state.json'), 'utf8'));
 		const older = { ...state, log_history: [{ step: 1, loss: 9 }] };
 		const { metrics, faults, run } = await madeRun({
@@ -146,7 +146,7 @@ describe('TRL', () => {
 		);
 	});
 
-	it('describes the run by its state', async () => {
+	it('describes the run from its trainer state', async () => {
 		const record = await (await openRun(folder)).record();
 		assert.equal(record.engine, 'foreign');
 		assert.equal(record.totalSteps, 10);
@@ -157,11 +157,11 @@ describe('TRL', () => {
 		]);
 		assert.match(
 			record.foreign?.notes.join(' ') ?? '',
-			/no groups.*no total reward.*evaluation.*each is assumed to be 1/,
+			/no groups.*neither the total reward nor weights.*evaluation.*each is assumed to be 1/,
 		);
 	});
 
-	it('counts a Parquet file that is cut off or is none, and reads the others', async () => {
+	it('counts truncated and invalid Parquet files, and reads the others', async () => {
 		const whole = await readFile(join(quirks, 'completions/completions_00001.parquet'));
 		const garbled = Buffer.from(whole);
 		garbled.fill(0xff, 200, 600);
@@ -181,14 +181,17 @@ describe('TRL', () => {
 		assert.equal(read(5) + lost(5), 24);
 	});
 
-	/* test/fixtures/trl-wandb: a run of TRL 0.21.0 with W&B 0.31.0 offline, reward_weights 1 and 0.25, evaluated every 2 steps. */
-	it('reads the tables of W&B where versions up to 0.24 left their completions', async () => {
+	/*
+	 * test/fixtures/trl-wandb: TRL 0.21.0 run with W&B 0.31.0 offline, reward_weights 1 and 0.25, evaluated every 2
+	 * steps.
+	 */
+	it('reads the W&B tables in which versions up to 0.24 stored completions', async () => {
 		const run = await openRun(join(root, 'test/fixtures/trl-wandb'));
 		assert.equal(run.format, 'trl');
 		const { rollouts: train } = await readAll(run, 'train');
 		const { rollouts: evaluated } = await readAll(run, 'validation');
 		const perStep = (of: typeof train) => Object.entries(Object.groupBy(of, ({ line }) => line.step ?? 'none'));
-		// The end of training repeats the last table, which is an evaluation's.
+		// At the end of training, the last table is logged again, and it belongs to an evaluation.
 		assert.deepEqual(
 			perStep(train).map(([step, lines]) => [step, lines?.length]),
 			['1', '2', '3', '4'].map((step) => [step, 16]),
@@ -202,7 +205,7 @@ describe('TRL', () => {
 			assert.equal(line.reward, digits + brevity * 0.25);
 		}
 		assert.deepEqual(run.faults, []);
-		// As W&B's own folder of the run: no metrics, but which table of a step came last.
+		// W&B's own run folder: no metrics, but it shows which table came last in a step.
 		const inside = 'wandb/offline-run-20251120_120000-a1b2c3d4';
 		const alone = await openRun(join(root, 'test/fixtures/trl-wandb', inside));
 		const { rollouts } = await readAll(alone, 'train');
@@ -212,7 +215,7 @@ describe('TRL', () => {
 		);
 	});
 
-	it('says what is missing where only metrics are there', async () => {
+	it('reports what is missing if there are only metrics', async () => {
 		const state = await readFile(join(root, 'test/fixtures/trl-wandb/checkpoint-4/trainer_state.json'), 'utf8');
 		const at = join(folder, 'metrics-only');
 		await mkdir(at, { recursive: true });
@@ -221,7 +224,7 @@ describe('TRL', () => {
 		assert.match(foreign?.notes.join(' ') ?? '', /no completions.*TRL up to 0\.24 writes them only to W&B/);
 	});
 
-	it('is known by event files alone, with the names that the callback of transformers gave', async () => {
+	it('is recognized by event files alone, from the names used by the transformers callback', async () => {
 		const at = join(folder, 'events-only/runs/Nov20_host');
 		await mkdir(at, { recursive: true });
 		const { eventFile } = await import('../eventBytes.ts');

@@ -14,7 +14,7 @@ const trace = (id: string, task: object) => ({
 const episode = (id: string, task: object) => ({ id, task, traces: [trace(id, task)] });
 
 describe('verifiers', () => {
-	it('groups by the key of the task, else by its index, else by the prompt', async () => {
+	it('groups by task key, or else by task index, or else by prompt', async () => {
 		const tasks = [{ key: 'a' }, { key: 'b' }, { key: 'a' }, { data: { idx: 7 } }, { data: { idx: 7 } }, {}, {}];
 		const { run, train } = await madeRun({ 'traces.jsonl': tasks.map((task, i) => episode(`${i}`, task)) });
 		assert.deepEqual(groupsIn(train), [0, 1, 0, 2, 2, 3, 3]);
@@ -22,7 +22,7 @@ describe('verifiers', () => {
 		assert.deepEqual(new Set(train.map(({ step }) => step)), new Set([null]));
 	});
 
-	it('has no tokens where none are recorded, and tells the length from the calls', async () => {
+	it('has no tokens if none are recorded, and gets the length from the calls', async () => {
 		const one = {
 			...trace('t', {}),
 			calls: [{ usage: { completion_tokens: 5 } }, { usage: { completion_tokens: 7 } }],
@@ -32,12 +32,12 @@ describe('verifiers', () => {
 		assert.equal(train[0]?.extra?.length, 12);
 	});
 
-	it('reads traces by themselves, as earlier versions named and wrote them', async () => {
+	it('reads single traces with the names and formats of earlier versions', async () => {
 		const { train } = await madeRun({ 'results.jsonl': [trace('a', { key: 'k' }), trace('b', { key: 'k' })] });
 		assert.deepEqual(groupsIn(train), [0, 0]);
 	});
 
-	it('reads a file that was cut off in the middle of a line up to there', async () => {
+	it('reads a file truncated mid-line up to that point', async () => {
 		const text = `${JSON.stringify(episode('a', {}))}\n${JSON.stringify(episode('b', {})).slice(0, 40)}`;
 		const { train, faults } = await madeRun({ 'traces.jsonl': text });
 		assert.equal(train.length, 1);
@@ -61,7 +61,7 @@ describe('verifiers before v1', () => {
 		);
 	});
 
-	it('shows a rollout that failed, with its error', async () => {
+	it('shows a failed rollout with its error', async () => {
 		const error = { error: 'ModelError', error_chain_repr: 'ModelError -> Timeout' };
 		const { train, faults } = await read([row({ completion: null, reward: 0, error, stop_condition: null })]);
 		assert.equal(train[0]?.completion, '');
@@ -70,12 +70,12 @@ describe('verifiers before v1', () => {
 		assert.deepEqual(faults, []);
 	});
 
-	it('takes the values of the reward functions from metrics, and not once more from the top', async () => {
+	it('reads reward function values from metrics only, ignoring duplicates at the top level', async () => {
 		const { train } = await read([row({ metrics: { right: 1, style: null }, right: 1, style: null })]);
 		assert.deepEqual(train[0]?.rewards, { right: 1, style: null });
 	});
 
-	it('reads on after a broken line in the middle', async () => {
+	it('continues after a malformed line', async () => {
 		const text = `${JSON.stringify(row({}))}\n{"example_id": 0, "pro\n${JSON.stringify(row({}))}\n`;
 		const { train, faults } = await madeRun({ 'results.jsonl': text });
 		assert.equal(train.length, 2);
@@ -85,7 +85,7 @@ describe('verifiers before v1', () => {
 		);
 	});
 
-	it('has answers and information only where there are any', async () => {
+	it('has answers and info only if there are any', async () => {
 		const { train } = await read([row({}), row({ answer: '5', info: { level: 2 }, is_truncated: true })]);
 		assert.equal('answer' in (train[0] ?? {}), false);
 		assert.equal(train[1]?.answer, '5');
@@ -93,7 +93,7 @@ describe('verifiers before v1', () => {
 		assert.equal(train[1]?.truncated, true);
 	});
 
-	it('names what it cannot read', async () => {
+	it('reports what it cannot read', async () => {
 		const { faults } = await read([row({}), { prompt: 'q', reward: 1 }, { example_id: 1 }, row({ completion: 5 })]);
 		assert.deepEqual(
 			faults.map(({ message }) => message),

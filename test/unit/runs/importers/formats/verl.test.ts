@@ -5,7 +5,7 @@ import { groupsIn, madeRun } from '../madeRun.ts';
 const row = (fields: object) => ({ input: 'p', output: 'o', gts: '1', score: 1, step: 1, ...fields });
 
 describe('verl', () => {
-	it('groups by equal input, wherever the rows stand', async () => {
+	it('groups by equal input, regardless of row order', async () => {
 		const rows = ['a', 'b', 'a', 'c', 'b', 'a'].map((input) => row({ input }));
 		const { train } = await madeRun({ 'rollouts/1.jsonl': rows });
 		assert.deepEqual(groupsIn(train), [0, 1, 0, 2, 1, 0]);
@@ -15,7 +15,7 @@ describe('verl', () => {
 		);
 	});
 
-	it('takes the same input of another step for another group', async () => {
+	it('puts the same input at different steps in different groups', async () => {
 		const { train } = await madeRun({ 'rollouts/1.jsonl': [row({})], 'rollouts/2.jsonl': [row({ step: 2 })] });
 		assert.deepEqual(
 			train.map(({ step, group }) => [step, group]),
@@ -26,7 +26,7 @@ describe('verl', () => {
 		);
 	});
 
-	it('sorts files by number, not by name', async () => {
+	it('sorts files by number rather than name', async () => {
 		const files = Object.fromEntries([10, 2, 1, 100].map((step) => [`rollouts/${step}.jsonl`, [row({ step })]]));
 		const { train } = await madeRun(files);
 		assert.deepEqual(
@@ -35,14 +35,14 @@ describe('verl', () => {
 		);
 	});
 
-	it('splits lines at \\n alone', async () => {
+	it('splits lines only at \\n', async () => {
 		const output = 'a\u2028b\u2029c\u0085d';
 		const { train, faults } = await madeRun({ '1.jsonl': `${JSON.stringify(row({ output }))}\n` });
 		assert.equal(train[0]?.completion, output);
 		assert.deepEqual(faults, []);
 	});
 
-	it('reads a bare NaN as a reward that is not there', async () => {
+	it('reads bare NaN as a missing reward', async () => {
 		const text = '{"input": "p NaN", "output": "o", "gts": null, "score": NaN, "step": 1, "acc": NaN, "fmt": 1}\n';
 		const { train } = await madeRun({ '1.jsonl': text });
 		assert.equal(train[0]?.reward, null);
@@ -50,7 +50,7 @@ describe('verl', () => {
 		assert.deepEqual(train[0]?.rewards, { acc: null, fmt: 1 });
 	});
 
-	it('keeps what the reward function returned: numbers and truths as rewards, the rest beside them', async () => {
+	it('keeps the results of the reward function: numbers and booleans as rewards, the rest as extra data', async () => {
 		const fields = { acc: true, format: 0.5, pred: '15', detail: { why: 'x' }, missing: null };
 		const { train } = await madeRun({ '1.jsonl': [row(fields), row({ gts: { target: 5 } }), row({ gts: null })] });
 		assert.deepEqual(train[0]?.rewards, { acc: 1, format: 0.5, missing: null });
@@ -59,7 +59,7 @@ describe('verl', () => {
 		assert.equal('answer' in (train[2] ?? {}), false);
 	});
 
-	it('tells validation from training by the folder, and not by the rows', async () => {
+	it('distinguishes validation from training by folder, not by rows', async () => {
 		const { train, validation } = await madeRun({
 			'rollouts/1.jsonl': [row({})],
 			'val_dump/1.jsonl': [row({ reward: 1 })],
@@ -75,7 +75,7 @@ describe('verl', () => {
 		);
 	});
 
-	it('names what it cannot read, and reads on', async () => {
+	it('reports what it cannot read, and continues', async () => {
 		const lines = [
 			row({}),
 			{ output: 'o', score: 1 },
@@ -97,7 +97,7 @@ describe('verl', () => {
 		);
 	});
 
-	it('reads the rows of its file logger, of which step 0 holds only validation', async () => {
+	it('reads the rows of the file logger, in which step 0 contains only validation', async () => {
 		const { metrics } = await madeRun({
 			'1.jsonl': [row({})],
 			'metrics/exp.jsonl': [

@@ -7,7 +7,7 @@ const text = '<think>a</think><answer>1</answer>';
 
 describe('a completion recorded with special tokens', () => {
 	for (const end of ['<|im_end|>', '<|eot_id|>\n', '</s>', '<end_of_turn>\n<eos>', '<|im_end|><|endoftext|>']) {
-		it(`ends in ${JSON.stringify(end)}, which is no text outside of the tags`, () => {
+		it(`ends with ${JSON.stringify(end)}, which does not count as text outside the tags`, () => {
 			const { trace, regions, marks } = traceCompletion(text + end, { ...tags, special: true });
 			assert.deepEqual(trace.faults, []);
 			assert.deepEqual(
@@ -21,13 +21,13 @@ describe('a completion recorded with special tokens', () => {
 		});
 	}
 
-	it('is taken as it stands where what was recorded is what was rewarded', () => {
+	it('is used verbatim if it is exactly what was rewarded', () => {
 		const { trace, regions } = traceCompletion(`${text}<|im_end|>`, tags);
 		assert.equal(trace.faults[0]?.reason, 'outside');
 		assert.equal(regions.at(-1)?.kind, 'outside');
 	});
 
-	it('keeps words after the tags, blank ends, and texts that are only an end', () => {
+	it('keeps words after the tags, trailing white space, and texts that consist only of an end token', () => {
 		const special = { ...tags, special: true };
 		assert.equal(traceCompletion(`${text} and more<|im_end|>`, special).trace.faults[0]?.reason, 'outside');
 		assert.deepEqual(traceCompletion(`${text} \n`, special).regions.at(-1)?.end, text.length);

@@ -49,14 +49,14 @@ function recipe(stage: object, more: object = {}): ResolvedRecipe {
 	return resolveRecipe(parseRecipeOrThrow(text, 'x.recipe.json'), { cores: 8, resolvePath: (path) => path });
 }
 
-test('a recipe in the settings of verl, as they were written once', async () => {
+test('a recipe maps to the recorded verl settings', async () => {
 	const written = verlArguments(verlSettings(recipe({}), facts), { 'trainer.nnodes': 2, 'reward_model.enable': false });
 	const path = join(import.meta.dirname, '../../../../../fixtures/verl-config/grpo.json');
 	const golden: unknown = JSON.parse(await readFile(path, 'utf8'));
 	assert.deepEqual(written, golden, JSON.stringify(written, null, '\t'));
 });
 
-test('every name is one of verl 0.7.0', async () => {
+test('every setting name exists in verl 0.7.0', async () => {
 	const path = join(import.meta.dirname, '../../../../../fixtures/verl-config/names-0.7.0.txt');
 	const names = new Set((await readFile(path, 'utf8')).trim().split('\n'));
 	for (const stage of [{}, { type: 'rloo', loss_type: undefined, beta: 0.1 }]) {
@@ -65,9 +65,9 @@ test('every name is one of verl 0.7.0', async () => {
 	}
 });
 
-test('one update of ours is no step of verl: batches are counted', () => {
+test('verl steps count batches, not our updates', () => {
 	const settings = verlSettings(recipe({}), facts);
-	// 4 parts x 2 passes: 8 updates a batch.
+	// 4 parts x 2 passes: 8 updates per batch.
 	assert.equal(settings['trainer.total_training_steps'], 50);
 	assert.equal(settings['trainer.test_freq'], 5);
 	assert.equal(settings['trainer.save_freq'], 10);
@@ -75,7 +75,7 @@ test('one update of ours is no step of verl: batches are counted', () => {
 	assert.equal(settings['actor_rollout_ref.actor.ppo_epochs'], 2);
 });
 
-test('what verl does not do is refused with what to do', () => {
+test('settings that verl does not support are rejected with an action', () => {
 	const cases: [object, RegExp][] = [
 		[{ scale_rewards: 'batch' }, /scale_rewards "batch"/],
 		[{ lr_scheduler_type: 'linear' }, /linear schedule/],
@@ -98,7 +98,7 @@ test('what verl does not do is refused with what to do', () => {
 	assert.throws(() => verlSettings(recipe({}, quantized), facts), { reason: 'unsupported' });
 });
 
-test('values in the grammar of Hydra', () => {
+test('values are formatted in Hydra syntax', () => {
 	assert.equal(hydraValue("it's a \\ path"), "'it\\'s a \\\\ path'");
 	assert.equal(hydraValue(['console', 'file']), "['console','file']");
 	assert.equal(hydraValue({ eps: 1e-6 }), '{eps:0.000001}');
