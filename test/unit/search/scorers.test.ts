@@ -102,7 +102,7 @@ test('file rewards score in a separate process without access to the gold answer
 		assert.deepEqual(await score(gold, right), [104]);
 		await assert.rejects(score(throws, right), (error: Failure) => {
 			assert.ok(error instanceof Failure && error.action !== undefined);
-			return /The reward throws fails: .*not today/.test(error.message);
+			return /The reward throws failed: .*not today/.test(error.message);
 		});
 		// An error affects only its own row.
 		assert.deepEqual(await score(some, right, wrong, right), [1, null, 1]);

@@ -202,7 +202,7 @@ describe('resolving a recipe', () => {
 		assert.match(fault({ type: 'value-model', labels, num_generations: 4 }).join(), /"num_generations" applies to/);
 		assert.match(fault({ type: 'value-model', batch_size: 4 }).join(), /Add "labels"/);
 		assert.match(fault({ type: 'value-model', steps_per_generation: 3 }).join(), /divisor of 16/);
-		assert.match(fault({ ...process, prompts_per_step: 1024, completions: 64 }).join(), /131072 for each step/);
+		assert.match(fault({ ...process, prompts_per_step: 1024, completions: 64 }).join(), /131072 per step/);
 	});
 
 	it('fills in pytorch and ray engine settings', () => {

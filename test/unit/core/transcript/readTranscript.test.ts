@@ -181,7 +181,7 @@ describe('invalid input', () => {
 		refuses('', /log does not contain a list of messages\. .*Open a chat log in JSON/);
 		refuses('just words', /does not contain a list of messages/);
 		refuses('{"a": 1}', /No list of messages found/);
-		refuses('[1, 2, 3]', /Item 1 is neither/);
+		refuses('[1, 2, 3]', /Item 1 is not a message or a conversation/);
 		refuses('\0\u0001\ufffd'.repeat(1000), /does not contain a list of messages/);
 		refuses('[AIMessage(content=open("x").read())]', /Line 1, column 29: The list is incomplete/);
 		refuses('[HumanMessage(content=__import__("os").system("true"))]', /does not contain a list of messages/);

@@ -234,7 +234,7 @@ describe('strategy comparison', () => {
 		assert.equal(summary.state, 'ended');
 		assert.equal(summary.failed, (summary.total / problems) * 8);
 		assert.equal(summary.failures.length, 1);
-		assert.match(summary.failures[0]?.message ?? '', /not in the vocabulary/);
+		assert.match(summary.failures[0]?.message ?? '', /does not exist in the vocabulary/);
 	});
 
 	test('a comparison that cannot run is rejected before anything is created', async () => {

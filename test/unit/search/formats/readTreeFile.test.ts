@@ -118,7 +118,7 @@ describe('the format of a tree file', () => {
 		);
 		const { format, trees, faults } = await readTreeFile(path);
 		assert.equal(format, 'reasoning-lab');
-		assert.deepEqual(faults, ['Line 5 is not valid JSON.']);
+		assert.deepEqual(faults, ['Line 5 is not JSON.']);
 		assert.deepEqual(trees[0]?.facts, {
 			nodes: 2,
 			depth: 1,
