@@ -372,7 +372,7 @@ function trainerTables(): Record<string, string> {
 			table(
 				['name', 'here', 'differences'],
 				names
-					// Names that differ by a prefix alone are told in the text.
+					// Names that differ only by a prefix are described in the text.
 					.filter(({ name, versions }) => !name.startsWith('eval_') && versions !== 'in TensorBoard')
 					.map(({ name, canonical, differs, akin, versions }) => [
 						`${code(name)}${versions ? ` (${versions})` : ''}`,

@@ -3,7 +3,7 @@ import { createTask } from '../../src/core/dataset/createTask.ts';
 import { sampleTraining } from '../../src/core/dataset/split.ts';
 import { renderCompletion, resolveTemplate } from '../../src/core/text/template.ts';
 
-/** Number of rows that stand in for DeepSeek-R1's data from other models: full solutions to general problems. */
+/** Number of rows used in place of DeepSeek-R1's data from other models: full solutions to general problems. */
 const rows = 400;
 
 /** Returns the contents of data/general.jsonl in the `r1` template. */

@@ -5,7 +5,7 @@ import { FailureTally, failureText } from '../../../src/base/failureTally.ts';
 test('failures are counted by cause, ignoring numbers and quoted text', () => {
 	const tally = new FailureTally();
 	for (let i = 0; i < 12; i++)
-		tally.add(`The prompt "What is ${i}?" has "${'abc'[i % 3]}", which is not in the vocabulary.`);
+		tally.add(`The prompt "What is ${i}?" has "${'abc'[i % 3]}", which does not exist in the vocabulary.`);
 	tally.add('The model is gone.');
 	assert.equal(tally.total, 13);
 	assert.deepEqual(tally.groups(), [

@@ -57,7 +57,7 @@ test('every metric has a row in docs/metrics.md', () => {
 });
 
 test('a table without a placeholder and a placeholder without a table are rejected', () => {
-	assert.throws(() => withTables('', { a: '' }), /no place for the tables a/);
+	assert.throws(() => withTables('', { a: '' }), /no placeholder for the tables a/);
 	assert.throws(() => withTables('<!-- table: b -->\n<!-- end -->', {}), /no table "b"/);
 });
 

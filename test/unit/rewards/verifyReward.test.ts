@@ -88,7 +88,7 @@ describe('a verification', () => {
 		assert.ok((statistics.correlation.right ?? 0) > 0.99);
 		const gold = rows.find(({ source }) => source === 'gold');
 		assert.deepEqual(gold?.others, { accuracy: 1, format: 1, right: 1 });
-		assert.deepEqual(found.data, ['40 problems from data/train.jsonl', '3 cases of rewards/brevity.cases.jsonl']);
+		assert.deepEqual(found.data, ['40 problems of data/train.jsonl', '3 cases of rewards/brevity.cases.jsonl']);
 		assert.deepEqual(found.remarks, []);
 		assert.deepEqual(progress, [
 			[200, 203],

@@ -192,7 +192,7 @@ test('a malformed response is an error, not a value', async (context) => {
 	const client = await connect(context, location, token);
 	await assert.rejects(client.request('run/checkpoint', {}), {
 		reason: 'invalid',
-		message: /answer to run\/checkpoint/,
+		message: /response to run\/checkpoint/,
 	});
 });
 
