@@ -19,7 +19,7 @@ export const allowed: Readonly<Record<string, Readonly<Record<string, number>>>>
 		'is not there': 3,
 		'is there already': 1,
 		'is told': 115,
-		'learnt, catalogue': 86,
+		'learnt, catalogue': 87,
 		lies: 11,
 		likewise: 1,
 		'looked at': 1,
