@@ -21,9 +21,9 @@ const options = {
 export const doctorVerb = defineVerb({
 	name: 'doctor',
 	group: 'Setup',
-	summary: 'Check the requirements of the PyTorch engine and show a fix for each problem.',
+	summary: 'Check the requirements and devices of the engines and show a fix for each problem.',
 	options,
-	async run({ values, output }) {
+	async run({ values, output, engine }) {
 		const abort = new AbortController();
 		const stop = onInterrupt(() => abort.abort());
 		try {
@@ -34,6 +34,7 @@ export const doctorVerb = defineVerb({
 				selected: async () => values.selected ?? null,
 				...(values.sandbox === undefined ? {} : { sandbox: values.sandbox }),
 				quick: values.quick ?? false,
+				engine,
 				signal: abort.signal,
 				onProgress: (message) => {
 					output.object({ kind: 'progress', message });

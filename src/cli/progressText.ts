@@ -1,4 +1,5 @@
 import { formatClock, formatPercent } from '../base/format.ts';
+import { deviceNotes } from '../protocol/deviceEvent.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
 import { printable } from './cliOutput.ts';
 import type { RunProgress } from './runProgress.ts';
@@ -90,7 +91,7 @@ export function eventText(event: EventLine): string | null {
 		case 'stage-ended':
 			return `stage ${text(event.name)} ended at step ${event.step} (${text(event.because)})`;
 		case 'device':
-			return `running on ${text(event.took)}`;
+			return [`running on ${text(event.took)}`, ...deviceNotes(event).map(printable)].join('. ').replace(/\.$/, '');
 		case 'resumed':
 			return `resumed from step ${text(event.fromStep)} (attempt ${text(event.attempt)})`;
 		case 'hyperparameters':

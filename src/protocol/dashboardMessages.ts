@@ -73,6 +73,8 @@ export const dashboardRunSchema = v.object({
 	/** What the format does not record, and what is inferred instead. */
 	notes: v.optional(v.array(text)),
 	device: text,
+	/** Which devices were tried and not used, and what was measured. */
+	deviceNotes: v.optional(v.array(text)),
 	attempt: v.number(),
 	stage: v.nullable(text),
 	/** null if there is no record yet, or if another trainer's files do not contain it. */

@@ -5,7 +5,7 @@ import * as v from 'valibot';
  * - `started`, `resumed {attempt, fromStep}`, `paused`, `continued`, `stopped`, `finished`, `crashed {reason,
  *   message}`
  * - `stage {name, index}`: a stage began at this step; `stage-ended {name, because}`
- * - `device {took, tried: [{provider, error}]}`
+ * - `device {took, asked, tried: [{provider, error}], measured: [{provider, rows, tokens, samplingMs, updateMs}]}`
  * - `checkpoint {path, best}`
  * - `hyperparameters {changes, fromStep}`: in effect from that step on, and replayed when a run is resumed
  * - `alert {level: 'info'|'warning'|'error', message}`: the engine's own alerts

@@ -95,7 +95,10 @@ export class RunHeader extends Disposable {
 			reward: this.#fact('Reward', () => explainMetric('reward', context())),
 			judged: this.#fact('Accuracy', () => explainMetric(this.#judged(), context())),
 			accuracy: this.#fact('Held-out', () => explainMetric(accuracyNames[0] as string, context())),
-			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['The device that the engine runs on.'] })),
+			device: this.#fact('Device', () => ({
+				title: 'Device',
+				paragraphs: ['The device that the engine runs on.', ...(needs.model.run?.deviceNotes ?? [])],
+			})),
 		};
 		const action = (
 			name: DashboardAction,

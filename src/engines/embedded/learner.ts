@@ -198,7 +198,24 @@ export interface ExecutionReport {
 	readonly provider: Exclude<DeviceName, 'auto'>;
 	readonly workers: number;
 	/** Rejected providers, with reasons. */
-	readonly tried: readonly { readonly provider: string; readonly error: string }[];
+	readonly tried: readonly TriedProvider[];
+	/** Times that `auto` compared. */
+	readonly measured: readonly ProviderTiming[];
+}
+
+export interface TriedProvider {
+	readonly provider: Exclude<DeviceName, 'auto'>;
+	readonly error: string;
+}
+
+/** Times for sampling completions and for their gradient. */
+export interface ProviderTiming {
+	readonly provider: Exclude<DeviceName, 'auto'>;
+	/** Completions, and tokens of each. */
+	readonly rows: number;
+	readonly tokens: number;
+	readonly samplingMs: number;
+	readonly updateMs: number;
 }
 
 /** Model that computes the log-probabilities. */

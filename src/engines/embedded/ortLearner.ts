@@ -1,12 +1,13 @@
 import { Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
+import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import type { MicroBatch } from './compute/batching.ts';
-import type { GradientJob, PackedSequences, TeacherRef } from './compute/jobs.ts';
+import type { GradientJob, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
-import { providerCandidates } from './compute/providers.ts';
+import { deviceRows, type ProviderName, providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
 import { SharedOptimizer, settled } from './compute/sharedOptimizer.ts';
@@ -55,6 +56,8 @@ export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { reado
 export interface LearnerSizes {
 	readonly shape: ModelShape;
 	readonly device: DeviceName;
+	/** Device of an earlier attempt of the run, which `auto` uses again if it can. */
+	readonly preferred?: ProviderName;
 	/** Number of worker threads. A GPU needs only one. */
 	readonly workers: number;
 	/**
@@ -73,7 +76,8 @@ const workerScript = (): URL =>
 	import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
 
 /**
- * Starts the compute workers. Throws `invalid` for impossible sizes, or `unavailable` if the runtime cannot be loaded.
+ * Starts the compute workers. Throws `invalid` for impossible sizes, `unavailable` if the runtime cannot be loaded, or
+ * `unsupported` if a named device cannot be used.
  */
 export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	checkShape(options.shape);
@@ -86,18 +90,12 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	const pool = new WorkerPool(workerScript());
 	try {
 		pool.add();
-		const providers = providerCandidates(options.device, process.platform, process.arch);
 		const threads = Math.max(1, options.workers);
-		const rival = options.device === 'auto' ? { workers: threads, rows: options.trainRows } : null;
-		const { shape } = options;
-		const { provider, tried } = await pool.run(() => ({
-			job: { kind: 'open', shape, providers, rival },
-			transfer: [],
-		}));
+		const { provider, tried, measured } = await open(pool, options, threads);
 		const workers = provider === 'cpu' ? threads : 1;
 		while (pool.size < workers) pool.add();
-		await pool.broadcast({ kind: 'open', shape, providers: [provider], rival: null });
-		const execution: ExecutionReport = { provider, workers, tried };
+		await pool.broadcast({ kind: 'open', shape: options.shape, providers: [provider], rival: null });
+		const execution: ExecutionReport = { provider, workers, tried, measured };
 		return new OrtLearner(provider === 'cpu' ? options : enlarged(options), pool, execution, parameters);
 	} catch (error) {
 		await pool.close();
@@ -105,9 +103,47 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 }
 
+/** Chooses the execution provider. The preferred one is used if it computes correctly, without comparing times. */
+async function open(pool: WorkerPool, options: LearnerOptions, threads: number): Promise<OpenResult> {
+	const { shape, device, preferred, trainRows } = options;
+	const run = (providers: readonly ProviderName[], rival: OpenJob['rival']): Promise<OpenResult> =>
+		pool.run(() => ({ job: { kind: 'open', shape, providers, rival }, transfer: [] }));
+	if (preferred !== undefined && device === 'auto') {
+		const opened = await run([preferred, 'cpu'], null);
+		if (opened.provider === preferred) return opened;
+	}
+	const providers = providerCandidates(device, process.platform, process.arch);
+	return run(providers, device === 'auto' ? { workers: threads, rows: trainRows } : null);
+}
+
+/** Checks each GPU provider that `auto` would try on this platform. */
+export async function checkDevices(): Promise<EngineDevice[]> {
+	disableTelemetry();
+	const pool = new WorkerPool(workerScript());
+	const shape: ModelShape = { vocabulary: 2, context: 2, width: 2, heads: 1, layers: 1, feedForward: 2 };
+	try {
+		pool.add();
+		const checks: EngineDevice[] = [];
+		for (const provider of providerCandidates('auto', process.platform, process.arch)) {
+			if (provider === 'cpu') continue;
+			const job: OpenJob = { kind: 'open', shape, providers: [provider, 'cpu'], rival: null };
+			const { tried } = await pool.run(() => ({ job, transfer: [] }));
+			checks.push({ provider, error: tried[0]?.error ?? null });
+		}
+		return checks;
+	} finally {
+		await pool.close();
+	}
+}
+
 /** Increases micro-batch sizes for a GPU, which has room for many rows and takes equally long for few. */
 function enlarged(options: LearnerOptions): LearnerOptions {
-	return { ...options, sampleRows: Math.max(options.sampleRows, 256), trainRows: Math.max(options.trainRows, 64) };
+	const { sampleRows, trainRows } = options;
+	return {
+		...options,
+		sampleRows: Math.max(sampleRows, deviceRows.sample),
+		trainRows: Math.max(trainRows, deviceRows.train),
+	};
 }
 
 /** Additional per-token inputs for a type of update. */

@@ -14,6 +14,7 @@ import { requirementLines, requirementsFolder } from '../setup/requirements.ts';
 import { pythonSetting, type TorchPython, type TorchPythonSettings, torchPython } from '../torchPython.ts';
 import { deviceRows } from './deviceRows.ts';
 import type { DoctorFacts } from './doctorFacts.ts';
+import { engineDeviceRows, engineDevices } from './engineDevices.ts';
 import { machineRows, optionalPackages, optionalRows } from './optionalRows.ts';
 import { packageRows, pythonRows } from './pythonRows.ts';
 import { rangeOf, type VersionRange } from './versionRange.ts';
@@ -23,6 +24,8 @@ export interface DoctorOptions extends TorchPythonSettings {
 	readonly sandbox?: string;
 	/** Whether to check versions only, without importing packages; takes less than a second. */
 	readonly quick?: boolean;
+	/** Program of the embedded engine, to check its devices; default: they are not checked. */
+	readonly engine?: string;
 	readonly signal?: AbortSignal;
 	/** Called with the current check; importing large packages can take a while. */
 	readonly onProgress?: (message: string) => void;
@@ -49,6 +52,7 @@ export function doctorRows(facts: DoctorFacts): CheckRow[] {
 		...pythonRows(facts),
 		...packageRows(facts),
 		...deviceRows(facts),
+		...engineDeviceRows(facts),
 		...optionalRows(facts),
 		...machineRows(facts),
 	];
@@ -60,13 +64,14 @@ async function gatherFacts(options: DoctorOptions): Promise<DoctorFacts> {
 	const folder = ManagedFolder.at(options.folder ?? null, variables);
 	onProgress?.('Python');
 	const chosen = await settled<TorchPython>(torchPython(options));
-	const [probe, machine, state, sandbox, ranges, disks] = await Promise.all([
+	const [probe, machine, state, sandbox, ranges, disks, devices] = await Promise.all([
 		chosen instanceof Failure ? null : settled<PythonProbe>(probeAll(chosen.python, quick, signal, onProgress)),
 		findMachine(variables, signal),
 		environmentState(folder).catch((): EnvironmentState => ({ kind: 'none' })),
 		settled(sandboxFacts(options.sandbox ?? variables[sandboxVariable])),
 		readRanges(),
 		disksOf(folder, variables),
+		quick || options.engine === undefined ? null : settled(engineDevices(options.engine, signal)),
 	]);
 	return {
 		chosen,
@@ -78,6 +83,7 @@ async function gatherFacts(options: DoctorOptions): Promise<DoctorFacts> {
 		ranges,
 		disks,
 		node: process.version,
+		engineDevices: devices,
 	};
 }
 

@@ -1,4 +1,5 @@
 import type { Failure } from '../../base/failure.ts';
+import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { CheckRow, CheckStatus, PythonProbe } from '../../protocol/torchEnvironment.ts';
 import type { EnvironmentState } from '../environmentState.ts';
 import type { MachineFacts } from '../machine/machineFacts.ts';
@@ -21,6 +22,8 @@ export interface DoctorFacts {
 	/** The sandbox for model-written code, or why there is none. */
 	readonly sandbox: { readonly description: string; readonly gaps: readonly string[] } | Failure;
 	readonly ranges: readonly VersionRange[];
+	/** GPU providers of the embedded engine; null: not checked. */
+	readonly engineDevices: readonly EngineDevice[] | Failure | null;
 }
 
 export const setUp = 'Run Set Up PyTorch Engine (reasoning-lab setup-pytorch).';

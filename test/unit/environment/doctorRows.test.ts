@@ -40,6 +40,7 @@ const healthy: DoctorFacts = {
 	disks: [{ what: 'environment', path: '/data', free: 80e9 }],
 	sandbox: { description: 'bubblewrap: no network', gaps: [] },
 	ranges,
+	engineDevices: [],
 };
 
 function rows(changes: Partial<DoctorFacts> = {}): Map<string, CheckRow> {
@@ -229,5 +230,33 @@ describe('version ranges', () => {
 		);
 		assert.equal(of('2.13.0+cu130', '>=2.6'), 'inside');
 		assert.deepEqual(rangeOf('ray[default]>=2.58,<3'), { name: 'ray', text: '>=2.58,<3' });
+	});
+});
+
+describe('devices of the embedded engine', () => {
+	it('are usable, missing or faulty', () => {
+		const found = rows({
+			engineDevices: [
+				{ provider: 'webgpu', error: null },
+				{ provider: 'cuda', error: 'onnxruntime-node for linux x64 does not include it' },
+				{ provider: 'directml', error: 'it computed a wrong gradient for a small model' },
+			],
+		});
+		const seen = ['webgpu', 'cuda', 'directml'].map((provider) => found.get(`embedded-${provider}`));
+		assert.deepEqual(
+			seen.map((row) => [row?.check, row?.status]),
+			[
+				['Embedded: WebGPU', 'ok'],
+				['Embedded: CUDA', 'absent'],
+				['Embedded: DirectML', 'warning'],
+			],
+		);
+		assert.match(seen[2]?.action ?? '', /driver/);
+	});
+
+	it('are unknown if the engine cannot be asked, and no row if it is not', () => {
+		const failed = rows({ engineDevices: new Failure('internal', 'It ended.') }).get('embedded-devices');
+		assert.deepEqual([failed?.status, failed?.found], ['unknown', 'It ended.']);
+		assert.ok(![...rows({ engineDevices: null }).keys()].some((id) => id.startsWith('embedded')));
 	});
 });

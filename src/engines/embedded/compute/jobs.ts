@@ -1,7 +1,7 @@
 import type { FailureData } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { OptimizerSettings, ScoredBy } from '../learner.ts';
+import type { OptimizerSettings, ProviderTiming, ScoredBy, TriedProvider } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
@@ -67,7 +67,7 @@ export interface PaddedSequences {
 export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
-	/** Providers to try, in order. The first one that computes correctly is used. */
+	/** Providers to try, in order. The first one that computes correctly is used. Without `cpu` there may be none. */
 	readonly providers: readonly ProviderName[];
 	/** If set, also rejects a provider that is slower than this many CPU threads on micro-batches with this many rows. */
 	readonly rival: { readonly workers: number; readonly rows: number } | null;
@@ -75,7 +75,8 @@ export interface OpenJob {
 
 export interface OpenResult {
 	readonly provider: ProviderName;
-	readonly tried: readonly { readonly provider: string; readonly error: string }[];
+	readonly tried: readonly TriedProvider[];
+	readonly measured: readonly ProviderTiming[];
 }
 
 export interface SampleJob {

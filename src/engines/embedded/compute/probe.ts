@@ -1,15 +1,16 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
+import type { ProviderTiming, TriedProvider } from '../learner.ts';
 import { initialParameters } from '../model/parameters.ts';
 import { gradientProgram } from '../model/programs.ts';
 import { Executor } from './executor.ts';
 import { deviationOf, differs, firstDifference } from './firstDifference.ts';
 import { holdDevice, releaseDevice } from './heldDevice.ts';
-import type { GradientJob, OpenJob, OpenResult } from './jobs.ts';
+import type { GradientJob, OpenJob, OpenResult, SampleJob } from './jobs.ts';
 import { pack } from './packing.ts';
 import { ParameterStore } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
-import { dialects, type ProviderName, runtimeNames } from './providers.ts';
+import { deviceRows, dialects, type ProviderName, reasonOf, remedies, runtimeNames } from './providers.ts';
 import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
@@ -18,30 +19,33 @@ const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, 
 const tolerance = 0.02;
 
 /**
- * Tries execution providers in order. Computes a small gradient with each and uses the first one that matches the CPU's
- * result and is not slower than the rival, if there is one. The last candidate is `cpu`, which is not checked.
+ * Tries execution providers in order. Uses the first one that computes what the CPU computes and is not slower than the
+ * rival, if there is one. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
  */
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
-	const tried: { provider: string; error: string }[] = [];
+	const tried: TriedProvider[] = [];
+	const measured: ProviderTiming[] = [];
 	for (const provider of providers) {
-		if (provider === 'cpu') return { provider, tried };
+		if (provider === 'cpu') return { provider, tried, measured };
 		try {
 			await checkResults(provider, tensors);
-			if (rival) await checkSpeed(provider, tensors, shape, rival);
-			return { provider, tried };
+			if (rival) await checkSpeed(provider, tensors, shape, rival, measured);
+			return { provider, tried, measured };
 		} catch (error) {
 			await releaseDevice(provider);
-			tried.push({ provider, error: error instanceof Error ? error.message : String(error) });
+			tried.push({ provider, error: reasonOf(error) });
 		}
 	}
-	throw new Failure('unavailable', `None of the execution providers ${providers.join(', ')} works on this machine.`);
+	const [only] = tried;
+	if (only === undefined) throw new Failure('internal', 'No execution provider was given.');
+	throw new Failure('unsupported', `Cannot use the device ${only.provider}: ${only.error}.`, remedies[only.provider]);
 }
 
 /** Throws unless a provider exists and computes the numbers of the CPU. */
 async function checkResults(provider: ProviderName, tensors: Tensors): Promise<void> {
 	if (!(await supportedProviders()).includes(runtimeNames[provider])) {
-		throw new Error('not included in this build of the runtime');
+		throw new Error(`onnxruntime-node for ${process.platform} ${process.arch} does not include it`);
 	}
 	await holdDevice(provider);
 	const actual = await smallGradient(provider, tensors);
@@ -79,35 +83,63 @@ async function checkSpeed(
 	tensors: Tensors,
 	shape: ModelShape,
 	{ workers, rows }: NonNullable<OpenJob['rival']>,
+	measured: ProviderTiming[],
 ): Promise<void> {
-	const own = await gradientTime(provider, tensors, shape, rows);
-	const processor = (await gradientTime('cpu', tensors, shape, rows)) / workers;
-	if (own <= processor) return;
-	const figures = `${own.toFixed(1)} vs. ${processor.toFixed(1)} ms for ${rows} rows`;
-	throw new Error(`the CPU is faster for this model (${figures})`);
+	const many = Math.max(rows, deviceRows.train);
+	const own = await timingOf(provider, tensors, shape, many);
+	const one = await timingOf('cpu', tensors, shape, rows);
+	// As many rows, by all workers.
+	const share = many / rows / workers;
+	const processor = { ...one, rows: many, samplingMs: one.samplingMs * share, updateMs: one.updateMs * share };
+	measured.push(own, processor);
+	const [a, b] = [own, processor].map(({ samplingMs, updateMs }) => samplingMs + updateMs) as [number, number];
+	if (a <= b) return;
+	throw new Error(
+		`the CPU is faster for this model (${many} completions of ${own.tokens} tokens: ${inWords(own)}, CPU ${inWords(processor)})`,
+	);
 }
 
-/** Measures the time for a gradient in milliseconds, after compilation and warm-up. */
-async function gradientTime(
+function inWords({ samplingMs, updateMs }: ProviderTiming): string {
+	return `sampling ${Math.round(samplingMs)} ms and update ${Math.round(updateMs)} ms`;
+}
+
+/** Number of tokens per sampled completion, and per trained one. */
+const [sampledTokens, trainedTokens] = [8, 128];
+
+/** Measures a sampling batch and a gradient of the model, after compilation and warm-up. */
+async function timingOf(
 	provider: ProviderName,
 	tensors: Tensors,
 	shape: ModelShape,
 	rows: number,
-): Promise<number> {
+): Promise<ProviderTiming> {
 	const executor = new Executor(shape, provider, tensors);
-	const job = gradientJob(shape, rows, Math.min(shape.context, 128));
-	await executor.gradient(job);
-	const start = performance.now();
-	await executor.gradient(job);
-	const time = performance.now() - start;
+	const tokens = Math.min(shape.context - 1, trainedTokens);
+	const few = Math.min(sampledTokens, tokens);
+	const gradient = gradientJob(shape, rows, tokens + 1);
+	const sample = sampleJob(shape, rows, few);
+	const updateMs = await secondTime(() => executor.gradient(gradient));
+	const samplingMs = (await secondTime(() => executor.sample(sample))) * (tokens / few);
 	await executor.release();
-	return time;
+	return { provider, rows, tokens, samplingMs, updateMs };
 }
 
-function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJob {
+async function secondTime(run: () => Promise<unknown>): Promise<number> {
+	await run();
+	const start = performance.now();
+	await run();
+	return performance.now() - start;
+}
+
+function weightsOf(shape: ModelShape): GradientJob['weights'] {
 	const parameters = initialParameters(shape, 1);
 	const buffer = new SharedArrayBuffer(parameters.byteLength);
 	new Float32Array(buffer).set(parameters);
+	return { slot: 'policy', version: 1, buffer };
+}
+
+function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJob {
+	const weights = weightsOf(shape);
 	const batch = pack(
 		Array.from({ length: rows }, (_, r) => ({
 			tokens: Array.from({ length: tokens }, (_, t) => ((r * tokens + t) * 3) % shape.vocabulary),
@@ -116,13 +148,29 @@ function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJ
 	);
 	return {
 		kind: 'gradient',
-		weights: { slot: 'policy', version: 1, buffer },
+		weights,
 		variant: { kind: 'sft' },
 		batch,
 		temperature: 1,
 		perToken: { weights: new Float32Array(rows * batch.kept).fill(1 / (rows * batch.kept)) },
 		perRow: {},
 		scalars: {},
-		gradient: new SharedArrayBuffer(parameters.byteLength),
+		gradient: new SharedArrayBuffer(weights.buffer.byteLength),
+	};
+}
+
+/** Completions that diverge, of one prompt; no token ends them. */
+function sampleJob(shape: ModelShape, rows: number, tokens: number): SampleJob {
+	return {
+		kind: 'sample',
+		weights: weightsOf(shape),
+		prompts: [Int32Array.of(0)],
+		promptOf: new Int32Array(rows),
+		seeds: Array.from({ length: rows }, (_, row) => `probe ${row}`),
+		maxNewTokens: new Int32Array(rows).fill(tokens),
+		temperature: 1,
+		topP: 1,
+		stop: [],
+		alternatives: null,
 	};
 }

@@ -22,13 +22,32 @@ export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 	coreml: cpuDialect,
 };
 
+/** Rows per micro-batch on a GPU, at least: each call takes about the same time however few there are. */
+export const deviceRows = { sample: 256, train: 64 };
+
+/** What to do if a named device cannot be used. */
+export const remedies: Readonly<Record<ProviderName, string>> = {
+	cpu: 'Reinstall the extension.',
+	cuda: 'Set "device" to "webgpu", "auto" or "cpu".',
+	webgpu: 'Install a current graphics driver (on Linux: Vulkan), or set "device" to "auto" or "cpu".',
+	directml: 'Set "device" to "auto" or "cpu".',
+	coreml: 'Set "device" to "auto" or "cpu".',
+};
+
+/** Why a provider cannot be used, as a clause: errors of the runtime begin with a place in its sources. */
+export function reasonOf(error: unknown): string {
+	const text = error instanceof Error ? error.message : String(error);
+	const line = text.trim().split('\n', 1)[0] as string;
+	if (/Failed to get a WebGPU adapter/.test(text)) return 'no WebGPU adapter was found';
+	return line.replace(/^.* was false\. /, '').replace(/[.\s]+$/, '');
+}
+
 /**
- * Returns candidates in order of preference, always ending with the CPU. `auto` tries the GPU providers that the
- * runtime's package for the platform may include.
+ * Returns candidates in order of preference. `auto` tries the GPU providers that the runtime's package for the platform
+ * may include, then the CPU. A named device is the only candidate.
  */
 export function providerCandidates(device: DeviceName, platform: string, arch: string): ProviderName[] {
-	if (device === 'cpu') return ['cpu'];
-	if (device !== 'auto') return [device, 'cpu'];
+	if (device !== 'auto') return [device];
 	if (platform === 'linux' && arch === 'x64') return ['cuda', 'webgpu', 'cpu'];
 	if (platform === 'win32') return ['directml', 'webgpu', 'cpu'];
 	if (platform === 'darwin') return ['webgpu', 'coreml', 'cpu'];

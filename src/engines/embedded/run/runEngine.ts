@@ -1,6 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
 import { formatCounted } from '../../../base/format.ts';
-import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { sha256 } from '../../../files/sha256.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import { openDataset } from '../../../runs/openDataset.ts';
@@ -62,8 +61,10 @@ class EmbeddedTraining implements Training {
 		const start = await run.startPoint();
 		const checkpoint = start === null ? null : await readCheckpoint(start.folder);
 		const branches = start !== null && !start.own;
+		const lastDevice = resume ? await lastDeviceOf(run.folder) : null;
 		const started = await startTraining({
-			recipe: resume ? await withSettledDevice(run.folder, recipe) : recipe,
+			recipe,
+			lastDevice,
 			dataset,
 			checkpoint,
 			rewards: run.rewards.loaded,
@@ -89,10 +90,14 @@ class EmbeddedTraining implements Training {
 		if (checkpoint !== null && branches) {
 			await adopt(writer, progress, { run: checkpoint.state.run.id, checkpoint: checkpoint.folder });
 		}
-		const { provider, workers, tried } = parts.learner.execution;
+		const { provider, workers, tried, measured } = parts.learner.execution;
 		const device = deviceInWords(provider, workers);
 		await writer.updateRecord({ device });
-		await writer.appendEvent({ type: 'device', took: provider, tried, asked: recipe.device });
+		await writer.appendEvent({ type: 'device', took: provider, tried, measured, asked: recipe.device });
+		if (lastDevice !== null && lastDevice !== provider) {
+			const message = `This attempt computes on ${provider}, the last one on ${lastDevice}: its numbers round differently.`;
+			await writer.appendEvent({ type: 'alert', level: 'warning', message });
+		}
 		if (await run.waitForDevice(provider, device)) return 'stopped';
 		this.#policy = new PolicyService(parts.learner, parts.tokenizer, (task) => gate.withLearner(task));
 		const columns = parts.rewards.scorers.map(({ column: { name, weight } }) => ({ name, weight }));
@@ -121,16 +126,10 @@ class EmbeddedTraining implements Training {
 	}
 }
 
-/**
- * Returns the recipe with the device that an earlier attempt settled on. `auto` depends on measured speed, and a
- * resumed run must use the same arithmetic.
- */
-async function withSettledDevice(run: string, recipe: ResolvedRecipe): Promise<ResolvedRecipe> {
-	if (recipe.device !== 'auto') return recipe;
+/** Device of the last attempt of a run; null if none was recorded. */
+async function lastDeviceOf(run: string): Promise<ProviderName | null> {
 	const took = (await readEvents(run)).findLast((event) => event.type === 'device')?.took;
-	return typeof took === 'string' && Object.hasOwn(runtimeNames, took)
-		? { ...recipe, device: took as ProviderName }
-		: recipe;
+	return typeof took === 'string' && Object.hasOwn(runtimeNames, took) ? (took as ProviderName) : null;
 }
 
 function deviceInWords(provider: string, workers: number): string {

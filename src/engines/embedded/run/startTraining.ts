@@ -5,6 +5,7 @@ import type { RecipeScorers } from '../../../rewards/createScorers.ts';
 import type { OpenedDataset } from '../../../runs/openDataset.ts';
 import { checkColumns, checkSolutions, checkStages, checkTexts } from '../../shared/dataChecks.ts';
 import { type Progress, startOfRun } from '../../shared/progress.ts';
+import type { ProviderName } from '../compute/providers.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
@@ -34,6 +35,8 @@ export interface StartedTraining {
 
 export interface StartOptions {
 	readonly recipe: ResolvedRecipe;
+	/** Device of the last attempt, which `auto` uses again: a resumed run must use the same arithmetic. */
+	readonly lastDevice: ProviderName | null;
 	readonly dataset: OpenedDataset;
 	/** Checkpoint to continue from; null: start with the recipe's model. */
 	readonly checkpoint: StoredCheckpoint | null;
@@ -60,12 +63,13 @@ function progressOf({ state }: StoredCheckpoint): Progress {
 }
 
 function makeLearner(
-	recipe: ResolvedRecipe,
+	{ recipe, lastDevice }: StartOptions,
 	model: ModelAndTokenizer,
 	weights: StoredCheckpoint | null,
 ): Promise<Learner> {
 	const { device, workers, sampleRows, trainRows } = recipe;
-	const common = { shape: model.shape, device, workers, sampleRows, trainRows };
+	const preferred = lastDevice === null ? {} : { preferred: lastDevice };
+	const common = { shape: model.shape, device, ...preferred, workers, sampleRows, trainRows };
 	if (weights === null) return createLearner({ ...common, seed: recipe.seed });
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }
@@ -121,7 +125,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	const labels = labelsOf(options, model);
 	const pairs = pairsByStage(options.pairs, model, recipe.seed, options.onLeftOut);
 	const imitation = imitationParts(recipe, source, options.imitation, model, options.onLeftOut);
-	const learner = await makeLearner(recipe, model, weights);
+	const learner = await makeLearner(options, model, weights);
 	if (weights !== null) {
 		for (const [name, flat] of storedHeads(weights, learner.headParameters)) learner.addHead(name, flat);
 	}

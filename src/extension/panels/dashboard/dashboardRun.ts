@@ -99,6 +99,8 @@ export interface RunFacts {
 	readonly name: string;
 	readonly stages: readonly DashboardStage[];
 	readonly checkpoints: readonly number[];
+	/** Notes on the devices that were tried, from the run's events. */
+	readonly deviceNotes?: readonly string[];
 	/** Number of training processes from the recipe; null if not specified. */
 	readonly workers: number | null;
 	/** Current time in seconds since the epoch. */
@@ -149,6 +151,9 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 					notes: record.foreign.notes.slice(0, 20).map((note) => displayText(note, 400)),
 				}),
 		device: displayText(record?.device ?? '', 80),
+		...(facts.deviceNotes?.length
+			? { deviceNotes: facts.deviceNotes.slice(0, 10).map((note) => displayText(note, 400)) }
+			: {}),
 		attempt: record?.attempt ?? 1,
 		stage: record?.stage ? displayText(record.stage, 40) : null,
 		step: record?.step ?? null,

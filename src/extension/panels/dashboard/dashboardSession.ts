@@ -8,7 +8,9 @@ import type {
 	DashboardMark,
 	DashboardStage,
 } from '../../../protocol/dashboardMessages.ts';
+import { deviceNotes } from '../../../protocol/deviceEvent.ts';
 import type { EvaluationSummary } from '../../../protocol/evaluation.ts';
+import type { EventLine } from '../../../protocol/eventLine.ts';
 import type { MetricsLine } from '../../../protocol/metricsLine.ts';
 import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
 import { followRun } from '../../../runs/followRun.ts';
@@ -52,6 +54,7 @@ export class DashboardSession extends Disposable {
 	#recipeOf = '';
 	#checkpoints: number[] = [];
 	#marks: DashboardMark[] = [];
+	#deviceNotes: readonly string[] = [];
 	#alerts: DashboardAlerts | null = null;
 	#alertsDirty = false;
 	#rolloutSteps: number[] = [];
@@ -132,6 +135,7 @@ export class DashboardSession extends Disposable {
 			case 'reset':
 				this.#table.clear();
 				this.#marks = [];
+				this.#deviceNotes = [];
 				this.#rolloutSteps = [];
 				this.#evaluations = [];
 				this.#checkpoints = [];
@@ -150,6 +154,7 @@ export class DashboardSession extends Disposable {
 			case 'events':
 				this.#marks = withMarks(this.#marks, event.lines);
 				this.#marksDirty = true;
+				this.#takeDevice(event.lines);
 				break;
 			case 'metrics':
 				this.#touch(this.#table.append(event.lines));
@@ -202,6 +207,14 @@ export class DashboardSession extends Disposable {
 		else this.#sendSnapshot();
 		this.#toldReading = false;
 		void this.#pump();
+	}
+
+	/** Takes the device notes of the latest attempt. */
+	#takeDevice(lines: readonly EventLine[]): void {
+		const event = lines.findLast(({ type }) => type === 'device');
+		if (event === undefined) return;
+		this.#deviceNotes = deviceNotes(event);
+		this.#runDirty = true;
 	}
 
 	/** Marks the rows from `row` on as changed for the webview. */
@@ -263,6 +276,7 @@ export class DashboardSession extends Disposable {
 			stages: this.#stages,
 			checkpoints: this.#checkpoints,
 			workers: this.#workers,
+			deviceNotes: this.#deviceNotes,
 			now: Date.now() / 1000,
 		});
 	}

@@ -309,11 +309,24 @@ test('impossible requests are rejected with a reason', async () => {
 	await assert.rejects(policy.sample(request(0)), refused('cancelled'));
 });
 
-test('a missing device falls back to the CPU and reports why', async () => {
+test('a named device that is missing is an error that says what to do', async () => {
 	const missing = process.platform === 'darwin' ? 'directml' : 'coreml';
-	const policy = await createLearner({ ...common, workers: 1, device: missing, seed: 1 });
+	await assert.rejects(createLearner({ ...common, workers: 1, device: missing, seed: 1 }), (error: unknown) => {
+		assert.ok(error instanceof Failure);
+		assert.equal(error.reason, 'unsupported');
+		assert.match(error.message, new RegExp(`^Cannot use the device ${missing}: .* does not include it\\.$`));
+		assert.match(error.action ?? '', /"auto" or "cpu"/);
+		return true;
+	});
+});
+
+test('the device of an earlier attempt is only a preference', async () => {
+	const preferred = process.platform === 'darwin' ? 'directml' : 'coreml';
+	const options = { ...common, workers: 1, device: 'auto', preferred, seed: 1 } as const;
+	const policy = await createLearner({ ...options, preferred: 'cpu' });
 	await policy.dispose();
-	assert.equal(policy.execution.provider, 'cpu');
-	assert.equal(policy.execution.tried[0]?.provider, missing);
-	assert.match(policy.execution.tried[0]?.error ?? '', /not included in this build of the runtime/);
+	assert.deepEqual([policy.execution.provider, policy.execution.tried], ['cpu', []]);
+	const other = await createLearner(options);
+	await other.dispose();
+	assert.notEqual(other.execution.provider, preferred);
 });

@@ -37,6 +37,7 @@ async function untrained(
 	const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), run);
 	return startTraining({
 		recipe,
+		lastDevice: null,
 		dataset: await openDataset(recipe.dataset),
 		checkpoint: null,
 		rewards: new RunRewards(run, recipe).loaded,

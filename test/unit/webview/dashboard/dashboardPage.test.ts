@@ -342,6 +342,22 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
+	it('says why a device was not used', async () => {
+		const event = {
+			time: 1,
+			step: 0,
+			type: 'device',
+			took: 'cpu',
+			tried: [{ provider: 'webgpu', error: 'no driver' }],
+		};
+		await withRun({ events: [event] }, {}, async (view) => {
+			await drawn(view, 'loss');
+			await view.page.locator('.fact', { hasText: 'Device' }).hover();
+			await view.page.waitForSelector('.tooltip:popover-open');
+			assert.match(await text(view, '.tooltip'), /webgpu was not used: no driver\./);
+		});
+	});
+
 	it('provides each chart as a table, with the latest rows accessible', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);

@@ -105,6 +105,16 @@ describe('dashboard session', () => {
 		assert.ok(events.length <= before + 2, `${events.length - before} events for 20 steps`);
 	});
 
+	it('sends what was tried of devices', async () => {
+		const run = newRun();
+		await writeMetricsRun(run, { sft: 2 });
+		const tried = [{ provider: 'webgpu', error: 'no WebGPU adapter was found' }];
+		await appendFile(join(run, runFiles.events), formatLine({ time: 1, step: 0, type: 'device', took: 'cpu', tried }));
+		const { model, until } = follow(run);
+		await until('the notes', () => model.run?.deviceNotes !== undefined);
+		assert.deepEqual(model.run?.deviceNotes, ['webgpu was not used: no WebGPU adapter was found.']);
+	});
+
 	it('sends all of a finished run in chunks', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 100, grpo: 300 });

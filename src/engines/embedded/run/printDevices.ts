@@ -1,0 +1,13 @@
+import { Failure } from '../../../base/failure.ts';
+import { checkDevices } from '../ortLearner.ts';
+
+/** Prints, as one line of JSON, which GPU providers compute correctly on this machine. Returns the exit status. */
+export async function printDevices(): Promise<number> {
+	try {
+		process.stdout.write(`${JSON.stringify({ devices: await checkDevices() })}\n`);
+		return 0;
+	} catch (error) {
+		process.stderr.write(`${Failure.from(error).toString()}\n`);
+		return 1;
+	}
+}

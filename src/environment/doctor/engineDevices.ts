@@ -1,0 +1,45 @@
+import { Failure } from '../../base/failure.ts';
+import { runProgram } from '../../processes/runProgram.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { type EngineDevice, engineDevicesSchema } from '../../protocol/engineDevices.ts';
+import type { CheckRow } from '../../protocol/torchEnvironment.ts';
+import { type DoctorFacts, row } from './doctorFacts.ts';
+
+/** Compiling shaders takes seconds on a driver in software. */
+const limitMs = 120_000;
+
+/** Asks the embedded engine, in a separate process: a faulty driver may end it. @param engine its program */
+export async function engineDevices(engine: string, signal?: AbortSignal): Promise<readonly EngineDevice[]> {
+	const { code, stdout, stderr } = await runProgram(process.execPath, [engine, '--devices'], {
+		environment: { ORT_DISABLE_TELEMETRY: '1' },
+		limitMs,
+		...(signal === undefined ? {} : { signal }),
+	});
+	if (code !== 0) {
+		const words = stderr.trim().split('\n').at(-1);
+		throw new Failure('internal', `The embedded engine could not check its devices${words ? `: ${words}` : ''}`);
+	}
+	return decodeOrThrow(engineDevicesSchema, JSON.parse(stdout.trim().split('\n').at(-1) ?? ''), 'The list of devices')
+		.devices;
+}
+
+const titles: Readonly<Record<string, string>> = {
+	cuda: 'CUDA',
+	webgpu: 'WebGPU',
+	directml: 'DirectML',
+	coreml: 'Core ML',
+};
+
+/** What the embedded engine can train on besides the CPU. */
+export function engineDeviceRows({ engineDevices: devices }: DoctorFacts): CheckRow[] {
+	if (devices === null) return [];
+	if (devices instanceof Failure) return [row('embedded-devices', 'Embedded engine', 'unknown', devices.message)];
+	return devices.map(({ provider, error }) => {
+		const id = `embedded-${provider}`;
+		const check = `Embedded: ${titles[provider] ?? provider}`;
+		if (error === null) return row(id, check, 'ok', 'computes what the CPU computes');
+		if (!error.includes('wrong')) return row(id, check, 'absent', error);
+		const action = 'Update the graphics driver; until then "device": "auto" uses the CPU.';
+		return row(id, check, 'warning', error, action);
+	});
+}
