@@ -61,7 +61,7 @@ describe('placement on WebGPU', { skip }, () => {
 		const allowed = documented();
 		const used = new Set<string>();
 		for (const [program, { webgpu, cpu }] of programs) {
-			assert.ok(webgpu > 20, `${program} has ${webgpu} nodes on WebGPU`);
+			assert.ok(webgpu > 0, `${program} has ${webgpu} nodes on WebGPU`);
 			for (const { operator, name } of cpu) {
 				used.add(operator);
 				assert.ok(allowed.has(operator), `${program}: ${operator} is computed on the CPU`);

@@ -20,6 +20,11 @@ import {
 	valuesProgram,
 	variantName,
 } from '../../src/engines/embedded/model/programs.ts';
+import {
+	cacheLayoutProgram,
+	residentDecodeProgram,
+	uploadProgram,
+} from '../../src/engines/embedded/model/residentPrograms.ts';
 import type { Dialect } from '../../src/engines/embedded/onnx/dialect.ts';
 import type { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
@@ -117,6 +122,11 @@ export function programCases(
 	const cases = [
 		{ name: 'prefill', graph: prefillProgram(shape, dialect), feeds: feeds.prefill(promptsOf(rows)) },
 		{ name: 'decode', graph: decodeProgram(shape, dialect), feeds: decodeFeeds(shape, tensors, random) },
+		{
+			name: 'resident decode',
+			graph: residentDecodeProgram(shape, dialect),
+			feeds: residentFeeds(decodeFeeds(shape, tensors, random), tensors),
+		},
 		{ name: 'logprobs', graph: logprobsProgram(shape, dialect), feeds: feeds.logprobs({ batch, temperature: 0.8 }) },
 		{
 			name: 'distribution',
@@ -141,7 +151,15 @@ export function programCases(
 			feeds: feeds.valueGradient(valueJob(variant)),
 		})),
 	].map((program) => ({ ...program, feeds: { ...valueFeeds, ...program.feeds } }));
-	return [...cases, ...valueCases];
+	const resident = [
+		{ name: 'upload', graph: uploadProgram(specsOf('policy', shape), dialect), feeds: policyFeeds },
+		{
+			name: 'cache layout',
+			graph: cacheLayoutProgram(shape, dialect),
+			feeds: layoutFeeds(decodeFeeds(shape, tensors, random), tensors),
+		},
+	];
+	return [...cases, ...valueCases, ...resident];
 }
 
 function promptsOf(rows: readonly Sequence[]): Int32Array[] {
@@ -201,6 +219,22 @@ function gradientInputs(
 			...(variant.kind === 'distill' ? { soft: 0.7, hard: 0.3 } : {}),
 			...(variant.kind === 'dpo' ? { beta: 0.1, 'pair weight': 0.5 } : {}),
 		},
+	};
+}
+
+/** The same with the numbers of slots instead of a mask. */
+function residentFeeds({ mask, ...feeds }: Feeds, tensors: Tensors): Feeds {
+	const slots = mask?.dims.at(-1) as number;
+	const numbers = Int32Array.from({ length: slots }, (_, slot) => slot);
+	return { ...feeds, slots: tensors.int32(numbers, [slots]) };
+}
+
+/** Rows are left out, repeated and moved, and slots appended. */
+function layoutFeeds({ mask, tokens, positions, ...cache }: Feeds, tensors: Tensors): Feeds {
+	return {
+		...cache,
+		source: tensors.int32(Int32Array.of(2, 0, 0, 4, 1, 2), [6]),
+		pads: tensors.int64(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, 7n, 0n), [8]),
 	};
 }
 

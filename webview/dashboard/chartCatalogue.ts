@@ -185,7 +185,14 @@ function phaseCharts(names: Names): ChartSpec[] {
 }
 
 function speedCharts(names: Names): ChartSpec[] {
-	return [...each(names, /^throughput\//), ...single(names, 'step_time'), ...single(names, 'num_tokens')];
+	const bytes = names.take('gpu/bytes_up', 'gpu/bytes_down').map((name, i) => lineOf(name, i));
+	return [
+		...each(names, /^throughput\//),
+		...single(names, 'step_time'),
+		...single(names, 'num_tokens'),
+		...chart('device-bytes', 'Bytes to and from the device', bytes),
+		...single(names, 'gpu/dispatches'),
+	];
 }
 
 /** Returns whether all words in a filter occur in a chart's title or metric names. */

@@ -203,6 +203,13 @@ export interface ExecutionReport {
 	readonly measured: readonly ProviderTiming[];
 }
 
+/** What crossed between host and device, and how many dispatches ran. */
+export interface DeviceTraffic {
+	readonly bytesUp: number;
+	readonly bytesDown: number;
+	readonly dispatches: number;
+}
+
 export interface TriedProvider {
 	readonly provider: Exclude<DeviceName, 'auto'>;
 	readonly error: string;
@@ -229,6 +236,8 @@ export interface Learner {
 	readonly shape: ModelShape;
 	readonly parameters: readonly ParameterSpec[];
 	readonly execution: ExecutionReport;
+	/** Returns what crossed since the last call; null on the CPU. */
+	takeTraffic(): DeviceTraffic | null;
 	sample(request: SampleRequest): Promise<Sample[]>;
 	/**
 	 * Returns log-probabilities of completion tokens under the policy or the reference (the policy's weights at the time

@@ -16,6 +16,7 @@ import { type ValueInputs, ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
 	CriticRow,
+	DeviceTraffic,
 	DistillRow,
 	DistillSettings,
 	DpoRow,
@@ -220,6 +221,10 @@ class OrtLearner implements Learner {
 		this.#pool = pool;
 		this.#policy = new SharedWeights('policy', parameters);
 		this.#optimizer = new SharedOptimizer(pool, 'policy', parameters.length);
+	}
+
+	takeTraffic(): DeviceTraffic | null {
+		return this.execution.provider === 'cpu' ? null : this.#pool.takeTraffic();
 	}
 
 	sample(request: SampleRequest): Promise<Sample[]> {

@@ -5,6 +5,7 @@ import type { GradientJob, Job, JobResults, Reply, TeacherRef } from './compute/
 import { probeProviders } from './compute/probe.ts';
 import type { ProviderName } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
+import type { DeviceTraffic } from './learner.ts';
 
 /** Entry point of a compute worker. Processes jobs from the main thread one at a time. */
 
@@ -58,6 +59,19 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	}
 }
 
+/** Returns what crossed to and from the device since the last job; nothing on the CPU. */
+function trafficOf(): { readonly traffic?: DeviceTraffic } {
+	if (provider === undefined || provider === 'cpu') return {};
+	const [own, other] = [executor, teacher?.executor].map((one) => one?.traffic.take());
+	return {
+		traffic: {
+			bytesUp: (own?.bytesUp ?? 0) + (other?.bytesUp ?? 0),
+			bytesDown: (own?.bytesDown ?? 0) + (other?.bytesDown ?? 0),
+			dispatches: (own?.dispatches ?? 0) + (other?.dispatches ?? 0),
+		},
+	};
+}
+
 /** Returns the buffers in a result, which are transferred to the main thread. */
 function transferList(result: JobResults[Job['kind']]): ArrayBuffer[] {
 	const buffers = Object.values(result).flatMap((value) =>
@@ -70,7 +84,8 @@ const port = parentPort;
 port?.on('message', async ({ id, job }: { id: number; job: Job }) => {
 	try {
 		const result = await perform(job);
-		port.postMessage({ id, result } satisfies Reply, transferList(result));
+		const traffic = trafficOf();
+		port.postMessage({ id, result, ...traffic } satisfies Reply, transferList(result));
 	} catch (error) {
 		port.postMessage({ id, failure: Failure.from(error, 'A computation failed').toJSON() } satisfies Reply);
 	}

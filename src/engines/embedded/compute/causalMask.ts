@@ -1,4 +1,4 @@
-import { masked } from './keyValueCache.ts';
+import { masked } from '../model/attention.ts';
 
 /** Returns a mask [tokens, tokens] to add to the scores: each token (row) attends to itself and preceding tokens. */
 export function causalMask(tokens: number): Float32Array {

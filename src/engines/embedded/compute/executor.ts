@@ -12,6 +12,7 @@ import {
 	valuesProgram,
 	variantName,
 } from '../model/programs.ts';
+import { cacheLayoutProgram, residentDecodeProgram, residentName, uploadProgram } from '../model/residentPrograms.ts';
 import type { Dialect } from '../onnx/dialect.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
@@ -30,11 +31,12 @@ import type {
 	ValuesJob,
 	ValuesResult,
 } from './jobs.ts';
-import { ParameterStore, parameterViews } from './parameterStore.ts';
+import { type MakeUpload, ParameterStore, parameterViews } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
-import { dialects, type ProviderName, runtimeNames } from './providers.ts';
-import { type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
-import { Sampler } from './sampler.ts';
+import { dialects, type ProviderName, residentProviders, runtimeNames } from './providers.ts';
+import { ResidentSampler } from './residentSampler.ts';
+import { type Fetches, Session, type Tensor, type Tensors, Traffic } from './runtime.ts';
+import { partNames, Sampler } from './sampler.ts';
 
 interface GradientOutputs {
 	readonly flat: Float32Array;
@@ -46,11 +48,15 @@ export class Executor {
 	readonly #shape: ModelShape;
 	readonly #provider: ProviderName;
 	readonly #dialect: Dialect;
+	/** Whether weights and caches stay on the device. */
+	readonly #resident: boolean;
+	/** What has crossed to and from the device. */
+	readonly traffic = new Traffic();
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
 	readonly #feeds: ProgramFeeds;
 	readonly #sessions = new Map<string, Promise<Session>>();
-	#sampler: Sampler | undefined;
+	#sampler: Sampler | ResidentSampler | undefined;
 	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
 	constructor(shape: ModelShape, provider: ProviderName, tensors: Tensors) {
@@ -58,22 +64,41 @@ export class Executor {
 		this.#provider = provider;
 		this.#dialect = dialects[provider];
 		this.#tensors = tensors;
-		this.#weights = new ParameterStore(shape, tensors);
+		this.#resident = residentProviders.includes(provider);
+		const upload: MakeUpload = (model, specs) => {
+			const outputs = specs.map(({ name }) => residentName(name));
+			return this.#session(`upload ${model}`, () => uploadProgram(specs, this.#dialect), outputs);
+		};
+		this.#weights = new ParameterStore(shape, tensors, this.#resident ? upload : null);
 		this.#feeds = new ProgramFeeds(shape, tensors);
 	}
 
 	async sample(job: SampleJob): Promise<SampleResult> {
-		this.#sampler ??= new Sampler(this.#shape, this.#tensors, this.#feeds, {
+		this.#sampler ??= this.#resident ? await this.#residentSampler() : await this.#hostSampler();
+		return this.#sampler.run(job, await this.#weights.feeds(job.weights));
+	}
+
+	async #hostSampler(): Promise<Sampler> {
+		return new Sampler(this.#shape, this.#tensors, this.#feeds, {
 			prefill: await this.#session('prefill', () => prefillProgram(this.#shape, this.#dialect)),
 			decode: await this.#session('decode', () => decodeProgram(this.#shape, this.#dialect)),
 		});
-		return this.#sampler.run(job, this.#weights.feeds(job.weights));
+	}
+
+	async #residentSampler(): Promise<ResidentSampler> {
+		const names = partNames(this.#shape);
+		const kept = names.map(residentName);
+		return new ResidentSampler(this.#shape, this.#tensors, this.#feeds, {
+			prefill: await this.#session('prefill', () => prefillProgram(this.#shape, this.#dialect), names),
+			decode: await this.#session('decode', () => residentDecodeProgram(this.#shape, this.#dialect), kept),
+			layout: await this.#session('layout', () => cacheLayoutProgram(this.#shape, this.#dialect), kept),
+		});
 	}
 
 	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
 		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape, this.#dialect));
 		const results = await session.run({
-			...this.#weights.feeds(job.weights),
+			...(await this.#weights.feeds(job.weights)),
 			...this.#feeds.logprobs(job),
 		});
 		return { logprobs: floats(results.logprobs) };
@@ -82,7 +107,7 @@ export class Executor {
 	/** Returns log-probabilities of the full distributions, [own, vocabulary]. */
 	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
 		const session = await this.#session('distribution', () => distributionProgram(this.#shape, this.#dialect));
-		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#feeds.logprobs(job) });
+		const results = await session.run({ ...(await this.#weights.feeds(job.weights)), ...this.#feeds.logprobs(job) });
 		return floats(results.distribution);
 	}
 
@@ -91,7 +116,7 @@ export class Executor {
 		const session = await this.#session(variantName(job.variant), () =>
 			gradientProgram(this.#shape, job.variant, 'float32', this.#dialect),
 		);
-		const feeds = { ...this.#weights.feeds(job.weights), ...this.#feeds.gradient(job, teacher) };
+		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.gradient(job, teacher) };
 		const outputs = this.#gradientOutputs('policy');
 		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
 		const results = await session.run(feeds, fetches);
@@ -109,7 +134,7 @@ export class Executor {
 			valuesProgram(this.#shape, job.output, this.#dialect),
 		);
 		const results = await session.run({
-			...this.#weights.feeds(job.weights),
+			...(await this.#weights.feeds(job.weights)),
 			...this.#feeds.values(job),
 		});
 		return { values: floats(results.values) };
@@ -119,7 +144,7 @@ export class Executor {
 		const session = await this.#session(`value ${job.variant}`, () =>
 			valueGradientProgram(this.#shape, 'float32', job.variant, this.#dialect),
 		);
-		const feeds = { ...this.#weights.feeds(job.weights), ...this.#feeds.valueGradient(job) };
+		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.valueGradient(job) };
 		const outputs = this.#gradientOutputs('value');
 		const results = await session.run(feeds, { loss: null, values: null, ...outputs.fetches });
 		new Float32Array(job.gradient).set(outputs.flat);
@@ -159,17 +184,33 @@ export class Executor {
 		const sessions = [...this.#sessions.values()];
 		this.#sessions.clear();
 		this.#sampler = undefined;
+		this.#weights.release();
 		for (const session of sessions) await (await session).release();
 	}
 
-	#session(name: string, program: () => Graph): Promise<Session> {
+	/** @param resident outputs that stay on the device */
+	#session(name: string, program: () => Graph, resident: readonly string[] = []): Promise<Session> {
 		let session = this.#sessions.get(name);
 		if (session === undefined) {
-			session = Session.create(program().encode(), { provider: runtimeNames[this.#provider], threads: 1 });
+			const graph = program();
+			session = Session.create(graph.encode(), {
+				provider: runtimeNames[this.#provider],
+				threads: 1,
+				...(resident.length > 0 ? { resident } : {}),
+				...(this.#provider === 'cpu' ? {} : { traffic: this.traffic, dispatches: dispatchesOf(graph) }),
+			});
 			this.#sessions.set(name, session);
 		}
 		return session;
 	}
+}
+
+/** Operators that change only how a tensor is read, or that the runtime computes on the host. */
+const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Shape', 'Identity']);
+
+/** Number of operators that a device dispatches for a program. The runtime fuses a few, such as x * sigmoid(x). */
+function dispatchesOf(graph: Graph): number {
+	return graph.model().nodes.filter(({ op }) => !withoutDispatch.has(op)).length;
 }
 
 function floats(tensor: Tensor | undefined): Float32Array<ArrayBuffer> {

@@ -1,7 +1,7 @@
 import type { FailureData } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { OptimizerSettings, ProviderTiming, ScoredBy, TriedProvider } from '../learner.ts';
+import type { DeviceTraffic, OptimizerSettings, ProviderTiming, ScoredBy, TriedProvider } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
@@ -224,5 +224,6 @@ export interface JobResults {
 }
 
 export type Reply =
-	| { readonly id: number; readonly result: JobResults[Job['kind']] }
+	/** `traffic`: what crossed to and from a device, if the job ran on one. */
+	| { readonly id: number; readonly result: JobResults[Job['kind']]; readonly traffic?: DeviceTraffic }
 	| { readonly id: number; readonly failure: FailureData };

@@ -1,3 +1,6 @@
+import { masked } from '../model/attention.ts';
+import type { RowCache } from './samplingBatch.ts';
+
 /**
  * The number of slots grows to a multiple of this many tokens, and by at least a quarter. Growing requires a copy, but
  * unused slots slow down every decoding step.
@@ -5,20 +8,19 @@
 const slotStep = 8;
 const growth = 1.25;
 
-/** Added to scores at masked positions. */
-export const masked = -1e9;
-
 /**
  * Key-value cache for the rows being sampled. It has one part per layer and kind, each [rows, heads, slots, headWidth].
  * A row's tokens fill its slots from 0. Rows can be removed and duplicated, and stay contiguous. The arrays are reused
  * for the next batch.
  */
-export class KeyValueCache {
+export class KeyValueCache implements RowCache {
 	readonly #heads: number;
 	readonly #headWidth: number;
 	/** Keys of layer 0, values of layer 0, keys of layer 1, ... Each array is larger than its used part. */
 	#parts: Float32Array[];
 	#mask = new Float32Array(0);
+	#prompts: readonly Float32Array[] = [];
+	#promptTokens = 0;
 	#rows = 0;
 	/** Maximum number of rows in this batch. */
 	#most = 0;
@@ -67,14 +69,23 @@ export class KeyValueCache {
 		this.#mask = new Float32Array(most * this.#slots).fill(masked);
 	}
 
-	/** Copies a prompt's entries ([prompts, heads, tokens, headWidth]) to a row. */
-	fill(row: number, index: number, source: Float32Array, prompt: number, tokens: number, length: number): void {
-		const target = this.#parts[index] as Float32Array;
+	/** Sets the prompts' entries, one array per part: [prompts, heads, tokens, headWidth]. */
+	load(prompts: readonly Float32Array[], tokens: number): void {
+		this.#prompts = prompts;
+		this.#promptTokens = tokens;
+	}
+
+	/** Copies a prompt's entries to a row. */
+	fill(row: number, prompt: number, length: number): void {
 		const count = length * this.#headWidth;
-		for (let h = 0; h < this.#heads; h++) {
-			const from = (prompt * this.#heads + h) * tokens * this.#headWidth;
-			const to = row * this.#rowSize + h * this.#slots * this.#headWidth;
-			for (let i = 0; i < count; i++) target[to + i] = source[from + i] as number;
+		const tokens = this.#promptTokens;
+		for (const [index, source] of this.#prompts.entries()) {
+			const target = this.#parts[index] as Float32Array;
+			for (let h = 0; h < this.#heads; h++) {
+				const from = (prompt * this.#heads + h) * tokens * this.#headWidth;
+				const to = row * this.#rowSize + h * this.#slots * this.#headWidth;
+				for (let i = 0; i < count; i++) target[to + i] = source[from + i] as number;
+			}
 		}
 		this.#mask.fill(0, row * this.#slots, row * this.#slots + length);
 	}

@@ -1,5 +1,5 @@
+import { masked } from '../model/attention.ts';
 import type { PackedSequences } from './jobs.ts';
-import { masked } from './keyValueCache.ts';
 
 /** A program input as plain numbers, without a tensor. */
 export interface PlainInput {

@@ -59,7 +59,7 @@ async function checkResults(provider: ProviderName, tensors: Tensors): Promise<v
 async function culprit(provider: ProviderName, tensors: Tensors): Promise<string> {
 	const job = gradientJob(probeShape, 2, 4);
 	const feeds = {
-		...new ParameterStore(probeShape, tensors).feeds(job.weights),
+		...(await new ParameterStore(probeShape, tensors).feeds(job.weights)),
 		...new ProgramFeeds(probeShape, tensors).gradient(job, null),
 	};
 	const program = gradientProgram(probeShape, job.variant, 'float32', dialects[provider]);

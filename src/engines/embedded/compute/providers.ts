@@ -4,6 +4,9 @@ import { cpuDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
 
 export type ProviderName = ExecutionReport['provider'];
 
+/** Providers whose tensors can stay on the device between programs. */
+export const residentProviders: readonly ProviderName[] = ['webgpu'];
+
 /** Execution provider names used by the runtime. */
 export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	cpu: 'cpu',
@@ -39,6 +42,7 @@ export function reasonOf(error: unknown): string {
 	const text = error instanceof Error ? error.message : String(error);
 	const line = text.trim().split('\n', 1)[0] as string;
 	if (/Failed to get a WebGPU adapter/.test(text)) return 'no WebGPU adapter was found';
+	if (/Failed to load shared library/.test(text)) return 'its libraries are not installed';
 	return line.replace(/^.* was false\. /, '').replace(/[.\s]+$/, '');
 }
 

@@ -1,5 +1,6 @@
 import type * as Ort from 'onnxruntime-node';
 import { Failure } from '../../../base/failure.ts';
+import type { DeviceTraffic } from '../learner.ts';
 
 /** Wrapper for onnxruntime-node. No other file loads it. */
 
@@ -23,6 +24,52 @@ export interface SessionOptions {
 	readonly threads: number;
 	/** Whether the runtime may rewrite the program, for example fuse operators. Default: true. */
 	readonly optimize?: boolean;
+	/** Outputs that stay in the memory of the device. The others are returned to the host. */
+	readonly resident?: readonly string[];
+	/** Counts what crosses to and from the device. */
+	readonly traffic?: Traffic;
+	/** Number of dispatches of a run, for the count. */
+	readonly dispatches?: number;
+}
+
+/** Counts bytes and dispatches of a device. */
+export class Traffic {
+	#bytesUp = 0;
+	#bytesDown = 0;
+	#dispatches = 0;
+
+	add(feeds: Feeds, results: Readonly<Record<string, Tensor>>, dispatches: number): void {
+		for (const tensor of Object.values(feeds)) this.#bytesUp += bytesOf(tensor);
+		for (const tensor of Object.values(results)) this.#bytesDown += bytesOf(tensor);
+		this.#dispatches += dispatches;
+	}
+
+	/** Returns the counts since the last call. */
+	take(): DeviceTraffic {
+		const { bytesUp, bytesDown, dispatches } = this;
+		this.#bytesUp = 0;
+		this.#bytesDown = 0;
+		this.#dispatches = 0;
+		return { bytesUp, bytesDown, dispatches };
+	}
+
+	get bytesUp(): number {
+		return this.#bytesUp;
+	}
+
+	get bytesDown(): number {
+		return this.#bytesDown;
+	}
+
+	get dispatches(): number {
+		return this.#dispatches;
+	}
+}
+
+/** Bytes of a tensor that crosses. Shapes (int64) are read on the host, and tensors on the device stay there. */
+function bytesOf(tensor: Tensor): number {
+	if (tensor.location !== 'cpu' || tensor.type === 'int64') return 0;
+	return (tensor.data as Float32Array).byteLength;
 }
 
 let library: Promise<typeof Ort> | undefined;
@@ -88,9 +135,13 @@ export class Tensors {
 /** A compiled program. `run` blocks the calling thread. */
 export class Session {
 	readonly #session: Ort.InferenceSession;
+	readonly #traffic: Traffic | undefined;
+	readonly #dispatches: number;
 
-	private constructor(session: Ort.InferenceSession) {
+	private constructor(session: Ort.InferenceSession, { traffic, dispatches }: SessionOptions) {
 		this.#session = session;
+		this.#traffic = traffic;
+		this.#dispatches = dispatches ?? 0;
 	}
 
 	static async create(program: Uint8Array, options: SessionOptions): Promise<Session> {
@@ -107,11 +158,16 @@ export class Session {
 			// Prevent idle session threads from spinning, which would take CPU time from other sessions.
 			extra: { session: { intra_op: { allow_spinning: '0' } } },
 		};
-		return new Session(await ort.InferenceSession.create(program, settings));
+		const { resident } = options;
+		if (resident !== undefined) {
+			settings.preferredOutputLocation = Object.fromEntries(resident.map((name) => [name, 'gpu-buffer' as const]));
+		}
+		return new Session(await ort.InferenceSession.create(program, settings), options);
 	}
 
 	async run(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>> {
 		const results = await (fetches ? this.#session.run(feeds, fetches) : this.#session.run(feeds));
+		this.#traffic?.add(feeds, results as Record<string, Tensor>, this.#dispatches);
 		return results as Record<string, Tensor>;
 	}
 

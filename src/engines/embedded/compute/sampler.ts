@@ -4,18 +4,20 @@ import type { SampleJob, SampleResult } from './jobs.ts';
 import { KeyValueCache } from './keyValueCache.ts';
 import type { ProgramFeeds } from './programFeeds.ts';
 import type { Feeds, Session, Tensor, Tensors } from './runtime.ts';
-import { type Prefilled, SamplingBatch } from './samplingBatch.ts';
+import { SamplingBatch } from './samplingBatch.ts';
 
 export interface SamplerSessions {
 	readonly prefill: Session;
 	readonly decode: Session;
 }
 
-function data(tensor: Tensor | undefined): Float32Array {
+/** Host data of a tensor. */
+export function data(tensor: Tensor | undefined): Float32Array {
 	return tensor?.data as Float32Array;
 }
 
-function partNames(shape: ModelShape, prefix = ''): string[] {
+/** Names of the cache inputs or outputs. */
+export function partNames(shape: ModelShape, prefix = ''): string[] {
 	return Array.from({ length: shape.layers }, (_, layer) => [
 		`${prefix}${cacheName('keys', layer)}`,
 		`${prefix}${cacheName('values', layer)}`,
@@ -44,9 +46,9 @@ export class Sampler {
 
 	/** @param weights parameters by name */
 	async run(job: SampleJob, weights: Feeds): Promise<SampleResult> {
-		const prefilled = await this.#prefill(job.prompts, weights);
+		const logits = await this.#prefill(job.prompts, weights);
 		const batch = new SamplingBatch(this.#shape, job, this.#cache);
-		batch.start(prefilled);
+		batch.start(logits);
 		const names = partNames(this.#shape);
 		const newNames = partNames(this.#shape, 'new ');
 		const headWidth = this.#shape.width / this.#shape.heads;
@@ -55,25 +57,25 @@ export class Sampler {
 		let fetches: Record<string, Tensor> = {};
 		let lines = 0;
 		while (batch.lines > 0) {
-			const grown = batch.cache.grow(batch.longest);
+			const grown = this.#cache.grow(batch.longest);
 			if (grown || batch.lines !== lines) {
 				lines = batch.lines;
-				const { slots } = batch.cache;
+				const { slots } = this.#cache;
 				feeds = {
 					...weights,
 					tokens: this.#tensors.int32(batch.tokens.subarray(0, lines), [lines, 1]),
 					positions: this.#tensors.int32(batch.lengths.subarray(0, lines), [lines, 1]),
-					mask: this.#tensors.float(batch.cache.mask, [lines, 1, 1, slots]),
+					mask: this.#tensors.float(this.#cache.mask, [lines, 1, 1, slots]),
 				};
 				const cacheShape = [lines, this.#shape.heads, slots, headWidth];
 				names.forEach((name, i) => {
-					feeds[name] = this.#tensors.float(batch.cache.part(i), cacheShape);
+					feeds[name] = this.#tensors.float(this.#cache.part(i), cacheShape);
 				});
 				fetches = this.#fetches(outputs, lines, headWidth);
 			}
 			await this.#sessions.decode.run(feeds, fetches);
 			newNames.forEach((name, i) => {
-				batch.cache.append(i, data(fetches[name]), batch.lengths);
+				this.#cache.append(i, data(fetches[name]), batch.lengths);
 			});
 			batch.step(data(fetches.logits));
 		}
@@ -102,13 +104,12 @@ export class Sampler {
 		return fetches;
 	}
 
-	async #prefill(prompts: readonly Int32Array[], weights: Feeds): Promise<Prefilled> {
+	/** Returns the logits after each prompt. */
+	async #prefill(prompts: readonly Int32Array[], weights: Feeds): Promise<Float32Array> {
 		const feeds = this.#feeds.prefill(prompts);
 		const results = await this.#sessions.prefill.run({ ...weights, ...feeds });
-		return {
-			logits: data(results.logits),
-			parts: partNames(this.#shape).map((name) => data(results[name])),
-			tokens: feeds.tokens?.dims[1] ?? 0,
-		};
+		const parts = partNames(this.#shape).map((name) => data(results[name]));
+		this.#cache.load(parts, feeds.tokens?.dims[1] ?? 0);
+		return data(results.logits);
 	}
 }

@@ -1,20 +1,24 @@
 import { Random } from '../../../base/random.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
-import type { KeyValueCache } from './keyValueCache.ts';
 import { TokenChooser } from './tokenChooser.ts';
 import { spreadFields, TokenRecord } from './tokenRecord.ts';
 
-/** Result of prefilling the prompts. */
-export interface Prefilled {
-	/** [prompts, vocabulary] */
-	readonly logits: Float32Array;
+/** The cache of keys and values, as rows that start from prompts, continue, split and end. */
+export interface RowCache {
 	/**
-	 * Cache entries for the prompts, in the same order as the parts of a {@link KeyValueCache}: [prompts, heads, tokens,
-	 * headWidth].
+	 * Starts a batch whose longest prompt has `longest` tokens.
+	 * @param most max number of rows later in the batch
 	 */
-	readonly parts: readonly Float32Array[];
-	readonly tokens: number;
+	reset(rows: number, most: number, longest: number): void;
+	/** Gives a row the entries of a prompt of `length` tokens. */
+	fill(row: number, prompt: number, length: number): void;
+	/** Makes the newest entry of each row visible, which is in slot lengths[row]. */
+	reveal(lengths: Int32Array): void;
+	/** Removes a row by moving the last row to its index. */
+	remove(row: number): void;
+	/** Duplicates a row. Returns the index of the copy. */
+	double(row: number): number;
 }
 
 /**
@@ -26,7 +30,7 @@ export class SamplingBatch {
 	readonly tokens: Int32Array;
 	/** Number of cached tokens per line, which is the position of the next input. */
 	readonly lengths: Int32Array;
-	readonly cache: KeyValueCache;
+	readonly #cache: RowCache;
 	readonly #shape: ModelShape;
 	readonly #job: SampleJob;
 	readonly #chooser: TokenChooser;
@@ -38,7 +42,7 @@ export class SamplingBatch {
 	readonly #prompts: readonly number[];
 	readonly #completions: TokenRecord[];
 
-	constructor(shape: ModelShape, job: SampleJob, cache: KeyValueCache) {
+	constructor(shape: ModelShape, job: SampleJob, cache: RowCache) {
 		const count = job.seeds.length;
 		const longest = job.prompts.reduce((n, prompt) => Math.max(n, prompt.length), 0);
 		this.#shape = shape;
@@ -58,7 +62,7 @@ export class SamplingBatch {
 		this.tokens = new Int32Array(count);
 		this.lengths = new Int32Array(count);
 		for (const [line, prompt] of this.#prompts.entries()) this.lengths[line] = job.prompts[prompt]?.length ?? 0;
-		this.cache = cache;
+		this.#cache = cache;
 		cache.reset(this.lines, count, longest);
 	}
 
@@ -73,20 +77,17 @@ export class SamplingBatch {
 		return longest;
 	}
 
-	/** Samples the first tokens from the prompt logits. */
-	start(prefilled: Prefilled): void {
+	/** Samples the first tokens from the prompt logits, [prompts, vocabulary]. */
+	start(logits: Float32Array): void {
 		for (const [line, prompt] of this.#prompts.entries()) {
-			const length = this.lengths[line] as number;
-			for (const [i, part] of prefilled.parts.entries()) {
-				this.cache.fill(line, i, part, prompt, prefilled.tokens, length);
-			}
+			this.#cache.fill(line, prompt, this.lengths[line] as number);
 		}
-		this.#advance(prefilled.logits, (line) => this.#prompts[line] as number);
+		this.#advance(logits, (line) => this.#prompts[line] as number);
 	}
 
 	/** Samples the next token of each line, after the new cache entries have been appended. Removes finished lines. */
 	step(logits: Float32Array): void {
-		this.cache.reveal(this.lengths);
+		this.#cache.reveal(this.lengths);
 		for (let line = 0; line < this.lines; line++) this.lengths[line] = (this.lengths[line] as number) + 1;
 		this.#advance(logits, (line) => line);
 	}
@@ -105,7 +106,7 @@ export class SamplingBatch {
 			this.#rows[line] = first[1];
 			this.tokens[line] = first[0];
 			for (const [token, rows] of others) {
-				const added = this.cache.double(line);
+				const added = this.#cache.double(line);
 				this.#rows[added] = rows;
 				this.tokens[added] = token;
 				this.lengths[added] = this.lengths[line] as number;
@@ -147,7 +148,7 @@ export class SamplingBatch {
 
 	#remove(line: number): void {
 		const last = this.lines - 1;
-		this.cache.remove(line);
+		this.#cache.remove(line);
 		this.tokens[line] = this.tokens[last] as number;
 		this.lengths[line] = this.lengths[last] as number;
 		this.#rows[line] = this.#rows[last] as number[];

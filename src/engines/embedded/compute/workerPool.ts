@@ -1,12 +1,23 @@
 import { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
+import type { DeviceTraffic } from '../learner.ts';
 import type { Job, JobResults, Reply } from './jobs.ts';
 
 export interface Dispatch<J extends Job> {
 	readonly job: J;
 	/** Buffers to transfer to the worker instead of copying. */
 	readonly transfer: readonly ArrayBuffer[];
+}
+
+const noTraffic: DeviceTraffic = { bytesUp: 0, bytesDown: 0, dispatches: 0 };
+
+function added(a: DeviceTraffic, b: DeviceTraffic): DeviceTraffic {
+	return {
+		bytesUp: a.bytesUp + b.bytesUp,
+		bytesDown: a.bytesDown + b.bytesDown,
+		dispatches: a.dispatches + b.dispatches,
+	};
 }
 
 interface Task {
@@ -29,6 +40,7 @@ export class WorkerPool {
 	#next = 1;
 	#failure: Failure | null = null;
 	#closing = false;
+	#traffic: DeviceTraffic = noTraffic;
 
 	constructor(script: URL) {
 		this.#script = script;
@@ -65,6 +77,13 @@ export class WorkerPool {
 				return task.done.promise as Promise<JobResults[J['kind']]>;
 			}),
 		);
+	}
+
+	/** Returns what crossed to and from a device since the last call. */
+	takeTraffic(): DeviceTraffic {
+		const traffic = this.#traffic;
+		this.#traffic = noTraffic;
+		return traffic;
 	}
 
 	async close(): Promise<void> {
@@ -104,6 +123,7 @@ export class WorkerPool {
 		if (task === null || task.id !== reply.id) return;
 		member.task = null;
 		this.#pump();
+		if ('result' in reply && reply.traffic !== undefined) this.#traffic = added(this.#traffic, reply.traffic);
 		if ('result' in reply) task.done.resolve(reply.result);
 		else task.done.reject(new Failure(reply.failure.reason, reply.failure.message, reply.failure.action));
 	}

@@ -7,6 +7,9 @@ import type { Dim } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
 
+/** Added to scores at masked positions. */
+export const masked = -1e9;
+
 export interface Heads {
 	/** [rows, heads, tokens, headWidth], with queries scaled by 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
 	readonly queries: Value;

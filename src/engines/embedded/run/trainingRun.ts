@@ -16,7 +16,7 @@ import {
 import { headOfStage, trainsHead } from '../../../protocol/headStages.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
-import { type CourseOptions, RunCourse, type Verdict } from '../../shared/runCourse.ts';
+import { type CourseOptions, RunCourse, type UpdateReport, type Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
 import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';
@@ -121,6 +121,15 @@ export class TrainingRun extends RunCourse implements StageHost {
 
 	#completions(): CompletionTexts | null {
 		return this.parts.imitation.completions.get(this.progress.stageIndex) ?? null;
+	}
+
+	/** Adds what crossed between host and device for the update, including its batch. */
+	override endUpdate(report: UpdateReport): Promise<Verdict> {
+		const traffic = this.parts.learner.takeTraffic();
+		if (traffic === null) return super.endUpdate(report);
+		const { bytesUp, bytesDown, dispatches } = traffic;
+		const counts = { 'gpu/bytes_up': bytesUp, 'gpu/bytes_down': bytesDown, 'gpu/dispatches': dispatches };
+		return super.endUpdate({ ...report, metrics: { ...report.metrics, ...counts } });
 	}
 
 	event(event: { readonly type: string; readonly [key: string]: unknown }): void {

@@ -17,7 +17,8 @@ export interface RunOutcome {
 	readonly checkpoints: readonly number[];
 }
 
-const isTime = (name: string) => name === 'step_time' || name.startsWith('time/') || name.startsWith('throughput/');
+/** Times, and counts of an attempt: a resumed one uploads the weights once more. */
+const isTime = (name: string) => /^(step_time$|time\/|throughput\/|gpu\/(bytes_|dispatches))/.test(name);
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 

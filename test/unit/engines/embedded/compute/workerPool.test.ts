@@ -48,7 +48,7 @@ test('more jobs than workers all finish, and one failure does not affect the oth
 test('a worker that dies fails all running, queued and later jobs', { timeout: 20_000 }, async () => {
 	const pool = new WorkerPool(script);
 	pool.add();
-	const stopped = failed('internal', /compute worker stopped: exit code 3/);
+	const stopped = failed('internal', /compute worker exited: exit code 3/);
 	await Promise.all([assert.rejects(send(pool, -1), stopped), assert.rejects(send(pool, 2), stopped)]);
 	await assert.rejects(send(pool, 3), stopped);
 	await pool.close();

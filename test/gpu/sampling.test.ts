@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { Random } from '../../src/base/random.ts';
+import { Executor } from '../../src/engines/embedded/compute/executor.ts';
+import { holdDevice, releaseDevice } from '../../src/engines/embedded/compute/heldDevice.ts';
+import type { SampleJob } from '../../src/engines/embedded/compute/jobs.ts';
+import { Tensors } from '../../src/engines/embedded/compute/runtime.ts';
+import { initialParameters } from '../../src/engines/embedded/model/parameters.ts';
+import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
+import { skip } from '../support/softwareGpu.ts';
+
+/** Sampling with weights and cache on the device, against the CPU. */
+
+const shape: ModelShape = { vocabulary: 13, context: 80, width: 24, heads: 3, layers: 2, feedForward: 40 };
+
+function sharedWeights(seed: number): SharedArrayBuffer {
+	const random = Random.of('sampling weights', seed);
+	const parameters = initialParameters(shape, seed).map((x) => x + 0.2 * random.normal());
+	const buffer = new SharedArrayBuffer(parameters.byteLength);
+	new Float32Array(buffer).set(parameters);
+	return buffer;
+}
+
+/** Rows of prompts of several lengths; they split, end at different times and outgrow the first slots. */
+function job(buffer: SharedArrayBuffer, version: number): SampleJob {
+	const random = Random.of('sampling', 1);
+	const prompts = [1, 4, 9].map((length) => Int32Array.from({ length }, () => random.int(shape.vocabulary)));
+	const promptOf = Int32Array.from({ length: 12 }, (_, row) => row % prompts.length);
+	return {
+		kind: 'sample',
+		weights: { slot: 'policy', version, buffer },
+		prompts,
+		promptOf,
+		seeds: Array.from(promptOf, (_, row) => `row ${row}`),
+		maxNewTokens: Int32Array.from(promptOf, (_, row) => 10 + 5 * row),
+		temperature: 0.9,
+		topP: 1,
+		stop: [2],
+		alternatives: null,
+	};
+}
+
+describe('sampling on WebGPU', { skip }, async () => {
+	const tensors = await Tensors.load();
+	await holdDevice('webgpu');
+	const [cpu, gpu] = [new Executor(shape, 'cpu', tensors), new Executor(shape, 'webgpu', tensors)];
+	after(async () => {
+		await gpu.release();
+		await cpu.release();
+		await releaseDevice('webgpu');
+	});
+
+	test('gives the tokens and log-probabilities of the CPU, also after the weights change', async () => {
+		for (const version of [1, 2]) {
+			const request = job(sharedWeights(version), version);
+			const [expected, actual] = [await cpu.sample(request), await gpu.sample(request)];
+			assert.deepEqual(actual.lengths, expected.lengths);
+			assert.deepEqual(actual.tokens, expected.tokens);
+			assert.deepEqual(actual.truncated, expected.truncated);
+			for (const [i, logprob] of expected.logprobs.entries()) {
+				assert.ok(Math.abs(logprob - (actual.logprobs[i] as number)) < 1e-4);
+			}
+		}
+	});
+
+	test('uploads the weights once, then a token and a position per row and step', async () => {
+		const buffer = sharedWeights(3);
+		gpu.traffic.take();
+		await gpu.sample(job(buffer, 3));
+		const first = gpu.traffic.take();
+		const result = await gpu.sample(job(buffer, 3));
+		const second = gpu.traffic.take();
+		assert.equal(first.bytesUp - second.bytesUp, buffer.byteLength);
+		assert.equal(first.bytesDown, second.bytesDown);
+		// The logits of each prompt, and of each line and step; rows that are alike share a line.
+		const logits = 4 * shape.vocabulary;
+		assert.equal(second.bytesDown % logits, 0);
+		assert.ok(second.bytesDown <= result.tokens.length * logits, `${second.bytesDown} bytes down`);
+		assert.ok(second.bytesUp < 64 * result.tokens.length, `${second.bytesUp} bytes up`);
+		assert.ok(second.dispatches > 0);
+	});
+});
