@@ -1,5 +1,5 @@
+import { learnsFromRewards } from '../protocol/recipe/stageKinds.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
-import { learnsFromRewards } from '../protocol/stageKinds.ts';
 import { claimsLife } from '../runs/runStatus.ts';
 import { RunTail, type RunTailEvent } from '../runs/runTail.ts';
 import { type CliOutput, printable } from './cliOutput.ts';

@@ -1,9 +1,9 @@
 import type { EvaluationSummary } from '../protocol/evaluation.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
-import { headOfStage } from '../protocol/headStages.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
+import { headOfStage } from '../protocol/recipe/headStages.ts';
+import { learnsFromTexts } from '../protocol/recipe/stageKinds.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
-import { learnsFromTexts } from '../protocol/stageKinds.ts';
 import type { RunTailEvent } from '../runs/runTail.ts';
 
 /** Number of recent values kept for sparklines and rates. */

@@ -1,6 +1,6 @@
 import { type IsolationAttempt, type IsolationReport, isolationAreas } from '../protocol/isolation.ts';
 import { findSandbox } from '../rewards/sandbox/findSandbox.ts';
-import { checkIsolation } from '../rewards/sandbox/isolation/checkIsolation.ts';
+import { checkIsolation } from '../rewards/sandbox/isolationCheck/checkIsolation.ts';
 import { parseSandboxMode, sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';

@@ -8,8 +8,8 @@ import { formatPath, parseRecipe, type RecipeFault } from '../core/recipe/parseR
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
 import { decode } from '../protocol/decode.ts';
-import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema } from '../protocol/pipelineRecipe.ts';
-import type { Recipe } from '../protocol/recipe.ts';
+import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema } from '../protocol/recipe/pipelineRecipe.ts';
+import type { Recipe } from '../protocol/recipe/recipe.ts';
 import { trainingEngines } from '../protocol/runRecord.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
 

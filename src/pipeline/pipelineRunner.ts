@@ -9,7 +9,7 @@ import { endingMs, heartbeatMs } from '../files/lockTimes.ts';
 import { ownIdentity } from '../processes/processIdentity.ts';
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
-import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';

@@ -1,6 +1,6 @@
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { StageOutput, StageState } from '../protocol/pipeline.ts';
-import type { NamedStage } from '../protocol/pipelineRecipe.ts';
+import type { NamedStage } from '../protocol/recipe/pipelineRecipe.ts';
 
 /** A stage whose inputs are ready, and its folder. */
 export interface StageWork {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { grpoStageSchema } from './groupStages.ts';
-import { liveEntries } from './liveKeys.ts';
+import { grpoStageSchema } from './recipe/groupStages.ts';
+import { liveEntries } from './recipe/liveKeys.ts';
 import { runRecordSchema } from './runRecord.ts';
 
 /** Version of the engine's control protocol. A client also supports the previous version. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { stageNamePattern } from './pipelineFiles.ts';
-import { dataKinds } from './pipelineRecipe.ts';
+import { dataKinds } from './recipe/pipelineRecipe.ts';
 
 export { pipelineFiles } from './pipelineFiles.ts';
 

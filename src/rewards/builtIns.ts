@@ -13,6 +13,7 @@ import { repetitionReward } from '../core/reward/repetitionReward.ts';
 import type { RewardSample } from '../core/reward/rewardSample.ts';
 import { softOverlongReward } from '../core/reward/softOverlongReward.ts';
 import { tagCountReward } from '../core/reward/tagCountReward.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
 import {
 	type BuiltInRewardSpec,
 	builtInRewardNames,
@@ -20,8 +21,7 @@ import {
 	type ResolvedBuiltIn,
 	type RewardEntry,
 	withAbsolutePaths,
-} from '../protocol/builtInRewards.ts';
-import { decodeOrThrow } from '../protocol/decode.ts';
+} from '../protocol/recipe/builtInRewards.ts';
 import type { RewardContext } from '../protocol/rewardHost.ts';
 import type { BuiltIn } from './builtInReward.ts';
 

@@ -7,7 +7,7 @@ import { isSkippable, tokenWeights } from '../../src/core/grpo/lossWeights.ts';
 import { rolloutMetrics } from '../../src/core/grpo/rolloutMetrics.ts';
 import { type Metrics, updateMetrics } from '../../src/core/grpo/stepMetrics.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
-import type { EmbeddedLossType } from '../../src/protocol/groupStages.ts';
+import type { EmbeddedLossType } from '../../src/protocol/recipe/groupStages.ts';
 
 interface AdvantageCase {
 	scale: ScaleRewards;

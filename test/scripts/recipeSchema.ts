@@ -1,10 +1,10 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
-import type { BuiltInRewardName } from '../../src/protocol/builtInRewards.ts';
-import { grpoStageSchema } from '../../src/protocol/groupStages.ts';
-import { defaultsOf, isConstant } from '../../src/protocol/keyDefaults.ts';
-import { pipelineRecipeSchema } from '../../src/protocol/pipelineRecipe.ts';
-import type { DefaultFacts, KeySchema } from '../../src/protocol/recipeKey.ts';
+import type { BuiltInRewardName } from '../../src/protocol/recipe/builtInRewards.ts';
+import { grpoStageSchema } from '../../src/protocol/recipe/groupStages.ts';
+import { defaultsOf, isConstant } from '../../src/protocol/recipe/keyDefaults.ts';
+import { pipelineRecipeSchema } from '../../src/protocol/recipe/pipelineRecipe.ts';
+import type { DefaultFacts, KeySchema } from '../../src/protocol/recipe/recipeKey.ts';
 
 const batch = defaultsOf(grpoStageSchema);
 

@@ -1,5 +1,5 @@
+import { learnsFromRewards } from '../../src/protocol/recipe/stageKinds.ts';
 import type { RunHeader } from '../../src/protocol/rolloutsMessages.ts';
-import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 

@@ -1,4 +1,4 @@
-import type { PresetName } from '../../protocol/recipe.ts';
+import type { PresetName } from '../../protocol/recipe/recipe.ts';
 import { findBoxed } from '../math/statedAnswer.ts';
 import { columnCell, promptOfMessages } from './columnCell.ts';
 

@@ -1,4 +1,4 @@
-import type { EmbeddedLossType } from '../../protocol/groupStages.ts';
+import type { EmbeddedLossType } from '../../protocol/recipe/groupStages.ts';
 
 /** Row properties needed to normalize the loss. */
 export interface LossRow {

@@ -1,4 +1,4 @@
-import type { LossType } from '../../protocol/groupStages.ts';
+import type { LossType } from '../../protocol/recipe/groupStages.ts';
 import type { ScaleRewards } from '../grpo/advantages.ts';
 
 /** All stage types. */

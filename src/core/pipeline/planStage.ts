@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { OutputKind, StageState } from '../../protocol/pipeline.ts';
-import type { NamedStage, PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
 import type { StageArtefacts, StageStart } from './compileStage.ts';
 import { startOf, takenBy } from './compileStage.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';

@@ -1,6 +1,6 @@
-import { defaultsOf } from '../../protocol/keyDefaults.ts';
-import type { Recipe, Stage } from '../../protocol/recipe.ts';
-import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
+import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
+import type { Recipe, Stage } from '../../protocol/recipe/recipe.ts';
+import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
 import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 

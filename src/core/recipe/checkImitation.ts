@@ -1,4 +1,4 @@
-import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipe.ts';
+import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipe/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';

@@ -1,5 +1,5 @@
-import { distillSamples } from '../../protocol/imitationStages.ts';
-import type { Recipe, Stage } from '../../protocol/recipe.ts';
+import { distillSamples } from '../../protocol/recipe/imitationStages.ts';
+import type { Recipe, Stage } from '../../protocol/recipe/recipe.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import { completionLengthOf } from './keyContext.ts';
 import type { Report } from './pathFault.ts';

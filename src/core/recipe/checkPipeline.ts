@@ -13,8 +13,8 @@ import {
 	type PipelineStage,
 	type SearchStage,
 	type StageLoop,
-} from '../../protocol/pipelineRecipe.ts';
-import type { Recipe } from '../../protocol/recipe.ts';
+} from '../../protocol/recipe/pipelineRecipe.ts';
+import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { runNameOf, startOf, takenBy } from '../pipeline/compileStage.ts';
 import { type ExpandedStages, expandLoops } from '../pipeline/expandLoops.ts';

@@ -1,4 +1,4 @@
-import type { Stage } from '../../protocol/recipe.ts';
+import type { Stage } from '../../protocol/recipe/recipe.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 

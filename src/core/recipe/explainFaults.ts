@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { KeyFacts } from '../../protocol/recipeKey.ts';
+import type { KeyFacts } from '../../protocol/recipe/recipeKey.ts';
 import type { PathFault } from './checkRecipe.ts';
 import { suggest } from './suggest.ts';
 

@@ -1,4 +1,4 @@
-import type { Recipe } from '../../protocol/recipe.ts';
+import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { hasHubForm } from './hubId.ts';
 
 /** What recipe resolution needs to know about the machine and the recipe's location. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
-import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/builtInRewards.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
+import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/recipe/builtInRewards.ts';
 import {
 	checkpointSchema,
 	evaluationSchema,
@@ -10,11 +10,11 @@ import {
 	type Recipe,
 	type RewardSpec,
 	type Stage,
-} from '../../protocol/recipe.ts';
-import type { KeyContext, Keys } from '../../protocol/recipeKey.ts';
-import { scoringSchema } from '../../protocol/scoringSettings.ts';
-import { learnsFromTexts } from '../../protocol/stageKinds.ts';
-import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
+} from '../../protocol/recipe/recipe.ts';
+import type { KeyContext, Keys } from '../../protocol/recipe/recipeKey.ts';
+import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
+import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
+import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkRecipe } from './checkRecipe.ts';

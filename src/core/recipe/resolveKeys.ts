@@ -5,8 +5,8 @@ import {
 	type Keys,
 	keysOf,
 	valueSchema,
-} from '../../protocol/recipeKey.ts';
-import type { Resolved } from '../../protocol/resolvedKeys.ts';
+} from '../../protocol/recipe/recipeKey.ts';
+import type { Resolved } from '../../protocol/recipe/resolvedKeys.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
-import { defaultsOf } from '../../protocol/keyDefaults.ts';
+import { resolvedBuiltInSchema } from '../../protocol/recipe/builtInRewards.ts';
+import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
 import {
 	busyChoices,
 	checkpointSchema,
@@ -13,13 +13,13 @@ import {
 	type StageSchema,
 	stageSchema,
 	taskDatasetSchema,
-} from '../../protocol/recipe.ts';
-import type { Keys } from '../../protocol/recipeKey.ts';
-import { type ResolvedValue, resolvedSchema } from '../../protocol/resolvedKeys.ts';
+} from '../../protocol/recipe/recipe.ts';
+import type { Keys } from '../../protocol/recipe/recipeKey.ts';
+import { type ResolvedValue, resolvedSchema } from '../../protocol/recipe/resolvedKeys.ts';
+import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
+import { learnsFromRewards } from '../../protocol/recipe/stageKinds.ts';
+import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
-import { scoringSchema } from '../../protocol/scoringSettings.ts';
-import { learnsFromRewards } from '../../protocol/stageKinds.ts';
-import { pytorchSchema, raySchema } from '../../protocol/torchRecipe.ts';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
@@ -113,4 +113,4 @@ export type ResolvedModel = ResolvedRecipe['model'];
 export type ResolvedScoring = ResolvedRecipe['scoring'];
 export type RewardFile = NonNullable<ResolvedRecipe['rewardFiles']>[number];
 export type ResolvedReward = ResolvedRecipe['rewards'][number];
-export type { ResolvedPytorch, ResolvedRay } from '../../protocol/torchRecipe.ts';
+export type { ResolvedPytorch, ResolvedRay } from '../../protocol/recipe/torchRecipe.ts';

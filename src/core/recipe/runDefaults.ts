@@ -1,6 +1,6 @@
 /**
  * Run sizes that recipes do not specify. Defaults of recipe keys are declared with the keys
- * (src/protocol/recipeKey.ts).
+ * (src/protocol/recipe/recipeKey.ts).
  */
 export const runDefaults = {
 	sampleRows: 64,

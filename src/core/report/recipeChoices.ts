@@ -1,7 +1,7 @@
-import { isConstant } from '../../protocol/keyDefaults.ts';
-import { recipeSchema } from '../../protocol/recipe.ts';
-import { type KeySchema, keysOf, valueSchema } from '../../protocol/recipeKey.ts';
-import { optimizer } from '../../protocol/stageFields.ts';
+import { isConstant } from '../../protocol/recipe/keyDefaults.ts';
+import { recipeSchema } from '../../protocol/recipe/recipe.ts';
+import { type KeySchema, keysOf, valueSchema } from '../../protocol/recipe/recipeKey.ts';
+import { optimizer } from '../../protocol/recipe/stageFields.ts';
 import { flattenRecipe } from '../comparison/recipeDiff.ts';
 import { stageSchemaOf } from '../recipe/filledStage.ts';
 

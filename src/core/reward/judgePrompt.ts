@@ -1,4 +1,4 @@
-import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
 
 /** Texts shown to the judge. They come from the dataset and the policy, so none of them can be trusted. */
 export interface JudgedTexts {

@@ -1,5 +1,5 @@
 import { Failure } from '../../base/failure.ts';
-import type { TemplateSpec } from '../../protocol/recipe.ts';
+import type { TemplateSpec } from '../../protocol/recipe/recipe.ts';
 
 export type TagPair = readonly [open: string, close: string];
 

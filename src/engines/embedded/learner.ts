@@ -1,5 +1,5 @@
 import type { HeadName } from '../../protocol/control.ts';
-import type { DeviceName } from '../../protocol/recipe.ts';
+import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 
 /** A named parameter. The flat parameter vector contains all parameters in order, in row-major layout. */

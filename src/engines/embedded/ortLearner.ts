@@ -2,7 +2,7 @@ import { Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { EngineDevice } from '../../protocol/engineDevices.ts';
-import type { DeviceName } from '../../protocol/recipe.ts';
+import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import type { MicroBatch } from './compute/batching.ts';
 import type { GradientJob, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';

@@ -4,7 +4,7 @@ import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.t
 import { templateTags } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { buildTokenizer } from '../../core/text/vocabulary.ts';
-import { learnsFromTexts } from '../../protocol/stageKinds.ts';
+import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 
 export interface NewModel {

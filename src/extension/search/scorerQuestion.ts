@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { ScorerScope } from '../../core/search/scorer.ts';
-import { builtInRewardNames } from '../../protocol/builtInRewards.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { builtInRewardNames } from '../../protocol/recipe/builtInRewards.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { displayText } from '../runView.ts';

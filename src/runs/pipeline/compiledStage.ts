@@ -6,7 +6,7 @@ import { withContext } from '../../core/pipeline/modelContext.ts';
 import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
 import { startMark } from '../foreignCode.ts';
 import { requireFiles, writeRunFiles } from '../prepareRun.ts';
 import { machineOf } from '../recipeMachine.ts';

@@ -15,7 +15,7 @@ import {
 	pipelineRecordSchema,
 } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
-import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import type { PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
 
 export { isPipelineFolder, stageRunsIn } from '../runRegistry.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { waitReason } from '../../core/pipeline/planStage.ts';
 import type { PipelineRecord, PipelineStatus, StageState } from '../../protocol/pipeline.ts';
-import { isRunnerStage } from '../../protocol/pipelineRecipe.ts';
+import { isRunnerStage } from '../../protocol/recipe/pipelineRecipe.ts';
 import { readRecord } from '../runReader.ts';
 import { readPipelineState } from './pipelineFolder.ts';
 

@@ -9,7 +9,6 @@ import { contaminationText } from '../../core/report/contaminationText.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { readJson } from '../../files/safeFile.ts';
-import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import { decode } from '../../protocol/decode.ts';
 import {
 	contaminationFileSchema,
@@ -17,6 +16,7 @@ import {
 	type EvaluationSpec,
 	evaluationFiles,
 } from '../../protocol/evaluationFolder.ts';
+import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
 import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
 import type { ReadContext } from './readContext.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { isolationLineSchema } from '../../../src/protocol/isolation.ts';
-import { escapeAttempts } from '../../../src/rewards/sandbox/isolation/isolationAttempts.ts';
+import { escapeAttempts } from '../../../src/rewards/sandbox/isolationCheck/isolationAttempts.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { testSandbox } from '../rewards/sandboxFixture.ts';
 

@@ -1,7 +1,12 @@
 import { parse } from 'jsonc-parser';
 import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
-import { type FileDataset, fileDatasetSchema, type TaskDataset, taskDatasetSchema } from '../../../protocol/recipe.ts';
+import {
+	type FileDataset,
+	fileDatasetSchema,
+	type TaskDataset,
+	taskDatasetSchema,
+} from '../../../protocol/recipe/recipe.ts';
 
 export interface DatasetComment {
 	/** 1-based line number in the file. */

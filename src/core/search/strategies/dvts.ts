@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count } from '../../../protocol/recipeFields.ts';
+import { choice, count } from '../../../protocol/recipe/recipeFields.ts';
 import { bestFinal, chainValueBy, distinctFinals, judgeFinals, votedFinal } from '../choice.ts';
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, real } from '../../../protocol/recipeFields.ts';
+import { choice, count, real } from '../../../protocol/recipe/recipeFields.ts';
 import { backups } from '../../../protocol/treeLog.ts';
 import { bestFinal, chooser, distinctFinals, finalValue, judgeFinals, votedFinal } from '../choice.ts';
 import { dirichlet } from '../dirichlet.ts';
@@ -7,9 +7,10 @@ import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import { aside, isOpen, mergeAlike } from '../siblings.ts';
 import type { Conclusion, Strategy } from '../strategy.ts';
-import { puct, TreePolicy, uct } from '../treePolicy.ts';
 import { maxDepth, maxSimulations, maxWidth } from './limits.ts';
+import { puct, uct } from './puct.ts';
 import { stepUnit } from './stepUnit.ts';
+import { TreePolicy } from './treePolicy.ts';
 
 const params = v.strictObject({
 	simulations: v.optional(

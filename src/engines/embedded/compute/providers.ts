@@ -1,4 +1,4 @@
-import type { DeviceName } from '../../../protocol/recipe.ts';
+import type { DeviceName } from '../../../protocol/recipe/recipe.ts';
 import type { ExecutionReport } from '../learner.ts';
 import { cpuDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
 

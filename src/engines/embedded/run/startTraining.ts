@@ -1,6 +1,6 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ResolvedHeadStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import { embeddedLossTypes } from '../../../protocol/groupStages.ts';
+import { embeddedLossTypes } from '../../../protocol/recipe/groupStages.ts';
 import type { RecipeScorers } from '../../../rewards/createScorers.ts';
 import type { OpenedDataset } from '../../../runs/openDataset.ts';
 import { checkColumns, checkSolutions, checkStages, checkTexts } from '../../shared/dataChecks.ts';

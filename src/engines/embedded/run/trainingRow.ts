@@ -1,7 +1,7 @@
 import { Random } from '../../../base/random.ts';
 import { countTokens, isSkippable, tokenWeights } from '../../../core/grpo/lossWeights.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
-import type { EmbeddedLossType } from '../../../protocol/groupStages.ts';
+import type { EmbeddedLossType } from '../../../protocol/recipe/groupStages.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, Rollout } from './generationBatch.ts';
 

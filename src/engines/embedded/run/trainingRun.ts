@@ -13,7 +13,7 @@ import {
 	type ResolvedSftStage,
 	type ResolvedStage,
 } from '../../../core/recipe/resolvedRecipe.ts';
-import { headOfStage, trainsHead } from '../../../protocol/headStages.ts';
+import { headOfStage, trainsHead } from '../../../protocol/recipe/headStages.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
 import { type CourseOptions, RunCourse, type UpdateReport, type Verdict } from '../../shared/runCourse.ts';

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import type { Failure } from '../../../base/failure.ts';
 import type { DashboardAction, DashboardRun, DashboardStage } from '../../../protocol/dashboardMessages.ts';
 import { decode } from '../../../protocol/decode.ts';
+import { learnsFromRewards } from '../../../protocol/recipe/stageKinds.ts';
 import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
-import { learnsFromRewards } from '../../../protocol/stageKinds.ts';
 import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../../runs/engineFacts.ts';
 import { displayText } from '../../runView.ts';
 

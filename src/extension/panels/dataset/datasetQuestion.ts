@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { createTask } from '../../../core/dataset/createTask.ts';
 import { taskDefaults } from '../../../core/dataset/settings.ts';
-import { operationNames, type TaskDataset, taskNames } from '../../../protocol/recipe.ts';
+import { operationNames, type TaskDataset, taskNames } from '../../../protocol/recipe/recipe.ts';
 import { tableExtensions } from '../../../runs/dataset/openTable.ts';
 import { savedSplits } from '../../../runs/dataset/savedFolder.ts';
 import { showInputBox, showQuickPick } from '../../quickInput.ts';

@@ -4,10 +4,10 @@ import { Failure } from '../../../base/failure.ts';
 import { sideTags } from '../../../core/playground/exchangeText.ts';
 import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
-import { defaultsOf } from '../../../protocol/keyDefaults.ts';
 import type { AnswerCheck } from '../../../protocol/playgroundMessages.ts';
+import { defaultsOf } from '../../../protocol/recipe/keyDefaults.ts';
+import { scoringSchema } from '../../../protocol/recipe/scoringSettings.ts';
 import type { ScoreRow } from '../../../protocol/scorer.ts';
-import { scoringSchema } from '../../../protocol/scoringSettings.ts';
 import {
 	createScorers,
 	type RecipeScorers,

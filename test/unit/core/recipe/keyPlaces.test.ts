@@ -26,6 +26,6 @@ test('a recipe key is declared in one place and referred to in few others', () =
 		'src/core/diagnosis/diagnosisRun.ts',
 		'src/engines/driver/ray/verl/verlOverrides.ts',
 		'src/engines/embedded/run/clipRange.ts',
-		'src/protocol/groupStages.ts',
+		'src/protocol/recipe/groupStages.ts',
 	]);
 });

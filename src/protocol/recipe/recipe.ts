@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { maxExcluded } from '../excludedPrompts.ts';
+import { trainingEngines } from '../runRecord.ts';
 import { builtInRewardSchema } from './builtInRewards.ts';
-import { maxExcluded } from './excludedPrompts.ts';
 import { grpoStageSchema, rlooStageSchema } from './groupStages.ts';
 import { processStageSchema, valueModelStageSchema } from './headStages.ts';
 import {
@@ -13,7 +14,6 @@ import { ppoStageSchema } from './ppoStage.ts';
 import { dpoStageSchema, rewardModelStageSchema } from './preferenceStages.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { bareKey, group, key, place, withFacts } from './recipeKey.ts';
-import { trainingEngines } from './runRecord.ts';
 import { scoringSchema } from './scoringSettings.ts';
 import { pytorchSchema, raySchema } from './torchRecipe.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { datasetParts } from '../datasetPart.ts';
 import { builtInRewardSchema, rewardModelOptions } from './builtInRewards.ts';
-import { datasetParts } from './datasetPart.ts';
 import { maxMixedIn, mixedInSchema, rejectionSamplingStageSchema } from './imitationStages.ts';
 import {
 	evaluationSchema,

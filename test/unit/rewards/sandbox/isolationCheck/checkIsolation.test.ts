@@ -3,13 +3,13 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Failure } from '../../../src/base/failure.ts';
-import type { IsolationReport } from '../../../src/protocol/isolation.ts';
-import { checkIsolation } from '../../../src/rewards/sandbox/isolation/checkIsolation.ts';
-import { escapeAttempts } from '../../../src/rewards/sandbox/isolation/isolationAttempts.ts';
-import type { Sandbox } from '../../../src/rewards/sandbox/sandbox.ts';
-import { unsafeSandbox } from '../../../src/rewards/sandbox/unsafeSandbox.ts';
-import { testSandbox } from './sandboxFixture.ts';
+import { Failure } from '../../../../../src/base/failure.ts';
+import type { IsolationReport } from '../../../../../src/protocol/isolation.ts';
+import { checkIsolation } from '../../../../../src/rewards/sandbox/isolationCheck/checkIsolation.ts';
+import { escapeAttempts } from '../../../../../src/rewards/sandbox/isolationCheck/isolationAttempts.ts';
+import type { Sandbox } from '../../../../../src/rewards/sandbox/sandbox.ts';
+import { unsafeSandbox } from '../../../../../src/rewards/sandbox/unsafeSandbox.ts';
+import { testSandbox } from '../../sandboxFixture.ts';
 
 const { sandbox, skip } = await testSandbox();
 /** Root without a separate user: no kernel limit counts its processes, so the supervisor must. */
